@@ -1,0 +1,230 @@
+// Package store keeps everything that must survive a crash: the inbox and its lanes, runs, sessions, transcripts, the
+// outbox, pairing, plugin state. Its API is the steps of one protocol, each of them one transaction; it is the only
+// package with SQL.
+//
+// A message is accepted into a lane, the lane's head is claimed as a run, the run is completed together with the pieces
+// of its answer, and each piece is claimed, sent and marked delivered. A step that a crash cut off is found again by
+// Reclaim. A run's id is its fencing token: a step of a run that is no longer its lane's returns [ErrFenced].
+package store
+
+import (
+	"errors"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ErrFenced is returned to a run that has lost its lane: it must stop and drop its result.
+var ErrFenced = errors.New("the run has lost its lane")
+
+// ErrLaneFull is returned by Accept for a lane with too many waiting messages.
+var ErrLaneFull = errors.New("the lane is full")
+
+// ErrNotFound is returned for a row that is not there.
+var ErrNotFound = errors.New("not found")
+
+// ErrConflict is returned by PutState when the revision is another one.
+var ErrConflict = errors.New("revision conflict")
+
+// Lane is one of a session's two queues. Each runs one message at a time, in order; the two run side by side.
+type Lane string
+
+// The lanes.
+const (
+	TurnLane    Lane = "turn"    // messages for the agent
+	ControlLane Lane = "control" // commands that must work while a turn runs
+)
+
+// Message is what an inbox row holds: an event, finalised.
+type Message struct {
+	Channel   string         `json:"channel"`
+	Chat      chat.Chat      `json:"chat"`
+	Thread    chat.ThreadID  `json:"thread,omitempty"`
+	ID        chat.MessageID `json:"id,omitempty"` // the network's; empty for commands from a menu and for turns of plugins
+	Sender    chat.Sender    `json:"sender"`
+	Authority chat.Authority `json:"authority"`
+	SentAt    time.Time      `json:"sent_at"`
+	Text      string         `json:"text"`
+	Media     []chat.Media   `json:"media,omitempty"`
+	ReplyTo   *chat.Quote    `json:"reply_to,omitempty"`
+	Forwarded *chat.Forward  `json:"forwarded,omitempty"`
+	Command   *Command       `json:"command,omitempty"` // set: a command for the control lane
+	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message
+	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
+	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
+}
+
+// Command is a parsed slash command.
+type Command struct {
+	Name string `json:"name"` // lower case, without a slash
+	Args string `json:"args,omitempty"`
+}
+
+// Address is where the message came from and where its answer goes.
+func (m Message) Address() chat.Address {
+	return chat.Address{Channel: m.Channel, Chat: m.Chat.ID, Thread: m.Thread}
+}
+
+// Inbound is an event to accept.
+type Inbound struct {
+	EventID    chat.EventID // with the message's channel the dedupe key
+	Session    string       // the session key
+	Lane       Lane
+	Message    Message
+	ReadyAt    time.Time // not claimed before; zero: at once
+	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
+}
+
+// Acceptance is what became of an accepted event.
+type Acceptance struct {
+	Duplicate bool
+	Seq       int64
+	Waiting   int // messages before it in the lane, the running one included
+}
+
+// Queued is an inbox row.
+type Queued struct {
+	Seq           int64
+	Message       Message
+	UUID          string    // the message's id for claude, derived from channel and event id
+	ClaudeSession string    // the claude session that it was first claimed for
+	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
+	ReceivedAt    time.Time
+	Attempts      int // how often it was claimed
+}
+
+// Run is a claimed lane head.
+type Run struct {
+	ID      int64 // never reused
+	Lane    Lane
+	Message Queued
+	Session Session
+	// PreviousAt is when the session's previous message was received; zero: it is the first.
+	PreviousAt time.Time
+}
+
+// Session is a session's row.
+type Session struct {
+	Key           string
+	ClaudeSession string // the uuid of claude's session
+	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
+	Kind          chat.Kind
+	Title         string
+	Route         chat.Address // where its last message came from
+	CreatedAt     time.Time
+	ResetAt       time.Time // when the claude session was begun anew
+	InteractedAt  time.Time // the last message of a person
+	Model         string    // the model of the last turn
+	Usage         Usage
+	ContextTokens int64 // used by the last request
+	ContextWindow int64
+}
+
+// Usage is what turns cost. In a Session it is the sum over its life.
+type Usage struct {
+	Turns        int64
+	InputTokens  int64 // without cached ones
+	CacheTokens  int64 // read and created
+	OutputTokens int64
+	CostMicros   int64 // millionths of a dollar
+}
+
+// RunState is how a run ended.
+type RunState string
+
+// The states of an ended run. A run that was reclaimed is RunLost.
+const (
+	RunDone      RunState = "done"
+	RunFailed    RunState = "failed"
+	RunCancelled RunState = "cancelled"
+	RunLost      RunState = "lost"
+)
+
+// Completion ends a run.
+type Completion struct {
+	State      RunState
+	Error      string // for the operator; empty when done
+	Pieces     []Piece
+	Transcript []chat.TranscriptEntry // Role, Text and At; the store gives the ids
+	// Turn is what the turn cost; nil: there was none. It is dropped for a session that was reset meanwhile, but for the
+	// usage.
+	Turn *TurnFigures
+	// Answer is what Watch tells of the run.
+	Answer string
+}
+
+// TurnFigures is what a turn of claude cost.
+type TurnFigures struct {
+	Usage         Usage
+	Model         string
+	ContextTokens int64
+	ContextWindow int64
+}
+
+// Piece is a message for a chat.
+type Piece struct {
+	To      chat.Address
+	Text    string
+	ReplyTo chat.MessageID
+}
+
+// Delivery is a piece that was claimed for sending.
+type Delivery struct {
+	ID        int64
+	Key       string // the idempotency key, unique to this database and piece
+	Piece     Piece
+	RunID     int64 // zero: no run's
+	CreatedAt time.Time
+	Attempts  int  // sends before this one
+	Uncertain bool // an earlier send's outcome is unknown
+}
+
+// DeadPiece is a piece that was given up.
+type DeadPiece struct {
+	ID        int64        `json:"id"`
+	To        chat.Address `json:"to"`
+	Text      string       `json:"text"`
+	CreatedAt time.Time    `json:"created_at"`
+	DiedAt    time.Time    `json:"died_at"`
+	Attempts  int          `json:"attempts"`
+	Error     string       `json:"error"`
+}
+
+// Pairing is a stranger's request to be let in.
+type Pairing struct {
+	Code      string      `json:"code"`
+	Channel   string      `json:"channel"`
+	User      chat.UserID `json:"user"`
+	Name      string      `json:"name"`
+	Chat      chat.ID     `json:"chat"`
+	CreatedAt time.Time   `json:"created_at"`
+	ExpiresAt time.Time   `json:"expires_at"`
+}
+
+// Process is a child process of the host, kept so that the next life can end it.
+type Process struct {
+	Kind      string // "plugin" or "claude"
+	Name      string // the plugin's instance or the claude session
+	PID       int
+	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
+	BootID    string
+}
+
+// LaneStatus is a lane with work.
+type LaneStatus struct {
+	Session  string    `json:"session"`
+	Lane     Lane      `json:"lane"`
+	Waiting  int       `json:"waiting"`
+	Running  bool      `json:"running"`
+	Since    time.Time `json:"since"` // when the head was received
+	Attempts int       `json:"attempts"`
+}
+
+// DestinationStatus is a destination with undelivered pieces.
+type DestinationStatus struct {
+	To        chat.Address `json:"to"` // without the thread's meaning for other channels
+	Pending   int          `json:"pending"`
+	NextAt    time.Time    `json:"next_at"` // zero: being sent
+	Attempts  int          `json:"attempts"`
+	LastError string       `json:"last_error,omitempty"`
+}

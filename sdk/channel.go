@@ -1,0 +1,72 @@
+package sdk
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
+// [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
+//
+// All methods but Run may be called at the same time, from any goroutine, while Run runs.
+type Channel interface {
+	// Run connects, submits what arrives and reports the connection's state, until ctx ends; then it returns within 5
+	// seconds. An error that it returns while ctx lives has the host restart the plugin with backoff, unless it wraps
+	// [ErrBadCredentials] or [ErrLoggedOut], which only a person can mend.
+	Run(ctx context.Context, in Inbox) error
+	// Send sends one message. An error that is no [*chat.Failure] counts as a temporary one with unknown outcome. Calls
+	// for one destination come one after the other.
+	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
+}
+
+// Inbox is a channel's way into the host.
+type Inbox interface {
+	// Submit hands an event over. Once it returns nil the event may be acknowledged upstream, whatever the verdict. It
+	// waits and tries again by itself while the host cannot take events; an error means that ctx ended or the host is
+	// gone, and the event must come again.
+	Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
+	// Report tells the connection's state. Detail is one line for the operator and holds no secret.
+	Report(s chat.State, detail string)
+	// ReportURL is Report for a channel that serves a page of its own: url is where a person opens it. The url may hold a
+	// secret; the host shows it to its operator and never logs it.
+	ReportURL(s chat.State, detail, url string)
+}
+
+// Editor is a channel that can change a message it sent. No buttons: the message loses those it had.
+type Editor interface {
+	Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error
+}
+
+// Deleter is a channel that can delete a message it sent.
+type Deleter interface {
+	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
+}
+
+// Reactor is a channel that can put an emoji on a message; an empty emoji takes it back.
+type Reactor interface {
+	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
+}
+
+// Typer is a channel that can show that an answer is being written. The host calls it again before the limits' TypingTTL
+// is over, and with active false when the answer is there.
+type Typer interface {
+	Typing(ctx context.Context, to chat.Address, active bool) error
+}
+
+// Limiter is a channel that can different things in different kinds of chat. It overrides the limits given to
+// [NewChannel]. It is called before the channel is opened, on a zero T, and must be pure.
+type Limiter interface {
+	Limits(kind chat.Kind) chat.Limits
+}
+
+// HealthChecker is a component that knows how it is. Health answers at once, from what is known; nil is well.
+type HealthChecker interface {
+	Health(ctx context.Context) error
+}
+
+// Stopper is a component with something to finish. Stop is called once, after Run's context has ended and Run has
+// returned; ctx ends when the grace is over.
+type Stopper interface {
+	Stop(ctx context.Context) error
+}

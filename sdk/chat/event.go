@@ -1,0 +1,123 @@
+package chat
+
+import "time"
+
+// Event is one thing that happened in a chat: what a channel submits to the host.
+type Event struct {
+	ID     EventID
+	Chat   Chat
+	Thread ThreadID
+	Sender Sender
+	At     time.Time // when it happened, by the network's clock
+	Body   Body
+}
+
+// Body is what happened: one of [Message], [Edited], [Deleted], [Reaction], [ButtonPress], [NativeCommand],
+// [StopRequest], [MemberChange] and [Migrated].
+type Body interface{ isBody() }
+
+// Message is a new message.
+type Message struct {
+	ID            MessageID
+	Text          string
+	Media         []Media
+	ReplyTo       *Quote
+	Forwarded     *Forward
+	Mentions      []Mention
+	MentionsSelf  bool   // names the plugin's own account, or answers one of its messages
+	ThreadStarter string // what its thread began with, for the first message of a thread that the plugin sees
+}
+
+// Quote is the message that another one answers.
+type Quote struct {
+	ID         MessageID
+	SenderName string
+	Text       string
+	IsSelf     bool // the quoted message is the plugin's own
+}
+
+// Forward tells where a forwarded message comes from.
+type Forward struct {
+	From string
+	At   time.Time // zero if unknown
+}
+
+// Mention is a range of a message's text that names somebody.
+type Mention struct {
+	Offset, Length int // in bytes of the text
+	User           UserID
+	IsSelf         bool
+}
+
+// Edited says that a message's text is now another one.
+type Edited struct {
+	ID   MessageID
+	Text string
+}
+
+// Deleted says that a message is gone.
+type Deleted struct{ ID MessageID }
+
+// Reaction is an emoji put on a message; an empty Emoji takes it back.
+type Reaction struct {
+	MessageID MessageID
+	Emoji     string
+}
+
+// ButtonPress is a press on a button that was sent with a message.
+type ButtonPress struct {
+	MessageID MessageID
+	Data      string
+}
+
+// NativeCommand comes from the network's own command menu.
+type NativeCommand struct {
+	Name string // without a slash
+	Args string
+}
+
+// StopRequest comes from a native stop control.
+type StopRequest struct{}
+
+// MemberChange says that somebody joined or left.
+type MemberChange struct {
+	Joined bool // false: left
+	Member Sender
+}
+
+// Migrated says that the chat goes on under another id.
+type Migrated struct{ To ID }
+
+func (Message) isBody()       {}
+func (Edited) isBody()        {}
+func (Deleted) isBody()       {}
+func (Reaction) isBody()      {}
+func (ButtonPress) isBody()   {}
+func (NativeCommand) isBody() {}
+func (StopRequest) isBody()   {}
+func (MemberChange) isBody()  {}
+func (Migrated) isBody()      {}
+
+// Verdict is what became of a submitted event. In each case it may be acknowledged upstream.
+type Verdict int
+
+// The verdicts.
+const (
+	Accepted  Verdict = iota + 1 // durable
+	Duplicate                    // the host had it already
+	Rejected                     // will never be taken: not allowed, too old, or malformed
+)
+
+// String returns the verdict's name in lower case.
+func (v Verdict) String() string {
+	switch v {
+	case Accepted:
+		return "accepted"
+	case Duplicate:
+		return "duplicate"
+	case Rejected:
+		return "rejected"
+	default:
+		return "unknown"
+	}
+}

@@ -1,0 +1,123 @@
+package chat
+
+import "time"
+
+// Outgoing is a message for a channel to send.
+type Outgoing struct {
+	// Key is the host's name of this message. The same key again means that the outcome of the first try is unknown; a
+	// channel whose network can send idempotently must show one message for it.
+	Key     string
+	To      Address
+	Text    string // CommonMark; fits the channel's text limit
+	Media   []Media
+	ReplyTo MessageID // empty: no reply
+	Buttons [][]Button
+	Silent  bool // without a notification, where the network can
+}
+
+// Button is a press that a reader may answer with. Data comes back in a [ButtonPress].
+type Button struct{ Label, Data string }
+
+// Receipt is what a network says of a sent message.
+type Receipt struct {
+	IDs []MessageID // more than one where the channel had to split; empty where the network gives no ids
+}
+
+// Unit is what a network counts text in.
+type Unit int
+
+// The units.
+const (
+	Bytes Unit = iota + 1
+	Runes
+	UTF16 // code units; a character beyond the basic plane is two
+)
+
+// TextLimit is how much text fits into one message. The zero TextLimit means no limit.
+type TextLimit struct {
+	Max  int
+	Unit Unit
+}
+
+// Markup is what a channel makes of the Markdown that it is given.
+type Markup int
+
+// The markups.
+const (
+	Plain    Markup = iota + 1 // shown as it is written
+	Markdown                   // rendered
+)
+
+// Draft is how a channel shows an answer while it is being written.
+type Draft int
+
+// The drafts.
+const (
+	NoDraft     Draft = iota + 1
+	NativeDraft       // the network has a transient message for it
+	DraftByEdit       // a message that is edited
+)
+
+// Limits is what a channel can in one kind of chat.
+type Limits struct {
+	Text    TextLimit
+	Caption TextLimit // zero: captions count as text
+	Markup  Markup
+
+	Edit      EditLimits
+	TypingTTL time.Duration // how long one typing signal shows; zero: there is none
+	Draft     Draft
+	Buttons   ButtonLimits // zero: no buttons
+	Threads   bool
+	Replies   bool
+	MediaIn   []MediaLimit
+	MediaOut  []MediaLimit
+
+	// IdempotentSend says that the same key sent twice shows one message.
+	IdempotentSend bool
+}
+
+// EditLimits is how a channel may change what it has sent. Whether it can at all is a question of its interfaces.
+type EditLimits struct {
+	Window      time.Duration // zero: no limit
+	MinInterval time.Duration
+}
+
+// ButtonLimits is how many buttons a message may have.
+type ButtonLimits struct{ Rows, Columns, DataBytes int }
+
+// MediaLimit is the size of a kind of file that a channel takes.
+type MediaLimit struct {
+	Kind     MediaKind
+	MaxBytes int64
+}
+
+// State is the state of a channel's connection.
+type State int
+
+// The states. BadCredentials and LoggedOut are terminal: a restart would not help.
+const (
+	Connecting State = iota + 1
+	Connected
+	Disconnected // for now
+	BadCredentials
+	LoggedOut
+)
+
+// String returns the state's name as logs and `clawhost plugin list` print it.
+func (s State) String() string {
+	switch s {
+	case Connecting:
+		return "connecting"
+	case Connected:
+		return "connected"
+	case Disconnected:
+		return "disconnected"
+	case BadCredentials:
+		return "bad credentials"
+	case LoggedOut:
+		return "logged out"
+	default:
+		return "unknown"
+	}
+}
