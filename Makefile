@@ -1,0 +1,129 @@
+# clawhost. `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+TOOLS := $(CURDIR)/.tools
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The race detector needs cgo, hence a C compiler.
+ifneq ($(shell command -v "$$(go env CC 2>/dev/null | cut -d' ' -f1)" 2>/dev/null),)
+RACE := CGO_ENABLED=1 go test -race
+RACE_NOTE := race detector: on ($(shell go env CC))
+else
+RACE := CGO_ENABLED=0 go test
+RACE_NOTE := race detector: off (no C compiler found; install gcc to have it)
+endif
+
+# The folders whose tests need npm packages or a browser, each with a package.json that pins its own.
+E2E := core/e2e $(sort $(patsubst %/,%,$(dir $(wildcard plugins/*/e2e/package.json))))
+NPM_STAMPS := $(patsubst %,%/node_modules/.installed,$(patsubst %/,%,$(dir $(wildcard $(E2E:%=%/package.json)))))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the host, the claude stub and all plugins into bin/
+	@list=$$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./core/cmd/... ./plugins/... ./examples/...); \
+	for package in $$list; do \
+		name=$${package##*/}; \
+		case $$package in */core/cmd/*) ;; *) name=clawhost-$$name ;; esac; \
+		CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/$$name $$package; \
+		echo "bin/$$name"; \
+	done
+
+.PHONY: run
+run: build ## build everything and run the host with config.hcl
+	@if command -v claude >/dev/null; then \
+		exec bin/clawhost -config config.hcl; \
+	else \
+		echo 'claude is not on your PATH, so this is a demo: a stand-in answers, not Claude.'; \
+		echo 'For the real one: npm install -g @anthropic-ai/claude-code, then run "claude" once to log in, then "make run".'; \
+		exec bin/clawhost -config config.hcl -demo; \
+	fi
+
+.PHONY: test
+test: ## run all tests that need Go alone (with the race detector if there is a C compiler)
+	@echo '$(RACE_NOTE)'
+	$(RACE) -timeout 20m ./...
+
+.PHONY: crash
+crash: ## run the long crash tests: hundreds of kill -9 at random and named points
+	CLAWHOST_CRASH=long go test -count=1 -timeout 60m -run Crash -v ./core/...
+
+.PHONY: bench
+bench: ## print the figures of docs/performance.md for this machine
+	go test -run '^$$' -bench . -benchtime 1x ./core/...
+
+.PHONY: e2e
+e2e: $(NPM_STAMPS) ## run the tests with the real claude CLI and a real browser (needs npm and Chromium)
+	@claude=$$(ls -d $(CURDIR)/core/e2e/node_modules/@anthropic-ai/claude-code-*/claude); \
+	echo "claude: $$("$$claude" --version)"; \
+	CLAWHOST_CLAUDE="$$claude" go test -tags e2e -count=1 -timeout 20m $(E2E:%=./%/...)
+
+# The packages are native binaries or plain JavaScript: no install script is needed, so none is run.
+%/node_modules/.installed: %/package.json %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+.PHONY: check
+check: check-tidy check-generated check-proto check-rules check-format check-vet list-long ## check all that is no test: go.mod, generated code, floors, format, vet, protocol
+
+.PHONY: check-tidy
+check-tidy:
+	go mod tidy -diff
+
+.PHONY: check-generated
+check-generated: $(TOOLS)/installed
+	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
+	cd proto && PATH="$(TOOLS):$$PATH" buf generate --output "$$fresh"; \
+	diff -r -x '*.proto' clawhost "$$fresh/clawhost" || { echo 'the generated code is not current: run "make generate"'; exit 1; }; \
+	echo 'generated code: current'
+
+.PHONY: check-proto
+check-proto: $(TOOLS)/installed
+	cd proto && "$(TOOLS)/buf" lint
+	@proto/tools/breaking "$(TOOLS)/buf"
+
+.PHONY: check-rules
+check-rules:
+	go test -count=1 -run 'Floors|Imports|House' ./core
+
+.PHONY: check-format
+check-format: $(TOOLS)/installed
+	@list=$$(find . -name '*.go' -not -name '*.pb.go' -not -path './.*' -not -path '*/node_modules/*' | xargs "$(TOOLS)/gofumpt" -l); \
+	if [ -n "$$list" ]; then echo 'not formatted, run "make format":'; echo "$$list"; exit 1; fi; \
+	echo 'gofumpt: clean'
+
+.PHONY: check-vet
+check-vet: $(TOOLS)/installed
+	go vet -tags e2e ./...
+	"$(TOOLS)/staticcheck" -tags e2e ./...
+
+.PHONY: list-long
+list-long:
+	@find . -name '*.go' -not -name '*.pb.go' -not -path './.*' -not -path '*/node_modules/*' | xargs wc -l \
+		| awk '$$2 != "total" && $$1 > 400 { if (!n++) print "over 400 lines (no error, a question):"; print "  " $$0 }'
+
+.PHONY: format
+format: $(TOOLS)/installed ## format all Go files
+	@find . -name '*.go' -not -name '*.pb.go' -not -path './.*' -not -path '*/node_modules/*' | xargs "$(TOOLS)/gofumpt" -w
+
+.PHONY: generate
+generate: $(TOOLS)/installed ## write the Go code of the protocol
+	find proto/clawhost -name '*.pb.go' -delete
+	cd proto && PATH="$(TOOLS):$$PATH" buf generate
+
+.PHONY: tools
+tools: $(TOOLS)/installed ## build the tools of check and generate into .tools/ (about two minutes, once)
+
+$(TOOLS)/installed: proto/tools/go.mod proto/tools/go.sum
+	CGO_ENABLED=0 GOBIN="$(TOOLS)" go -C proto/tools install -trimpath tool
+	@touch $@
+
+.PHONY: clean
+clean: ## remove what was built and installed
+	rm -rf bin .tools $(E2E:%=%/node_modules)
