@@ -1,0 +1,251 @@
+package markdown
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxURL is the longest address of a link, in bytes; longer ones are written out.
+const maxURL = 2048
+
+// walker writes a parsed document. It knows what each part of Markdown looks like in a chat and leaves it to its writer
+// how that is marked.
+type walker struct {
+	source []byte
+	out    *writer
+	// marked says that a list item's bullet was just written: its first paragraph goes on the same line.
+	marked bool
+}
+
+func newParser() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999))...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
+			util.Prioritized(boundedTables{extension.NewTableParagraphTransformer()}, 200))...),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
+}
+
+func (w walker) document() {
+	w.children(newParser().Parse(text.NewReader(w.source)))
+}
+
+func (w walker) children(n ast.Node) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if c.Type() == ast.TypeBlock {
+			w.block(c)
+			w.marked = false
+		} else {
+			w.inline(c)
+		}
+	}
+}
+
+func (w walker) block(n ast.Node) {
+	if !w.marked || startsLine(n) {
+		w.out.separate(distance(n))
+	}
+	switch n := n.(type) {
+	case *ast.Heading:
+		w.out.span(Entity{Type: Bold}, func() { w.children(n) })
+	case *ast.FencedCodeBlock:
+		w.out.verbatim(Entity{Type: Pre, Language: language(n.Language(w.source))}, w.lines(n))
+	case *ast.CodeBlock:
+		w.out.verbatim(Entity{Type: Pre}, w.lines(n))
+	case *ast.HTMLBlock:
+		w.out.write(w.lines(n))
+		if n.HasClosure() {
+			w.out.write(strings.TrimRight("\n"+string(n.ClosureLine.Value(w.source)), "\n"))
+		}
+	case *ast.Blockquote:
+		w.out.span(Entity{Type: Blockquote}, func() { w.children(n) })
+	case *ast.List:
+		w.list(n)
+	case *ast.ThematicBreak:
+		w.out.write("———")
+	case *extast.Table:
+		w.out.verbatim(Entity{Type: Pre}, w.table(n))
+	default:
+		w.children(n)
+	}
+}
+
+// startsLine tells whether a block cannot stand behind a list item's marker.
+func startsLine(n ast.Node) bool {
+	switch n.Kind() {
+	case ast.KindFencedCodeBlock, ast.KindCodeBlock, ast.KindList, extast.KindTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// distance is how many line breaks stand before a block: as many as in the source, but no second empty line.
+func distance(n ast.Node) int {
+	if n.HasBlankPreviousLines() {
+		return 2
+	}
+	return 1
+}
+
+func (w walker) list(n *ast.List) {
+	number := n.Start
+	outer := w.out.indent
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		if item.PreviousSibling() != nil {
+			w.out.separate(distance(item))
+		}
+		switch {
+		case n.IsOrdered():
+			w.out.write(strconv.Itoa(number) + ". ")
+			number++
+		case isTask(item):
+			w.out.begin()
+		default:
+			w.out.write("• ")
+		}
+		if len(outer) < maxIndent {
+			w.out.indent = outer + "   "
+		}
+		w.marked = true
+		w.children(item)
+		w.out.indent = outer
+	}
+}
+
+// maxIndent is the deepest indent, in bytes: it would grow with the square of the source's length.
+const maxIndent = 12
+
+// isTask tells whether an item begins with a check box, which is bullet enough.
+func isTask(item ast.Node) bool {
+	first := item.FirstChild()
+	return first != nil && first.FirstChild() != nil && first.FirstChild().Kind() == extast.KindTaskCheckBox
+}
+
+func (w walker) inline(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Text:
+		w.text(n)
+	case *ast.String:
+		w.out.write(string(n.Value))
+	case *ast.Emphasis:
+		style := Italic
+		if n.Level == 2 {
+			style = Bold
+		}
+		w.out.span(Entity{Type: style}, func() { w.children(n) })
+	case *extast.Strikethrough:
+		w.out.span(Entity{Type: Strikethrough}, func() { w.children(n) })
+	case *ast.CodeSpan:
+		w.out.verbatim(Entity{Type: Code}, w.codeSpan(n))
+	case *ast.Link:
+		w.link(n, n.Destination)
+	case *ast.Image:
+		w.link(n, n.Destination)
+	case *ast.AutoLink:
+		w.out.write(string(n.Label(w.source)))
+	case *ast.RawHTML:
+		for i := range n.Segments.Len() {
+			segment := n.Segments.At(i)
+			w.out.write(string(segment.Value(w.source)))
+		}
+	case *extast.TaskCheckBox:
+		if n.IsChecked {
+			w.out.write("☑ ")
+		} else {
+			w.out.write("☐ ")
+		}
+	default:
+		w.children(n)
+	}
+}
+
+func (w walker) text(n *ast.Text) {
+	value := n.Value(w.source)
+	if n.IsRaw() {
+		w.out.write(string(value))
+	} else {
+		w.out.write(unescape(value))
+	}
+	if n.SoftLineBreak() || n.HardLineBreak() {
+		w.out.breaks++
+	}
+}
+
+// codeSpan is a code span's content, its line ends as spaces.
+func (w walker) codeSpan(n ast.Node) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Value(w.source))
+		}
+	}
+	return strings.ReplaceAll(b.String(), "\n", " ")
+}
+
+// link covers n's text with a link, or writes the address out where the network would refuse it.
+func (w walker) link(n ast.Node, destination []byte) {
+	shown := strings.TrimPrefix(unescape(destination), "mailto:")
+	if n.FirstChild() == nil {
+		w.out.write(shown)
+		return
+	}
+	if address := string(util.URLEscape(destination, true)); linkable(address) {
+		w.out.span(Entity{Type: TextLink, URL: address}, func() { w.children(n) })
+		return
+	}
+	w.children(n)
+	if shown != "" {
+		w.out.write(" (" + shown + ")")
+	}
+}
+
+// linkable tells whether Telegram takes the address. It refuses other schemes, and hosts without a dot, with the whole
+// message; an e-mail address it finds by itself in the text.
+func linkable(address string) bool {
+	if len(address) > maxURL {
+		return false
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	switch u.Scheme {
+	case "http", "https":
+		return strings.ContainsAny(strings.Trim(u.Hostname(), "."), ".:")
+	case "tg":
+		return u.Host != ""
+	default:
+		return false
+	}
+}
+
+// lines is a block's source without its last line end.
+func (w walker) lines(n ast.Node) string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		b.Write(segment.Value(w.source))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// language is a code block's language if it looks like one.
+func language(info []byte) string {
+	if len(info) > 32 {
+		return ""
+	}
+	return unescape(info)
+}

@@ -1,0 +1,126 @@
+package markdown
+
+import "strings"
+
+// writer builds a text with entities. Line breaks and indents are owed, not written, until a character follows: so no
+// entity begins or ends with one and the text does not end in one.
+type writer struct {
+	text   strings.Builder
+	units  int    // the text's length in UTF-16 code units
+	breaks int    // line breaks owed
+	indent string // begins each line
+	open   []Entity
+	done   []Entity
+}
+
+// notBegun is the offset of an open entity before its first character.
+const notBegun = -1
+
+// write appends s, each line of it indented.
+func (w *writer) write(s string) {
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			w.breaks++
+		}
+		if line != "" {
+			w.begin()
+			w.append(line)
+		}
+	}
+}
+
+// separate sees to it that at least n line breaks stand before what follows.
+func (w *writer) separate(n int) { w.breaks = max(w.breaks, n) }
+
+// span covers with e what body writes. It is left out where it must not be.
+func (w *writer) span(e Entity, body func()) {
+	if w.isOpen(e.Type) {
+		body()
+		return
+	}
+	e.Offset = notBegun
+	w.open = append(w.open, e)
+	body()
+	last := len(w.open) - 1
+	w.close(w.open[last])
+	w.open = w.open[:last]
+}
+
+// verbatim writes s as it is under e, which is code. No entity but a quote may cover code: those that are open end before
+// it and go on after it, but for a link, which is worth more than the code's look.
+func (w *writer) verbatim(e Entity, s string) {
+	if strings.TrimSpace(s) == "" || (e.Type == Code && w.isOpen(TextLink)) {
+		w.write(s)
+		return
+	}
+	if e.Type == Pre {
+		defer func(indent string) { w.indent = indent }(w.indent)
+		w.indent = ""
+	}
+	w.begin()
+	for i := range w.open {
+		if w.open[i].Type != Blockquote {
+			w.close(w.open[i])
+			w.open[i].Offset = notBegun
+		}
+	}
+	e.Offset = w.units
+	w.append(s)
+	w.close(e)
+}
+
+// begin writes the line breaks and the indent that are owed.
+func (w *writer) begin() {
+	switch {
+	case w.text.Len() == 0:
+		w.append(w.indent)
+	case w.breaks > 0:
+		w.append(strings.Repeat("\n", w.breaks))
+		w.append(w.indent)
+	}
+	w.breaks = 0
+	for i := range w.open {
+		if w.open[i].Offset == notBegun {
+			w.open[i].Offset = w.units
+		}
+	}
+}
+
+func (w *writer) append(s string) {
+	w.text.WriteString(s)
+	w.units += utf16Len(s)
+}
+
+func (w *writer) close(e Entity) {
+	if e.Offset == notBegun || e.Offset == w.units {
+		return
+	}
+	e.Length = w.units - e.Offset
+	w.done = append(w.done, e)
+}
+
+func (w *writer) isOpen(entityType string) bool {
+	for _, e := range w.open {
+		if e.Type == entityType {
+			return true
+		}
+	}
+	return false
+}
+
+// utf16Len is the length of s in UTF-16 code units.
+func utf16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16Width(r)
+	}
+	return n
+}
+
+// utf16Width is how many UTF-16 code units a character takes.
+func utf16Width(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}
