@@ -1,0 +1,200 @@
+package messagesapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Request is a request as it came.
+type Request struct {
+	Method string
+	Path   string      // with the query
+	Header http.Header // credentials are replaced by "[redacted]"
+	Body   []byte
+	Prompt *Prompt // what a POST /v1/messages asks; nil for other requests
+}
+
+// String names the request in a failure's text, without its body and its credential.
+func (r Request) String() string {
+	if r.Prompt == nil {
+		return r.Method + " " + r.Path
+	}
+	return fmt.Sprintf("%s %s: %s, %d messages, last user text %.200q", r.Method, r.Path, r.Prompt.Model,
+		len(r.Prompt.Messages), r.Prompt.LastUserText())
+}
+
+func newRequest(r *http.Request, body []byte) Request {
+	out := Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	for _, name := range []string{"X-Api-Key", "Authorization", "Cookie"} {
+		if out.Header.Get(name) != "" {
+			out.Header.Set(name, "[redacted]")
+		}
+	}
+	if r.Method == http.MethodPost && r.URL.Path == "/v1/messages" {
+		var p Prompt
+		if json.Unmarshal(body, &p) == nil && len(p.Messages) > 0 {
+			out.Prompt = &p
+		}
+	}
+	return out
+}
+
+// Prompt is the part of a messages request that tests look at.
+type Prompt struct {
+	Model    string    `json:"model"`
+	Stream   bool      `json:"stream"`
+	System   Content   `json:"system"`
+	Messages []Message `json:"messages"`
+	Tools    []Tool    `json:"tools"`
+}
+
+// Tool is a tool that the request offers to the model.
+type Tool struct {
+	Name string `json:"name"`
+}
+
+// Message is one message of the conversation.
+type Message struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+// Content is a list of blocks; on the wire a single text may stand for it.
+type Content []Block
+
+// UnmarshalJSON reads a string or a list of blocks.
+func (c *Content) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*c = Content{{Type: "text", Text: text}}
+		return nil
+	}
+	var blocks []Block
+	if err := json.Unmarshal(data, &blocks); err != nil {
+		return err
+	}
+	*c = blocks
+	return nil
+}
+
+// Block is a piece of content: "text", "tool_use", "tool_result" or another type.
+type Block struct {
+	Type    string  `json:"type"`
+	Text    string  `json:"text"`
+	Name    string  `json:"name"`        // of a tool_use
+	ID      string  `json:"id"`          // of a tool_use
+	Result  string  `json:"tool_use_id"` // of a tool_result: the tool_use it answers
+	Content Content `json:"content"`     // of a tool_result
+	IsError bool    `json:"is_error"`    // of a tool_result
+}
+
+// Texts lists the text blocks of the whole conversation in order, the CLI's own reminders included.
+func (p Prompt) Texts() []string {
+	var out []string
+	for _, m := range p.Messages {
+		for _, b := range m.Content {
+			if b.Type == "text" {
+				out = append(out, b.Text)
+			}
+		}
+	}
+	return out
+}
+
+// ToolResults lists what tools have answered in the conversation, oldest first, as text.
+func (p Prompt) ToolResults() []string {
+	var out []string
+	for _, m := range p.Messages {
+		for _, b := range m.Content {
+			if b.Type != "tool_result" {
+				continue
+			}
+			var text strings.Builder
+			for _, part := range b.Content {
+				text.WriteString(part.Text)
+			}
+			out = append(out, text.String())
+		}
+	}
+	return out
+}
+
+// LastUserText is the newest text that a user message holds, less the CLI's reminders and notes of an interruption.
+func (p Prompt) LastUserText() string {
+	text, _ := p.lastUserText()
+	return text
+}
+
+// lastUserText also counts the model's messages that follow the text.
+func (p Prompt) lastUserText() (text string, answers int) {
+	for i := len(p.Messages) - 1; i >= 0; i-- {
+		m := p.Messages[i]
+		if m.Role == "assistant" {
+			answers++
+		}
+		if m.Role != "user" {
+			continue // the CLI also sends system messages in mid-conversation
+		}
+		for j := len(m.Content) - 1; j >= 0; j-- {
+			text := strings.TrimSpace(withoutReminders(m.Content[j].Text))
+			if m.Content[j].Type == "text" && text != "" && !strings.HasPrefix(text, "[Request interrupted by user") {
+				return text, answers
+			}
+		}
+	}
+	return "", answers
+}
+
+// compaction tells the CLI's request for a summary of its conversation.
+func (p Prompt) compaction() bool {
+	return strings.Contains(p.LastUserText(), "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
+}
+
+// script is the reply that the conversation's last user text asks for.
+func (p Prompt) script() (Reply, bool) {
+	const open, end = "[[reply ", "]]"
+	text, answers := p.lastUserText()
+	_, rest, found := strings.Cut(text, open)
+	if !found {
+		return Reply{}, false
+	}
+	decoder := json.NewDecoder(strings.NewReader(rest))
+	var steps script
+	if err := decoder.Decode(&steps); err != nil || !strings.HasPrefix(rest[decoder.InputOffset():], end) {
+		return Reply{Text: fmt.Sprintf("messagesapi: bad script %.200q: %v", rest, err)}, true
+	}
+	if answers >= len(steps) {
+		return Reply{Text: "messagesapi: the script is over"}, true
+	}
+	return steps[answers], true
+}
+
+// script is a list of replies; a single one may stand for it.
+type script []Reply
+
+// UnmarshalJSON reads a reply or a list of them.
+func (s *script) UnmarshalJSON(data []byte) error {
+	if data[0] == '[' {
+		return json.Unmarshal(data, (*[]Reply)(s))
+	}
+	*s = make(script, 1)
+	return json.Unmarshal(data, &(*s)[0])
+}
+
+// withoutReminders cuts out what the CLI wraps in system-reminder tags.
+func withoutReminders(text string) string {
+	const open, end = "<system-reminder>", "</system-reminder>"
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, open)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		if _, text, found = strings.Cut(rest, end); !found {
+			return out.String()
+		}
+	}
+}

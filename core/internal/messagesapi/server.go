@@ -1,0 +1,187 @@
+// Package messagesapi is a stand-in for Anthropic's Messages API on loopback, for tests that run the real claude CLI with
+// no account and no network. It is test support; nothing that ships imports it.
+//
+// A request is answered with, in this order:
+//
+//  1. the next reply that the test put into the queue with [Server.Enqueue];
+//  2. a fixed summary, if the CLI asks to compact its conversation;
+//  3. the script in the last user text, "[[reply {…}]]" or "[[reply [{…}, {…}]]]", whose JSON is that of [Reply]. Of a
+//     list the first answers the request that the text came with, the second the one after the first tool result, and so
+//     on. It needs no state in the server, so that many sessions can be scripted at once;
+//  4. [Options.Default], or else "echo: " and the last user text.
+package messagesapi
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxBody bounds what is read of a request, in bytes. The real API takes 32 MB.
+const maxBody = 32 << 20
+
+// Options say how a [Server] behaves when nothing is scripted.
+type Options struct {
+	Key     string // the only credential that is accepted; empty: any
+	Default Reply  // zero: an echo of the last user text
+}
+
+// Server is a running stand-in. Its methods may be called from any goroutine.
+type Server struct {
+	options Options
+	http    *httptest.Server
+	cancel  context.CancelFunc // ends the context of all requests
+
+	mu       sync.Mutex
+	queue    []Reply
+	requests []Request
+	changed  chan struct{} // closed and replaced when requests grows
+}
+
+// New starts a server on a free port of 127.0.0.1. The caller closes it.
+func New(options Options) *Server {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{options: options, cancel: cancel, changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", s.recorded(s.messages))
+	mux.HandleFunc("POST /v1/messages/count_tokens", s.recorded(countTokens))
+	mux.HandleFunc("/", s.recorded(notFound))
+	s.http = httptest.NewUnstartedServer(mux)
+	s.http.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	s.http.Start()
+	return s
+}
+
+// URL is the server's address, for ANTHROPIC_BASE_URL.
+func (s *Server) URL() string { return s.http.URL }
+
+// Close cuts what is still being answered, waits for its handlers and stops the server. It is called once.
+func (s *Server) Close() {
+	s.cancel()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Enqueue has the next requests for a message answered with these replies, one each.
+func (s *Server) Enqueue(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, replies...)
+}
+
+// Queued is how many replies of the queue have not been used.
+func (s *Server) Queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}
+
+// Requests lists all requests so far, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Messages lists the requests for a message so far, oldest first.
+func (s *Server) Messages() []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Prompt == nil })
+}
+
+// Await returns the first request for a message that fits, as soon as it has come, or ctx's error.
+func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, error) {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		for _, r := range s.Messages() {
+			if fits(r) {
+				return r, nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Request{}, ctx.Err()
+		}
+	}
+}
+
+// recorded keeps a request before it is answered.
+func (s *Server) recorded(answer func(http.ResponseWriter, *http.Request, Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if err != nil {
+			writeFailure(w, Failure{Status: http.StatusRequestEntityTooLarge, Message: err.Error()})
+			return
+		}
+		request := newRequest(r, body)
+		s.mu.Lock()
+		s.requests = append(s.requests, request)
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+		answer(w, r, request)
+	}
+}
+
+func (s *Server) messages(w http.ResponseWriter, r *http.Request, request Request) {
+	if s.options.Key != "" && credential(r.Header) != s.options.Key {
+		writeFailure(w, *Unauthorized().Failure)
+		return
+	}
+	if request.Prompt == nil {
+		writeFailure(w, Failure{Status: http.StatusBadRequest, Message: "the body is no messages request"})
+		return
+	}
+	s.reply(*request.Prompt).serve(r.Context(), w, *request.Prompt, len(request.Body))
+}
+
+// reply chooses the answer; see the package comment.
+func (s *Server) reply(p Prompt) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 {
+		next := s.queue[0]
+		s.queue = s.queue[1:]
+		return next
+	}
+	if p.compaction() {
+		return Reply{Text: "<summary>The conversation so far.</summary>"}
+	}
+	if scripted, ok := p.script(); ok {
+		return scripted
+	}
+	if !s.options.Default.empty() {
+		return s.options.Default
+	}
+	return Reply{Text: "echo: " + p.LastUserText()}
+}
+
+func countTokens(w http.ResponseWriter, _ *http.Request, request Request) {
+	writeJSON(w, http.StatusOK, map[string]int{"input_tokens": tokens(len(request.Body))})
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request, request Request) {
+	writeFailure(w, Failure{Status: http.StatusNotFound, Message: "no " + request.Path})
+}
+
+// credential is what a client authenticates with, in either of the API's two ways.
+func credential(h http.Header) string {
+	if key := h.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone is no failure of the server
+}
