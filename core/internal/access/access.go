@@ -1,0 +1,185 @@
+// Package access decides who may talk to the agent, and with what authority. It is closed by default: the zero [Rules]
+// let nobody in.
+package access
+
+import (
+	"slices"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// DMPolicy says who may write in a direct chat. Owners always may.
+type DMPolicy string
+
+// The policies for direct chats. Any other, the zero one among them, counts as DMDisabled.
+const (
+	DMPairing   DMPolicy = "pairing"   // who is listed or has been approved; a stranger gets a pairing code
+	DMAllowlist DMPolicy = "allowlist" // who is listed
+	DMOpen      DMPolicy = "open"      // everybody
+	DMDisabled  DMPolicy = "disabled"  // nobody else
+)
+
+// GroupPolicy says in which groups and broadcast channels the agent takes part. In these everybody may chat.
+type GroupPolicy string
+
+// The policies for groups. Any other, the zero one among them, counts as GroupsDisabled.
+const (
+	GroupsAllowlist GroupPolicy = "allowlist" // in those that are listed
+	GroupsOpen      GroupPolicy = "open"      // in all
+	GroupsDisabled  GroupPolicy = "disabled"  // in none
+)
+
+// Rules are the rules of one channel. People are listed as "channel:user" and recognised by their id and their aliases.
+type Rules struct {
+	Owners       []string
+	DM           DMPolicy
+	Allow        []string
+	CommandsFrom []string // who may use commands, beside owners; empty: see [Rules.Decide]
+	Groups       GroupPolicy
+	Group        map[chat.ID]Group // the listed groups
+	// RequireMention says that a message in a group is ignored unless it mentions the agent or answers it.
+	RequireMention bool
+}
+
+// Group holds the settings of a listed group.
+type Group struct {
+	RequireMention *bool // nil: as in [Rules]
+}
+
+// Action is what becomes of an event.
+type Action int
+
+// The actions. The zero Action is the closed one.
+const (
+	Ignore Action = iota
+	Let           // in
+	Pair          // a stranger who may ask to be let in
+)
+
+// Decision is what the rules say of an event.
+type Decision struct {
+	Action    Action
+	Authority chat.Authority // the sender's; zero unless Action is Let
+	Reason    string         // why the event was not let in, for the log; it names nobody
+}
+
+// Approved tells whether the sender was approved by pairing, under the id or an alias. It is asked only where the answer
+// matters: in a direct chat under [DMPairing].
+type Approved func(chat.Sender) (bool, error)
+
+// Decide says what becomes of a channel's event. Its error is that of approved.
+//
+// An owner has the authority of an owner wherever the event comes from. Anybody else who is let in is authorised if listed
+// in CommandsFrom or, where that list is empty, if the chat is direct or the sender listed in Allow. So neither an
+// approval nor an open policy gives authority in a group.
+func (r Rules) Decide(channel string, e chat.Event, approved Approved) (Decision, error) {
+	switch {
+	case e.Sender.IsSelf:
+		return ignore("sent by this account itself"), nil
+	case e.Sender.IsBot:
+		return ignore("sent by a bot"), nil
+	}
+	who := person{channel, e.Sender}
+	switch e.Chat.Kind {
+	case chat.Direct:
+		return r.direct(who, e, approved)
+	case chat.Group, chat.Broadcast:
+		return r.group(who, e), nil
+	default:
+		return ignore("the kind of chat is not known"), nil
+	}
+}
+
+func (r Rules) direct(who person, e chat.Event, approved Approved) (Decision, error) {
+	switch {
+	case e.Sender.ID == "":
+		return ignore("the sender has no id"), nil
+	case who.in(r.Owners):
+		return let(chat.Owner), nil
+	}
+	authority := chat.Authorised
+	if len(r.CommandsFrom) > 0 && !who.in(r.CommandsFrom) {
+		authority = chat.Other
+	}
+	switch r.DM {
+	case DMOpen:
+		return let(authority), nil
+	case DMAllowlist:
+		if who.in(r.Allow) {
+			return let(authority), nil
+		}
+		return ignore("the sender is not listed"), nil
+	case DMPairing:
+		if who.in(r.Allow) {
+			return let(authority), nil
+		}
+		ok, err := approved(e.Sender)
+		switch {
+		case err != nil:
+			return ignore("the approvals could not be read"), err
+		case ok:
+			return let(authority), nil
+		case !speaks(e.Body):
+			return ignore("the sender is a stranger"), nil
+		default:
+			return Decision{Action: Pair, Reason: "the sender is a stranger"}, nil
+		}
+	default:
+		return ignore("direct chats are disabled"), nil
+	}
+}
+
+func (r Rules) group(who person, e chat.Event) Decision {
+	settings, listed := r.Group[e.Chat.ID]
+	switch {
+	case r.Groups == GroupsAllowlist && !listed:
+		return ignore("the group is not listed")
+	case r.Groups != GroupsAllowlist && r.Groups != GroupsOpen:
+		return ignore("groups are disabled")
+	}
+	requireMention := r.RequireMention
+	if settings.RequireMention != nil {
+		requireMention = *settings.RequireMention
+	}
+	if m, ok := e.Body.(chat.Message); ok && requireMention && !m.MentionsSelf {
+		return ignore("the message does not mention the agent")
+	}
+	commands := r.CommandsFrom
+	if len(commands) == 0 {
+		commands = r.Allow
+	}
+	switch {
+	case who.in(r.Owners):
+		return let(chat.Owner)
+	case who.in(commands):
+		return let(chat.Authorised)
+	default:
+		return let(chat.Other)
+	}
+}
+
+// speaks tells whether an event is something said to the agent. Only then is it worth a pairing code: a stranger's
+// reaction or edit asks for nothing.
+func speaks(b chat.Body) bool {
+	switch b.(type) {
+	case chat.Message, chat.NativeCommand:
+		return true
+	default:
+		return false
+	}
+}
+
+func ignore(reason string) Decision         { return Decision{Action: Ignore, Reason: reason} }
+func let(authority chat.Authority) Decision { return Decision{Action: Let, Authority: authority} }
+
+// person is a sender as the lists write people.
+type person struct {
+	channel string
+	sender  chat.Sender
+}
+
+// in tells whether the person is listed. An empty id is nobody's.
+func (p person) in(list []string) bool {
+	listed := func(id chat.UserID) bool { return id != "" && slices.Contains(list, p.channel+":"+string(id)) }
+	return listed(p.sender.ID) || slices.ContainsFunc(p.sender.Aliases, listed)
+}

@@ -1,0 +1,61 @@
+package access
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The bounds of pairing requests.
+const (
+	CodeTTL    = time.Hour // how long a request stands
+	MaxPending = 3         // requests that stand at once in a channel; further strangers are ignored
+)
+
+// The letters of a code: none that is easily taken for another. They are 32, so that each random byte gives one
+// without a bias.
+const (
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+	codeLength  = 8
+)
+
+// NewCode returns a random pairing code of 40 bits.
+func NewCode() string {
+	code := make([]byte, codeLength)
+	rand.Read(code) // never fails
+	for i, b := range code {
+		code[i] = codeLetters[int(b)%len(codeLetters)]
+	}
+	return string(code)
+}
+
+// ParseCode returns the code that a person typed, in capitals and without spaces or hyphens, and whether it can be one.
+func ParseCode(typed string) (string, bool) {
+	code := strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(strings.TrimSpace(typed)))
+	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
+		return "", false
+	}
+	return code, true
+}
+
+// Prompt is what a stranger is told: in CommonMark, with the code and the command that approves it each in a block of
+// its own, ready to be copied.
+func Prompt(channel string, user chat.UserID, code string) string {
+	return fmt.Sprintf("I do not know you yet, so I cannot answer.\n\n"+
+		"Your user id: %s\n\nYour pairing code, good for one hour:\n\n```\n%s\n```\n\n"+
+		"To let you in, my owner runs this where clawhost runs:\n\n```\nclawhost pairing approve %s %s\n```",
+		inline(string(user)), code, channel, code)
+}
+
+// inline returns s as inline code, on one line and of bounded length: an id comes from a network.
+func inline(s string) string {
+	const maxRunes = 128
+	clean := strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " ")
+	if runes := []rune(clean); len(runes) > maxRunes {
+		clean = string(runes[:maxRunes]) + "…"
+	}
+	return "`" + clean + "`"
+}
