@@ -1,0 +1,9 @@
+package chat
+
+// CommandSpec describes a slash command.
+type CommandSpec struct {
+	Name    string    // lower case, digits and underscores, without a slash; at most 32 bytes
+	Usage   string    // such as "/roll 2d6"
+	Summary string    // one line for /help
+	Least   Authority // the least authority that may use it; zero: whoever may use commands
+}

@@ -1,0 +1,456 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// AddressFromProto converts an address. The chat must be named; the channel may be empty.
+func AddressFromProto(p *pluginv1.Address) (chat.Address, error) {
+	if err := first(
+		id("address.channel", p.GetChannel()),
+		requiredID("address.chat_id", p.GetChatId()),
+		id("address.thread_id", p.GetThreadId()),
+	); err != nil {
+		return chat.Address{}, err
+	}
+	return chat.Address{
+		Channel: p.GetChannel(), Chat: chat.ID(p.GetChatId()), Thread: chat.ThreadID(p.GetThreadId()),
+	}, nil
+}
+
+// ChatFromProto converts a chat. It must have an id and a kind.
+func ChatFromProto(p *pluginv1.Chat) (chat.Chat, error) {
+	kind, err := KindFromProto(p.GetKind())
+	if err := first(requiredID("chat.id", p.GetId()), id("chat.parent_id", p.GetParentId()), err); err != nil {
+		return chat.Chat{}, err
+	}
+	return chat.Chat{
+		ID: chat.ID(p.GetId()), Kind: kind, Title: Cut(p.GetTitle(), MaxName), Parent: chat.ID(p.GetParentId()),
+	}, nil
+}
+
+// SenderFromProto converts a sender. Whether there must be one is the event's business.
+func SenderFromProto(p *pluginv1.Sender) (chat.Sender, error) {
+	if err := first(id("sender.id", p.GetId()), count("sender.aliases", len(p.GetAliases()), MaxAliases)); err != nil {
+		return chat.Sender{}, err
+	}
+	for _, a := range p.GetAliases() {
+		if err := requiredID("sender.aliases", a); err != nil {
+			return chat.Sender{}, err
+		}
+	}
+	return chat.Sender{
+		ID:          chat.UserID(p.GetId()),
+		Aliases:     each(p.GetAliases(), func(a string) chat.UserID { return chat.UserID(a) }),
+		DisplayName: Cut(p.GetDisplayName(), MaxName),
+		Username:    Cut(p.GetUsername(), MaxName),
+		IsSelf:      p.GetIsSelf(),
+		IsBot:       p.GetIsBot(),
+	}, nil
+}
+
+// CallerFromProto converts a caller. An authority that is not known is nobody's.
+func CallerFromProto(p *pluginv1.Caller) (chat.Caller, error) {
+	address, errAddress := AddressFromProto(p.GetAddress())
+	sender, errSender := SenderFromProto(p.GetSender())
+	kind, errKind := KindFromProto(p.GetChatKind())
+	if len(p.GetSessionKey()) > 4*MaxID {
+		return chat.Caller{}, field("caller.session_key", "longer than %d bytes", 4*MaxID)
+	}
+	if err := first(errAddress, errSender, errKind); err != nil {
+		return chat.Caller{}, err
+	}
+	authority, _ := authorities.from(p.GetAuthority())
+	return chat.Caller{
+		Session: p.GetSessionKey(), Address: address, Kind: kind, Sender: sender, Authority: authority,
+	}, nil
+}
+
+// EventFromProto converts an event. Its error names the first fields that are wrong; such an event will never be right.
+func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
+	if n := len(p.GetEventId()); n == 0 || n > chat.MaxEventID {
+		return chat.Event{}, field("event_id", "%d bytes, 1 to %d are allowed", n, chat.MaxEventID)
+	}
+	where, errChat := ChatFromProto(p.GetChat())
+	sender, errSender := SenderFromProto(p.GetSender())
+	at, errAt := timeFrom("happened_at", p.GetHappenedAt())
+	body, errBody := bodyFrom(p)
+	if err := first(
+		id("event_id", p.GetEventId()), errChat, id("thread_id", p.GetThreadId()), errSender, errAt, errBody,
+	); err != nil {
+		return chat.Event{}, err
+	}
+	switch body.(type) {
+	case chat.Message, chat.ButtonPress, chat.NativeCommand, chat.StopRequest:
+		// What these may do depends on who sent them.
+		if sender.ID == "" {
+			return chat.Event{}, field("sender.id", "empty")
+		}
+	}
+	return chat.Event{
+		ID: chat.EventID(p.GetEventId()), Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Sender: sender, At: at, Body: body,
+	}, nil
+}
+
+func bodyFrom(p *pluginv1.Event) (chat.Body, error) {
+	switch b := p.GetBody().(type) {
+	case *pluginv1.Event_Message:
+		return MessageFromProto(b.Message)
+	case *pluginv1.Event_Edited:
+		s, err := text("edited.text", b.Edited.GetText())
+		return chat.Edited{ID: chat.MessageID(b.Edited.GetId()), Text: s},
+			first(requiredID("edited.id", b.Edited.GetId()), err)
+	case *pluginv1.Event_Deleted:
+		return chat.Deleted{ID: chat.MessageID(b.Deleted.GetId())}, requiredID("deleted.id", b.Deleted.GetId())
+	case *pluginv1.Event_Reaction:
+		return chat.Reaction{MessageID: chat.MessageID(b.Reaction.GetMessageId()), Emoji: Repair(b.Reaction.GetEmoji())},
+			first(requiredID("reaction.message_id", b.Reaction.GetMessageId()), id("reaction.emoji", b.Reaction.GetEmoji()))
+	case *pluginv1.Event_ButtonPress:
+		var tooLong error
+		if len(b.ButtonPress.GetData()) > MaxData {
+			tooLong = field("button_press.data", "longer than %d bytes", MaxData)
+		}
+		return chat.ButtonPress{MessageID: chat.MessageID(b.ButtonPress.GetMessageId()), Data: Repair(b.ButtonPress.GetData())},
+			first(id("button_press.message_id", b.ButtonPress.GetMessageId()), tooLong)
+	case *pluginv1.Event_Command:
+		args, err := text("command.args", b.Command.GetArgs())
+		return chat.NativeCommand{Name: b.Command.GetName(), Args: args},
+			first(requiredID("command.name", b.Command.GetName()), err)
+	case *pluginv1.Event_Stop:
+		return chat.StopRequest{}, nil
+	case *pluginv1.Event_Member:
+		return memberFrom(b.Member)
+	case *pluginv1.Event_Migrated:
+		return chat.Migrated{To: chat.ID(b.Migrated.GetNewChatId())}, requiredID("migrated.new_chat_id", b.Migrated.GetNewChatId())
+	default:
+		return nil, field("body", "missing, or of a kind that this version does not know")
+	}
+}
+
+func memberFrom(p *pluginv1.MemberChange) (chat.Body, error) {
+	member, err := SenderFromProto(p.GetMember())
+	if err != nil {
+		return nil, field("member", "%w", err)
+	}
+	switch p.GetKind() {
+	case pluginv1.MemberChange_KIND_JOINED:
+		return chat.MemberChange{Joined: true, Member: member}, requiredID("member.id", string(member.ID))
+	case pluginv1.MemberChange_KIND_LEFT:
+		return chat.MemberChange{Member: member}, requiredID("member.id", string(member.ID))
+	default:
+		return nil, field("member.kind", "%d is not known", p.GetKind())
+	}
+}
+
+// MessageFromProto converts a message.
+func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
+	content, errText := text("message.text", p.GetText())
+	media, errMedia := mediaFrom("message.media", p.GetMedia())
+	if err := first(
+		id("message.id", p.GetId()), errText, errMedia, count("message.mentions", len(p.GetMentions()), MaxMentions),
+	); err != nil {
+		return chat.Message{}, err
+	}
+	m := chat.Message{
+		ID:            chat.MessageID(p.GetId()),
+		Text:          content,
+		Media:         media,
+		MentionsSelf:  p.GetMentionsSelf(),
+		ThreadStarter: Cut(p.GetThreadStarter(), MaxText),
+	}
+	if q := p.GetReplyTo(); q != nil {
+		if err := id("message.reply_to.id", q.GetId()); err != nil {
+			return chat.Message{}, err
+		}
+		m.ReplyTo = &chat.Quote{
+			ID:         chat.MessageID(q.GetId()),
+			SenderName: Cut(q.GetSenderName(), MaxName),
+			Text:       Cut(q.GetText(), MaxText),
+			IsSelf:     q.GetIsSelf(),
+		}
+	}
+	if f := p.GetForwarded(); f != nil {
+		at, err := timeFrom("message.forwarded.sent_at", f.GetSentAt())
+		if err != nil {
+			return chat.Message{}, err
+		}
+		m.Forwarded = &chat.Forward{From: Cut(f.GetFrom(), MaxName), At: at}
+	}
+	for _, n := range p.GetMentions() {
+		if uint64(n.GetOffset())+uint64(n.GetLength()) > uint64(len(content)) {
+			return chat.Message{}, field("message.mentions", "a range ends outside the text")
+		}
+		if err := id("message.mentions.user_id", n.GetUserId()); err != nil {
+			return chat.Message{}, err
+		}
+		m.Mentions = append(m.Mentions, chat.Mention{
+			Offset: int(n.GetOffset()), Length: int(n.GetLength()), User: chat.UserID(n.GetUserId()), IsSelf: n.GetIsSelf(),
+		})
+	}
+	return m, nil
+}
+
+func mediaFrom(name string, list []*pluginv1.Media) ([]chat.Media, error) {
+	if err := count(name, len(list), MaxMedia); err != nil {
+		return nil, err
+	}
+	var out []chat.Media
+	for _, p := range list {
+		m, err := MediaFromProto(p)
+		if err != nil {
+			return nil, field(name, "%w", err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// MediaFromProto converts a file's description. A kind that is not known is a file.
+func MediaFromProto(p *pluginv1.Media) (chat.Media, error) {
+	if err := id("ref", p.GetRef()); err != nil {
+		return chat.Media{}, err
+	}
+	if p.GetSize() < 0 {
+		return chat.Media{}, field("size", "negative")
+	}
+	return chat.Media{
+		Ref:      chat.MediaRef(p.GetRef()),
+		Kind:     mediaKindFrom(p.GetKind()),
+		MIMEType: Cut(p.GetMimeType(), MaxName),
+		FileName: Cut(p.GetFileName(), MaxName),
+		Size:     p.GetSize(),
+	}, nil
+}
+
+func mediaKindFrom(p pluginv1.MediaKind) chat.MediaKind {
+	if kind, ok := mediaKinds.from(p); ok {
+		return kind
+	}
+	return chat.File
+}
+
+// OutgoingFromProto converts a message to send.
+func OutgoingFromProto(p *pluginv1.SendMessageRequest) (chat.Outgoing, error) {
+	to, errTo := AddressFromProto(p.GetAddress())
+	content, errText := text("text", p.GetText())
+	media, errMedia := mediaFrom("media", p.GetMedia())
+	buttons, errButtons := ButtonsFromProto(p.GetButtons())
+	if err := first(
+		requiredID("idempotency_key", p.GetIdempotencyKey()), errTo, errText, errMedia,
+		id("reply_to_id", p.GetReplyToId()), errButtons,
+	); err != nil {
+		return chat.Outgoing{}, err
+	}
+	return chat.Outgoing{
+		Key: p.GetIdempotencyKey(), To: to, Text: content, Media: media,
+		ReplyTo: chat.MessageID(p.GetReplyToId()), Buttons: buttons, Silent: p.GetSilent(),
+	}, nil
+}
+
+// ButtonsFromProto converts rows of buttons.
+func ButtonsFromProto(rows []*pluginv1.ButtonRow) ([][]chat.Button, error) {
+	var out [][]chat.Button
+	total := 0
+	for _, r := range rows {
+		// An empty row counts as one, so that rows are bounded too.
+		total += max(1, len(r.GetButtons()))
+		if err := count("buttons", total, MaxButtons); err != nil {
+			return nil, err
+		}
+		var row []chat.Button
+		for _, b := range r.GetButtons() {
+			if len(b.GetData()) > MaxData {
+				return nil, field("buttons.data", "longer than %d bytes", MaxData)
+			}
+			row = append(row, chat.Button{Label: Cut(b.GetLabel(), MaxName), Data: Repair(b.GetData())})
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// ReceiptFromProto converts a receipt.
+func ReceiptFromProto(p *pluginv1.Sent) (chat.Receipt, error) {
+	if err := count("message_ids", len(p.GetMessageIds()), MaxIDs); err != nil {
+		return chat.Receipt{}, err
+	}
+	var r chat.Receipt
+	for _, m := range p.GetMessageIds() {
+		if err := requiredID("message_ids", m); err != nil {
+			return chat.Receipt{}, err
+		}
+		r.IDs = append(r.IDs, chat.MessageID(m))
+	}
+	return r, nil
+}
+
+// FailureFromProto converts a failure; nil stays nil. A reason that is not known is a temporary one, and whatever is not
+// said to be undelivered may have been delivered.
+func FailureFromProto(p *pluginv1.Failure) error {
+	if p == nil {
+		return nil
+	}
+	f := &chat.Failure{
+		Reason:         chat.Temporary,
+		MaybeDelivered: p.GetDelivery() != pluginv1.Delivery_DELIVERY_NOT_DELIVERED,
+		RetryAfter:     durationFrom(p.GetRetryAfter()),
+	}
+	if reason, ok := reasons.from(p.GetReason()); ok {
+		f.Reason = reason
+	}
+	if p.GetMessage() != "" {
+		f.Err = errors.New(Cut(p.GetMessage(), MaxDetail))
+	}
+	return f
+}
+
+// LimitsFromProto converts what a channel can in one kind of chat. Where a value is not known it takes the least: plain
+// text, no draft, and bytes as the unit, in which a text is never shorter than in another.
+func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
+	if err := first(
+		count("media_in", len(p.GetMediaIn()), MaxLimits), count("media_out", len(p.GetMediaOut()), MaxLimits),
+	); err != nil {
+		return chat.Limits{}, err
+	}
+	l := chat.Limits{
+		Text:      textLimitFrom(p.GetText()),
+		Caption:   textLimitFrom(p.GetCaption()),
+		Markup:    chat.Plain,
+		TypingTTL: durationFrom(p.GetTypingTtl()),
+		Draft:     chat.NoDraft,
+		Edit: chat.EditLimits{
+			Window: durationFrom(p.GetEdit().GetWindow()), MinInterval: durationFrom(p.GetEdit().GetMinInterval()),
+		},
+		Buttons: chat.ButtonLimits{
+			Rows:      signed(p.GetButtons().GetRows()),
+			Columns:   signed(p.GetButtons().GetColumns()),
+			DataBytes: signed(p.GetButtons().GetDataBytes()),
+		},
+		Threads:        p.GetThreads(),
+		Replies:        p.GetReplies(),
+		MediaIn:        each(p.GetMediaIn(), mediaLimitFrom),
+		MediaOut:       each(p.GetMediaOut(), mediaLimitFrom),
+		IdempotentSend: p.GetIdempotentSend(),
+	}
+	if markup, ok := markups.from(p.GetMarkup()); ok {
+		l.Markup = markup
+	}
+	if draft, ok := drafts.from(p.GetDraft()); ok {
+		l.Draft = draft
+	}
+	return l, nil
+}
+
+// KindFromProto converts a kind of chat. There must be one.
+func KindFromProto(p pluginv1.ChatKind) (chat.Kind, error) {
+	kind, ok := kinds.from(p)
+	if !ok {
+		return 0, field("chat.kind", "%d is not known", p)
+	}
+	return kind, nil
+}
+
+// VerdictFromProto converts a verdict.
+func VerdictFromProto(p pluginv1.Verdict) (chat.Verdict, error) {
+	verdict, ok := verdicts.from(p)
+	if !ok {
+		return 0, field("verdict", "%d is not known", p)
+	}
+	return verdict, nil
+}
+
+// StateFromProto converts a connection's state.
+func StateFromProto(p pluginv1.ChannelState) (chat.State, error) {
+	state, ok := states.from(p)
+	if !ok {
+		return 0, field("state", "%d is not known", p)
+	}
+	return state, nil
+}
+
+// CommandSpecFromProto converts the description of a command. Its name is checked. A least authority that is not known
+// becomes the owner's, so that a newer plugin's restriction is not lost on an older host.
+func CommandSpecFromProto(p *pluginv1.CommandSpec) (chat.CommandSpec, error) {
+	if !ValidCommandName(p.GetName()) {
+		return chat.CommandSpec{}, field("command.name", "%q is not made of 1 to %d lower-case letters, digits and underscores",
+			Cut(p.GetName(), 2*MaxCommand), MaxCommand)
+	}
+	s := chat.CommandSpec{Name: p.GetName(), Usage: Cut(p.GetUsage(), MaxName), Summary: Cut(p.GetSummary(), MaxName)}
+	if p.GetLeastAuthority() != pluginv1.Authority_AUTHORITY_UNSPECIFIED {
+		s.Least = chat.Owner
+		if least, ok := authorities.from(p.GetLeastAuthority()); ok {
+			s.Least = least
+		}
+	}
+	return s, nil
+}
+
+// ValidCommandName tells whether a command may have this name: 1 to 32 lower-case ASCII letters, digits and underscores.
+func ValidCommandName(name string) bool {
+	if name == "" || len(name) > MaxCommand {
+		return false
+	}
+	for _, r := range name {
+		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// TranscriptEntryFromProto converts an entry of a session's history.
+func TranscriptEntryFromProto(p *pluginv1.TranscriptEntry) (chat.TranscriptEntry, error) {
+	role, ok := roles.from(p.GetRole())
+	if !ok {
+		return chat.TranscriptEntry{}, field("entry.role", "%d is not known", p.GetRole())
+	}
+	at, err := timeFrom("entry.at", p.GetAt())
+	if err != nil {
+		return chat.TranscriptEntry{}, err
+	}
+	return chat.TranscriptEntry{ID: p.GetId(), Role: role, Text: Cut(p.GetText(), MaxEntry), At: at}, nil
+}
+
+func textLimitFrom(p *pluginv1.TextLimit) chat.TextLimit {
+	if p.GetMax() == 0 {
+		return chat.TextLimit{}
+	}
+	unit, ok := units.from(p.GetUnit())
+	if !ok {
+		unit = chat.Bytes
+	}
+	return chat.TextLimit{Max: signed(p.GetMax()), Unit: unit}
+}
+
+func mediaLimitFrom(p *pluginv1.MediaLimit) chat.MediaLimit {
+	return chat.MediaLimit{Kind: mediaKindFrom(p.GetKind()), MaxBytes: max(0, p.GetMaxBytes())}
+}
+
+func timeFrom(name string, p *timestamppb.Timestamp) (time.Time, error) {
+	if p == nil {
+		return time.Time{}, nil
+	}
+	if err := p.CheckValid(); err != nil {
+		return time.Time{}, field(name, "%w", err)
+	}
+	return p.AsTime(), nil
+}
+
+// durationFrom takes what is no sensible duration for none.
+func durationFrom(p *durationpb.Duration) time.Duration {
+	if p == nil || !p.IsValid() {
+		return 0
+	}
+	return max(0, p.AsDuration())
+}
+
+// signed clamps n to what an int holds on every platform.
+func signed(n uint32) int { return int(min(n, math.MaxInt32)) }

@@ -1,0 +1,233 @@
+package wire_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// good is an event that FromProto takes; each case spoils one thing.
+func good() *pluginv1.Event {
+	return wire.EventToProto(chat.Event{
+		ID:     "e1",
+		Chat:   chat.Chat{ID: "c1", Kind: chat.Group},
+		Sender: chat.Sender{ID: "u1"},
+		Body:   chat.Message{ID: "m1", Text: "hello"},
+	})
+}
+
+func TestEventFromProtoRefuses(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", wire.MaxID+1)
+	tests := map[string]struct {
+		field string
+		spoil func(*pluginv1.Event)
+	}{
+		"no event id":       {"event_id", func(e *pluginv1.Event) { e.EventId = "" }},
+		"long event id":     {"event_id", func(e *pluginv1.Event) { e.EventId = strings.Repeat("x", 201) }},
+		"no chat":           {"chat.id", func(e *pluginv1.Event) { e.Chat.Id = "" }},
+		"chat missing":      {"chat.id", func(e *pluginv1.Event) { e.Chat = nil }},
+		"long chat id":      {"chat.id", func(e *pluginv1.Event) { e.Chat.Id = long }},
+		"no kind":           {"chat.kind", func(e *pluginv1.Event) { e.Chat.Kind = 0 }},
+		"unknown kind":      {"chat.kind", func(e *pluginv1.Event) { e.Chat.Kind = 99 }},
+		"long parent":       {"chat.parent_id", func(e *pluginv1.Event) { e.Chat.ParentId = long }},
+		"long thread":       {"thread_id", func(e *pluginv1.Event) { e.ThreadId = long }},
+		"no sender":         {"sender.id", func(e *pluginv1.Event) { e.Sender = nil }},
+		"long sender":       {"sender.id", func(e *pluginv1.Event) { e.Sender.Id = long }},
+		"many aliases":      {"sender.aliases", func(e *pluginv1.Event) { e.Sender.Aliases = slices.Repeat([]string{"a"}, 33) }},
+		"empty alias":       {"sender.aliases", func(e *pluginv1.Event) { e.Sender.Aliases = []string{""} }},
+		"impossible time":   {"happened_at", func(e *pluginv1.Event) { e.HappenedAt = &timestamppb.Timestamp{Nanos: -1} }},
+		"no body":           {"body", func(e *pluginv1.Event) { e.Body = nil }},
+		"broken id":         {"chat.id", func(e *pluginv1.Event) { e.Chat.Id = "\xff" }},
+		"long text":         {"message.text", func(e *pluginv1.Event) { e.GetMessage().Text = strings.Repeat("x", wire.MaxText+1) }},
+		"long message id":   {"message.id", func(e *pluginv1.Event) { e.GetMessage().Id = long }},
+		"much media":        {"message.media", func(e *pluginv1.Event) { e.GetMessage().Media = make([]*pluginv1.Media, 65) }},
+		"long media ref":    {"message.media: ref", func(e *pluginv1.Event) { e.GetMessage().Media = []*pluginv1.Media{{Ref: long}} }},
+		"negative size":     {"message.media: size", func(e *pluginv1.Event) { e.GetMessage().Media = []*pluginv1.Media{{Size: -1}} }},
+		"many mentions":     {"message.mentions", func(e *pluginv1.Event) { e.GetMessage().Mentions = make([]*pluginv1.Mention, 257) }},
+		"mention outside":   {"message.mentions", func(e *pluginv1.Event) { e.GetMessage().Mentions = []*pluginv1.Mention{{Offset: 5, Length: 1}} }},
+		"mention overflow":  {"message.mentions", func(e *pluginv1.Event) { e.GetMessage().Mentions = []*pluginv1.Mention{{Offset: 1, Length: 1<<32 - 1}} }},
+		"edit without id":   {"edited.id", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Edited{} }},
+		"delete without id": {"deleted.id", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Deleted{Deleted: &pluginv1.MessageDeleted{}} }},
+		"reaction to none":  {"reaction.message_id", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Reaction{Reaction: &pluginv1.Reaction{}} }},
+		"long button data": {"button_press.data", func(e *pluginv1.Event) {
+			e.Body = &pluginv1.Event_ButtonPress{ButtonPress: &pluginv1.ButtonPress{Data: strings.Repeat("x", wire.MaxData+1)}}
+		}},
+		"nameless command": {"command.name", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Command{Command: &pluginv1.NativeCommand{}} }},
+		"unknown change": {"member.kind", func(e *pluginv1.Event) {
+			e.Body = &pluginv1.Event_Member{Member: &pluginv1.MemberChange{Member: &pluginv1.Sender{Id: "u"}}}
+		}},
+		"nobody joined": {"member.id", func(e *pluginv1.Event) {
+			e.Body = &pluginv1.Event_Member{Member: &pluginv1.MemberChange{Kind: pluginv1.MemberChange_KIND_JOINED}}
+		}},
+		"migrated nowhere": {"migrated.new_chat_id", func(e *pluginv1.Event) { e.Body = &pluginv1.Event_Migrated{} }},
+	}
+	if _, err := wire.EventFromProto(good()); err != nil {
+		t.Fatalf("the event that the cases spoil is refused itself: %v", err)
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			event := good()
+			tt.spoil(event)
+			_, err := wire.EventFromProto(event)
+			if err == nil || !strings.HasPrefix(err.Error(), tt.field+":") {
+				t.Errorf("error is %v, want one that names %s", err, tt.field)
+			}
+		})
+	}
+}
+
+func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
+	t.Parallel()
+	event := good()
+	event.Sender.DisplayName = strings.Repeat("ü", 500)
+	event.Chat.Title = strings.Repeat("x", 5000)
+	event.GetMessage().ReplyTo = &pluginv1.Quote{Text: strings.Repeat("q", wire.MaxText+5)}
+	got, err := wire.EventFromProto(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Repeat("ü", wire.MaxName/2); got.Sender.DisplayName != want {
+		t.Errorf("the display name has %d bytes, want %d", len(got.Sender.DisplayName), len(want))
+	}
+	if len(got.Chat.Title) != wire.MaxName || len(got.Body.(chat.Message).ReplyTo.Text) != wire.MaxText {
+		t.Errorf("title and quote have %d and %d bytes", len(got.Chat.Title), len(got.Body.(chat.Message).ReplyTo.Text))
+	}
+}
+
+func TestUnknownValuesTakeTheLeast(t *testing.T) {
+	t.Parallel()
+	limits, err := wire.LimitsFromProto(&pluginv1.GetCapabilitiesResponse{
+		Text: &pluginv1.TextLimit{Max: 10, Unit: 99}, Markup: 99, Draft: 99, TypingTtl: &durationpb.Duration{Seconds: -1},
+	})
+	want := chat.Limits{Text: chat.TextLimit{Max: 10, Unit: chat.Bytes}, Markup: chat.Plain, Draft: chat.NoDraft}
+	if err != nil || limits.Text != want.Text || limits.Markup != want.Markup || limits.Draft != want.Draft || limits.TypingTTL != 0 {
+		t.Errorf("limits are %+v, %v", limits, err)
+	}
+	spec, err := wire.CommandSpecFromProto(&pluginv1.CommandSpec{Name: "roll", LeastAuthority: 99})
+	if err != nil || spec.Least != chat.Owner {
+		t.Errorf("an unknown least authority gives %v, %v, want the owner's", spec.Least, err)
+	}
+	failure, _ := errors.AsType[*chat.Failure](wire.FailureFromProto(&pluginv1.Failure{Reason: 99}))
+	if failure.Reason != chat.Temporary || !failure.MaybeDelivered {
+		t.Errorf("an unknown failure is %+v, want a temporary one with unknown outcome", failure)
+	}
+	media, err := wire.MediaFromProto(&pluginv1.Media{Kind: 99})
+	if err != nil || media.Kind != chat.File {
+		t.Errorf("an unknown kind of media is a %v, %v", media.Kind, err)
+	}
+	for _, name := range []string{"", "Roll", "ro ll", "/roll", strings.Repeat("r", 33), "röll"} {
+		if _, err := wire.CommandSpecFromProto(&pluginv1.CommandSpec{Name: name}); err == nil {
+			t.Errorf("the command name %q was taken", name)
+		}
+	}
+}
+
+func TestButtonsAreBounded(t *testing.T) {
+	t.Parallel()
+	if _, err := wire.ButtonsFromProto(make([]*pluginv1.ButtonRow, wire.MaxButtons+1)); err == nil {
+		t.Error("many empty rows were taken")
+	}
+	row := &pluginv1.ButtonRow{Buttons: slices.Repeat([]*pluginv1.Button{{Label: "x"}}, wire.MaxButtons+1)}
+	if _, err := wire.ButtonsFromProto([]*pluginv1.ButtonRow{row}); err == nil {
+		t.Error("a row with many buttons was taken")
+	}
+}
+
+// TestBrokenTextStaysSendable shows that bytes which are no UTF-8 neither break the message nor move its mentions.
+func TestBrokenTextStaysSendable(t *testing.T) {
+	t.Parallel()
+	event := chat.Event{
+		ID: "e1", Chat: chat.Chat{ID: "c1", Kind: chat.Group}, Sender: chat.Sender{ID: "u1"},
+		Body: chat.Message{Text: "\xff\xfe hi @bot", Mentions: []chat.Mention{{Offset: 6, Length: 4, IsSelf: true}}},
+	}
+	p := wire.EventToProto(event)
+	if _, err := proto.Marshal(p); err != nil {
+		t.Fatalf("the message cannot be sent: %v", err)
+	}
+	got, err := wire.EventFromProto(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := got.Body.(chat.Message)
+	if r := m.Mentions[0]; m.Text != "?? hi @bot" || m.Text[r.Offset:r.Offset+r.Length] != "@bot" {
+		t.Errorf("text %q, mention %q", m.Text, m.Text[r.Offset:r.Offset+r.Length])
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
+		if rapid.Bool().Draw(t, "valid") {
+			s = rapid.String().Draw(t, "text")
+		}
+		limit := rapid.IntRange(0, 40).Draw(t, "limit")
+		got := wire.Cut(s, limit)
+		if len(got) > limit || !utf8.ValidString(got) {
+			t.Fatalf("Cut(%q, %d) = %q", s, limit, got)
+		}
+		if utf8.ValidString(s) && (!strings.HasPrefix(s, got) || len(s) <= limit && got != s || len(s) > limit && len(got) < limit-3) {
+			t.Fatalf("Cut(%q, %d) = %q loses too much", s, limit, got)
+		}
+	})
+}
+
+// FuzzEventFromProto feeds arbitrary bytes as an event: nothing panics, and what is taken keeps every bound and goes
+// back and forth unchanged.
+func FuzzEventFromProto(f *testing.F) {
+	for _, body := range []chat.Body{
+		chat.Message{ID: "m", Text: "hi @bot", Mentions: []chat.Mention{{Offset: 3, Length: 4}}, Media: []chat.Media{{Kind: chat.Image}}},
+		chat.Edited{ID: "m", Text: "x"},
+		chat.MemberChange{Joined: true, Member: chat.Sender{ID: "u"}},
+		chat.NativeCommand{Name: "new"},
+	} {
+		raw, err := proto.Marshal(wire.EventToProto(chat.Event{
+			ID: "e", Chat: chat.Chat{ID: "c", Kind: chat.Direct}, Sender: chat.Sender{ID: "u"}, Body: body,
+		}))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p := &pluginv1.Event{}
+		if proto.Unmarshal(raw, p) != nil {
+			return
+		}
+		event, err := wire.EventFromProto(p)
+		if err != nil {
+			return
+		}
+		if event.ID == "" || len(event.ID) > chat.MaxEventID || event.Chat.ID == "" || event.Body == nil {
+			t.Fatalf("taken: %+v", event)
+		}
+		if m, ok := event.Body.(chat.Message); ok {
+			if len(m.Text) > wire.MaxText || len(m.Media) > wire.MaxMedia || len(m.Mentions) > wire.MaxMentions {
+				t.Fatalf("a message beyond the bounds was taken: %d, %d, %d", len(m.Text), len(m.Media), len(m.Mentions))
+			}
+			for _, r := range m.Mentions {
+				_ = m.Text[r.Offset : r.Offset+r.Length]
+			}
+		}
+		again, err := wire.EventFromProto(wire.EventToProto(event))
+		if err != nil {
+			t.Fatalf("what was taken is refused the second time: %v", err)
+		}
+		if !proto.Equal(wire.EventToProto(event), wire.EventToProto(again)) {
+			t.Fatal("what was taken changes the second time")
+		}
+	})
+}
