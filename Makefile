@@ -27,10 +27,13 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the host, the claude stub and all plugins into bin/
-	@list=$$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./core/cmd/... ./plugins/... ./examples/...); \
+	@list=$$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
 	for package in $$list; do \
-		name=$${package##*/}; \
-		case $$package in */core/cmd/*) ;; *) name=clawhost-$$name ;; esac; \
+		case $$package in \
+			*/core/cmd/*) name=$${package##*/} ;; \
+			*/plugins/*|*/examples/*) name=clawhost-$${package##*/} ;; \
+			*) continue ;; \
+		esac; \
 		CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/$$name $$package; \
 		echo "bin/$$name"; \
 	done
