@@ -1,0 +1,57 @@
+# clawhost's config. It runs as it is: open the web chat and talk to Claude Code.
+# Every name is explained in docs/configuration.md; `clawhost validate` checks the file.
+
+state_dir = "~/.local/state/clawhost" # database, media, plugins' state
+
+agent {
+  name      = "Claw"
+  workspace = "~/clawhost" # claude's working folder
+  timezone  = "local"      # local, utc or a name such as "Europe/Berlin"
+}
+
+claude {
+  command       = "claude" # found on PATH; its own login is used
+  allowed_tools = []       # tools that run unasked, such as ["Read", "Bash(git *)"]
+}
+
+queue {
+  mode = "followup" # a message that arrives while a turn runs waits for its own turn
+}
+
+reply {
+  stream = "off" # answers are sent when they are complete
+}
+
+access {
+  owners = ["webchat:local"] # who may do everything, as channel:user
+  dm     = "pairing"         # a stranger gets a code for `clawhost pairing approve CODE`
+  groups = "allowlist"       # only in groups that have a block here:
+  # group "-1001234567890" {
+  #   require_mention = true
+  # }
+}
+
+# A plugin's label is its channel's name. Nothing of a disabled block is looked at.
+
+plugin "webchat" {
+  # A page on this machine; the host prints its address.
+}
+
+plugin "telegram" {
+  enabled = false
+  config {
+    token = env("TELEGRAM_TOKEN") # from @BotFather
+  }
+}
+
+plugin "whatsapp" {
+  enabled = false # needs no token: `clawhost plugin login whatsapp` shows a code to scan
+  config {}
+}
+
+plugin "discord" {
+  enabled = false
+  config {
+    token = env("DISCORD_TOKEN")
+  }
+}

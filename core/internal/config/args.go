@@ -1,0 +1,65 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hostFlags are the CLI's flags that the host sets itself, or that would take the process out of its hands.
+var hostFlags = []string{
+	"--print", "--input-format", "--output-format", "--verbose", "--include-partial-messages", "--replay-user-messages",
+	"--session-id", "--resume", "--continue", "--fork-session", "--from-pr", "--no-session-persistence",
+	"--resume-session-at", "--teleport", "--remote",
+	"--permission-prompt-tool", "--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
+	"--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools",
+	"--model", "--fallback-model", "--effort",
+	"--append-system-prompt", "--append-system-prompt-file", "--system-prompt", "--system-prompt-file",
+	"--setting-sources", "--settings", "--strict-mcp-config", "--mcp-config",
+	"--sdk-url", "--background", "--bg", "--help", "--version",
+}
+
+// hostLetters are the short forms of such flags. Short flags may be written in one word, such as -dp.
+const hostLetters = "pcrhv"
+
+// hostVariables are the CLI's environment variables on which the host's promises rest.
+var hostVariables = []string{
+	"CLAUDE_CODE_DISABLE_ATTACHMENTS", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN",
+	"CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS",
+}
+
+var shortFlags = regexp.MustCompile(`^-[A-Za-z]+`)
+
+// arguments takes arguments for the CLI, but for the host's own.
+func arguments(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		args := []string{}
+		for _, e := range elements {
+			s, ok := e.text()
+			if !ok {
+				continue
+			}
+			if flag := hostFlag(s); flag != "" {
+				e.refuse("cannot hold %s: the host sets it", flag)
+				continue
+			}
+			args = append(args, s)
+		}
+		*to = args
+	}
+}
+
+// hostFlag returns the flag of the host's own that an argument is, or nothing.
+func hostFlag(arg string) string {
+	if arg == "--" {
+		return arg
+	}
+	if flag, _, _ := strings.Cut(arg, "="); slices.Contains(hostFlags, flag) {
+		return flag
+	}
+	if letters := shortFlags.FindString(arg); strings.ContainsAny(letters, hostLetters) {
+		return letters
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+// Package config reads the host's file, config.hcl: it parses, evaluates and checks the whole of it, and either returns a
+// [Config] in which every value is set, or all that is wrong with the file, each finding with its place.
+package config
+
+import (
+	"maps"
+	"path/filepath"
+	"time"
+)
+
+// Config is a file that was read and found good. All paths in it are absolute.
+type Config struct {
+	// Path is the file itself.
+	Path string
+	// StateDir holds the database, media and plugin state. The path of its control socket is below 104 bytes.
+	StateDir string
+	// PluginDir holds the plugins' binaries. Default: the folder of the running binary.
+	PluginDir string
+
+	Log    Log
+	Agent  Agent
+	Claude Claude
+	Outbox Outbox
+
+	// Settings holds the blocks as they stand at the top level; [Config.For] has those of a channel.
+	Settings
+
+	// Plugins are the plugin blocks in the order of the file, the disabled ones among them.
+	Plugins []*Plugin
+}
+
+// Log says what is logged to stderr, and how.
+type Log struct {
+	Level  string // debug, info (default), warn, error
+	Format string // text (default), json
+}
+
+// Agent is what the agent is told about itself.
+type Agent struct {
+	Name      string // default "Claw"
+	Workspace string // claude's working folder, which may not exist yet; default ~/clawhost
+	// SystemPrompt is appended to claude's own; it may be empty.
+	SystemPrompt string
+	ContextFiles []string // files that the agent is shown
+	// Timezone is that of the times the agent is told. Default: the machine's.
+	Timezone *time.Location
+}
+
+// Claude says how the claude CLI is run.
+type Claude struct {
+	Command         string            // a name found on PATH, or an absolute path; default "claude"
+	Model           string            // empty (default): the CLI's own
+	FallbackModels  []string          // tried in this order while the model is overloaded
+	Effort          string            // empty (default: the CLI's own), low, medium, high, xhigh, max
+	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
+	AllowedTools    []string          // rules of tools that run unasked
+	DisallowedTools []string          // rules of tools that never run
+	Args            []string          // passed on to the CLI; none is a flag of the host's own
+	Env             map[string]string // added to the CLI's environment
+	Timeout         time.Duration     // for one turn; default 30 minutes
+	MaxProcesses    int               // default 4
+	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
+}
+
+// Outbox says how long a message is tried.
+type Outbox struct {
+	Attempts int           // default 8
+	MaxAge   time.Duration // default 24 hours; zero: no limit
+}
+
+// Settings are the blocks that a plugin block may overrule for its channel.
+type Settings struct {
+	Session Session
+	Inbound Inbound
+	Queue   Queue
+	Reply   Reply
+	Access  Access
+}
+
+// Session says which messages share a session.
+type Session struct {
+	Scope string // main, per-peer, per-channel-peer (default)
+	// IdentityLinks names people: the users, as channel:user, that are one person each. No user stands in two of them.
+	IdentityLinks map[string][]string
+	ResetTriggers []string // texts that start a session anew; default /new and /reset
+}
+
+// Inbound says what is done with messages that arrive.
+type Inbound struct {
+	MaxAge time.Duration // default 24 hours; zero: no limit
+	Drop   bool          // older messages are not answered at all, instead of with their age
+}
+
+// Queue says what becomes of a message that arrives while its session runs.
+type Queue struct {
+	Mode string // followup: it waits for a turn of its own
+}
+
+// Reply says how answers are sent.
+type Reply struct {
+	Prefix         string        // put before each answer
+	TextLimit      int           // in the channel's unit; zero (default): what the channel can
+	Typing         string        // never, thinking (default)
+	TypingInterval time.Duration // default 6 seconds
+	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
+}
+
+// Access says who may talk to the agent. People are written channel:user.
+type Access struct {
+	Owners         []string
+	DM             string   // pairing (default), allowlist, open, disabled
+	Allow          []string // may write in direct chats and groups
+	CommandsFrom   []string // may use commands, beside owners; empty: whoever may chat
+	Groups         string   // allowlist (default), open, disabled
+	Group          map[string]Group
+	RequireMention bool // in groups; default true
+}
+
+// Group holds the settings of an allowed group.
+type Group struct {
+	RequireMention *bool // nil: as in [Access]
+}
+
+// MentionRequired reports whether the agent answers in this group only when it is mentioned.
+func (a Access) MentionRequired(chat string) bool {
+	if g := a.Group[chat]; g.RequireMention != nil {
+		return *g.RequireMention
+	}
+	return a.RequireMention
+}
+
+// Socket is the path of the control socket.
+func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) }
+
+// For returns the settings of a channel, which is the label of its plugin block: what stands there, else what stands at
+// the top level, else the default, attribute by attribute.
+func (c *Config) For(channel string) Settings {
+	for _, p := range c.Plugins {
+		if p.Label == channel && p.Enabled {
+			return p.settings
+		}
+	}
+	return c.Settings
+}
+
+// Plugin returns the block with this label, or nil.
+func (c *Config) Plugin(label string) *Plugin {
+	for _, p := range c.Plugins {
+		if p.Label == label {
+			return p
+		}
+	}
+	return nil
+}
+
+// defaults returns what holds where the file says nothing. Paths are yet to be expanded.
+func defaults() *Config {
+	return &Config{
+		StateDir: "~/.local/state/clawhost",
+		Log:      Log{Level: "info", Format: "text"},
+		Agent:    Agent{Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local},
+		Claude: Claude{
+			Command:        "claude",
+			PermissionMode: "default",
+			Timeout:        30 * time.Minute,
+			MaxProcesses:   4,
+			ParkAfter:      10 * time.Minute,
+		},
+		Outbox: Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
+		Settings: Settings{
+			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}},
+			Inbound: Inbound{MaxAge: 24 * time.Hour},
+			Queue:   Queue{Mode: "followup"},
+			Reply:   Reply{Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups"},
+			Access:  Access{DM: "pairing", Groups: "allowlist", RequireMention: true},
+		},
+	}
+}
+
+// clone returns settings that can be decoded into without changing s. Lists are replaced whole and need no copy.
+func (s Settings) clone() Settings {
+	s.Access.Group = maps.Clone(s.Access.Group)
+	return s
+}

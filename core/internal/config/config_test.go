@@ -1,0 +1,116 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+)
+
+// variables is an environment of these variables and HOME.
+func variables(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if name == "HOME" {
+			return "/home/u", true
+		}
+		v, ok := env[name]
+		return v, ok
+	}
+}
+
+// write puts a config file into a folder of its own and returns its path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load reads a file that must be good.
+func load(t *testing.T, text string, env map[string]string) *config.Config {
+	t.Helper()
+	c, err := config.Load(write(t, text), variables(env))
+	if err != nil {
+		t.Fatalf("Load:\n%v", err)
+	}
+	return c
+}
+
+func TestShippedFile(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load("../../../config.hcl", variables(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	enabled := map[string]bool{}
+	for _, p := range c.Plugins {
+		enabled[p.Label] = p.Enabled
+	}
+	if diff := cmp.Diff(map[string]bool{"webchat": true, "telegram": false, "whatsapp": false, "discord": false}, enabled); diff != "" {
+		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+	if c.StateDir != "/home/u/.local/state/clawhost" || c.Agent.Workspace != "/home/u/clawhost" {
+		t.Errorf("paths: %s, %s", c.StateDir, c.Agent.Workspace)
+	}
+	if diff := cmp.Diff([]string{"webchat:local"}, c.Access.Owners); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+}
+
+func TestForResolvesAttributeByAttribute(t *testing.T) {
+	t.Parallel()
+	c := load(t, `
+plugin "telegram" {
+  inbound {
+    max_age = "1h drop"
+  }
+  reply {
+    prefix = "T: "
+  }
+  access {
+    require_mention = false
+    group "b" {}
+  }
+}
+reply {
+  prefix     = "top"
+  text_limit = 500
+}
+access {
+  owners = ["telegram:1"]
+  group "a" {
+    require_mention = true
+  }
+}
+plugin "other" {}
+`, nil)
+
+	got := c.For("telegram")
+	if got.Inbound != (config.Inbound{MaxAge: time.Hour, Drop: true}) {
+		t.Errorf("inbound %+v", got.Inbound)
+	}
+	if got.Reply.Prefix != "T: " || got.Reply.TextLimit != 500 || got.Reply.Typing != "thinking" {
+		t.Errorf("reply %+v", got.Reply)
+	}
+	if diff := cmp.Diff([]string{"telegram:1"}, got.Access.Owners); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if !got.Access.MentionRequired("a") || got.Access.MentionRequired("b") || len(got.Access.Group) != 2 {
+		t.Errorf("groups %+v", got.Access)
+	}
+
+	for _, channel := range []string{"other", "unknown"} {
+		if diff := cmp.Diff(c.Settings, c.For(channel)); diff != "" {
+			t.Errorf("%s (-top +channel):\n%s", channel, diff)
+		}
+	}
+	if _, leaked := c.Access.Group["b"]; leaked || c.Reply.Prefix != "top" {
+		t.Errorf("the plugin block changed the top level: %+v", c.Settings)
+	}
+}

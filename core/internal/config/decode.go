@@ -1,0 +1,237 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// A block says what a block of the file may hold and where it goes.
+type block struct {
+	path   string // dotted, as in the table of what is not built; empty for the file's top level
+	attrs  []attr // in the order in which they are read
+	blocks []child
+}
+
+// An attr is an attribute of a block.
+type attr struct {
+	name string
+	set  setter
+}
+
+// A child is a block within a block.
+type child struct {
+	name string
+	// labelled blocks have one label and may stand more than once; others stand once and have none.
+	labelled bool
+	// holds returns the block's content for a label.
+	holds func(label string) block
+	// read takes the place of reading the block by holds, if it is set.
+	read func(b *hclsyntax.Block)
+}
+
+// decoder reads blocks and gathers what is wrong with them.
+type decoder struct {
+	place
+	*source
+	eval     *hcl.EvalContext
+	channels []string // the labels of the plugin blocks, and webchat
+	problems Problems
+}
+
+func (d *decoder) report(at hcl.Range, summary, detail string) {
+	d.problems = append(d.problems, d.problem(at, summary, detail))
+}
+
+// decode reads a body by what it may hold.
+func (d *decoder) decode(body *hclsyntax.Body, b block) {
+	d.refuseUnknown(body, b)
+	for _, a := range b.attrs {
+		if found := body.Attributes[a.name]; found != nil {
+			d.attribute(found, b.path, a.set)
+		}
+	}
+	for name, found := range body.Attributes {
+		if g := gapAt(b.path, name); g != nil && !b.hasAttr(name) {
+			d.attribute(found, b.path, nil)
+		}
+	}
+	for _, c := range b.blocks {
+		d.children(body, c)
+	}
+}
+
+// attribute evaluates an attribute and has it stored, unless it is one that is not built yet.
+func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
+	g := gapAt(path, a.Name)
+	name := dotted(path, a.Name)
+	if g != nil && g.is == nil && g.later == nil {
+		d.refuseUnbuilt(a.NameRange, name, nil)
+		return
+	}
+	found, diagnostics := a.Expr.Value(d.eval)
+	if diagnostics.HasErrors() {
+		d.problems = append(d.problems, d.fromHCL(diagnostics)...)
+		return
+	}
+	if found.IsNull() {
+		return
+	}
+	v := value{Value: found, d: d, name: name, expr: a.Expr}
+	if g != nil && !g.admits(v) {
+		return
+	}
+	if set != nil {
+		set(v)
+	}
+}
+
+// children reads the blocks of one kind.
+func (d *decoder) children(body *hclsyntax.Body, c child) {
+	first := map[string]hcl.Range{}
+	for _, b := range body.Blocks {
+		if b.Type != c.name {
+			continue
+		}
+		label, ok := d.label(b, c.labelled)
+		if !ok {
+			continue
+		}
+		if earlier, twice := first[label]; twice {
+			header := b.Type
+			if c.labelled {
+				header = fmt.Sprintf("%s %q", b.Type, label)
+			}
+			d.report(b.DefRange(), "Duplicate block", fmt.Sprintf("There is a block %s at %s:%d:%d already.",
+				header, d.name, earlier.Start.Line, earlier.Start.Column))
+			continue
+		}
+		first[label] = b.DefRange()
+		if c.read != nil {
+			c.read(b)
+			continue
+		}
+		d.decode(b.Body, c.holds(label))
+	}
+}
+
+// label returns the block's label, if it has as many as it should.
+func (d *decoder) label(b *hclsyntax.Block, wanted bool) (string, bool) {
+	switch {
+	case !wanted && len(b.Labels) == 0:
+		return "", true
+	case !wanted:
+		d.report(b.LabelRanges[0], "Unexpected label", fmt.Sprintf("The block %s has no label.", b.Type))
+	case len(b.Labels) == 1:
+		return b.Labels[0], true
+	default:
+		d.report(b.DefRange(), "Wrong number of labels", fmt.Sprintf("The block %s has one label: %s \"name\" { … }.", b.Type, b.Type))
+	}
+	return "", false
+}
+
+// refuseUnknown reports the names that the block does not have, and those of blocks that are not built yet.
+func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
+	attrs, blocks := b.attrNames(), b.blockNames()
+	for name, found := range body.Attributes {
+		if slices.Contains(attrs, name) {
+			continue
+		}
+		hint := suggestion(name, attrs)
+		if slices.Contains(blocks, name) {
+			hint = fmt.Sprintf(" It is a block: write %s { … }.", name)
+		}
+		d.problems = append(d.problems, d.nameProblem(found.NameRange, "Unknown argument",
+			fmt.Sprintf("%s has no argument %q.%s", b.title(), name, hint)))
+	}
+	for _, found := range body.Blocks {
+		switch {
+		case slices.Contains(unbuiltBlocks, dotted(b.path, found.Type)):
+			d.refuseUnbuilt(found.DefRange(), dotted(b.path, found.Type), nil)
+		case !slices.Contains(blocks, found.Type):
+			hint := suggestion(found.Type, blocks)
+			if slices.Contains(attrs, found.Type) {
+				hint = fmt.Sprintf(" It is an argument: write %s = ….", found.Type)
+			}
+			d.problems = append(d.problems, d.nameProblem(found.TypeRange, "Unknown block",
+				fmt.Sprintf("%s has no block %q.%s", b.title(), found.Type, hint)))
+		}
+	}
+}
+
+// title is how messages name the block.
+func (b block) title() string {
+	if b.path == "" {
+		return "The file"
+	}
+	return "The block " + b.path
+}
+
+func (b block) hasAttr(name string) bool {
+	return slices.ContainsFunc(b.attrs, func(a attr) bool { return a.name == name })
+}
+
+// attrNames are the attributes that the block has, those not built yet among them.
+func (b block) attrNames() []string {
+	var names []string
+	for _, a := range b.attrs {
+		names = append(names, a.name)
+	}
+	for _, g := range unbuilt {
+		if path, name := undotted(g.name); path == b.path && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// blockNames are the blocks that the block has, those not built yet among them.
+func (b block) blockNames() []string {
+	var names []string
+	for _, c := range b.blocks {
+		names = append(names, c.name)
+	}
+	for _, dotted := range unbuiltBlocks {
+		if path, name := undotted(dotted); path == b.path {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// suggestion names the known name that is closest to a misspelt one, if one is close.
+func suggestion(name string, known []string) string {
+	best, least := "", 3
+	for _, k := range known {
+		if n := distance(name, k); n < least && n < len(k) {
+			best, least = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", best)
+}
+
+// distance is the number of bytes to insert, delete or replace that make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// maxFile bounds the config file and what file() reads, in bytes.
+const maxFile = 1 << 20
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// place is where the file stands, for what its paths and functions refer to.
+type place struct {
+	dir string // of the file, absolute
+	env func(string) (string, bool)
+}
+
+// functions are those that a file can call.
+func (p place) functions() *hcl.EvalContext {
+	name := function.Parameter{Name: "name", Type: cty.String}
+	fallback := function.Parameter{Name: "default", Type: cty.String}
+	return &hcl.EvalContext{Functions: map[string]function.Function{
+		"env": function.New(&function.Spec{
+			Params:   []function.Parameter{name},
+			VarParam: &fallback,
+			Type:     function.StaticReturnType(cty.String),
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				if len(args) > 2 {
+					return cty.NilVal, errors.New("it takes a name and, if need be, a default")
+				}
+				return p.variable(args[0].AsString(), args[1:])
+			},
+		}),
+		"file": function.New(&function.Spec{
+			Params: []function.Parameter{{Name: "path", Type: cty.String}},
+			Type:   function.StaticReturnType(cty.String),
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				return p.file(args[0].AsString())
+			},
+		}),
+		"jsonencode": stdlib.JSONEncodeFunc,
+		"trimspace":  stdlib.TrimSpaceFunc,
+	}}
+}
+
+func (p place) variable(name string, fallback []cty.Value) (cty.Value, error) {
+	// What is no name is not repeated: it may be the secret itself.
+	if !variableName.MatchString(name) {
+		return cty.NilVal, errors.New("that is not the name of an environment variable")
+	}
+	if text, ok := p.env(name); ok {
+		return cty.StringVal(text), nil
+	}
+	if len(fallback) > 0 {
+		return fallback[0], nil
+	}
+	return cty.NilVal, fmt.Errorf("the environment variable %s is not set", name)
+}
+
+func (p place) file(path string) (cty.Value, error) {
+	path, err := p.resolve(p.dir, path)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	text, err := readFile(path)
+	if err != nil {
+		return cty.NilVal, fmt.Errorf("%s: %w", path, err)
+	}
+	if !utf8.Valid(text) {
+		return cty.NilVal, fmt.Errorf("%s: it is not UTF-8 text", path)
+	}
+	return cty.StringVal(string(text)), nil
+}
+
+// resolve makes a path absolute: ~ is the home folder, and a relative path is one from base.
+func (p place) resolve(base, path string) (string, error) {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		home, ok := p.env("HOME")
+		if !ok || !filepath.IsAbs(home) {
+			return "", errors.New("~ cannot be expanded, since the environment variable HOME is not set to a path")
+		}
+		return filepath.Join(home, path[1:]), nil
+	}
+	if strings.HasPrefix(path, "~") {
+		return "", errors.New("~ stands for your own home folder only; write ~/ or the whole path")
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(base, path), nil
+}
+
+// readFile reads a regular file of at most maxFile bytes. Its errors leave the path to the caller.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, cause(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("it is larger than %d KiB", maxFile>>10)
+	}
+	return text, nil
+}
+
+// cause strips operation and path from a file error.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+const (
+	// socketName is the control socket's, in the state folder.
+	socketName = "clawhost.sock"
+	// maxSocketPath is the length that the path of a Unix socket must stay below on every system, in bytes.
+	maxSocketPath = 104
+)
+
+// Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; HOME is what ~ stands for. The
+// error is a [Problems] with all that is wrong.
+func Load(path string, env func(name string) (value string, ok bool)) (*Config, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, Problems{{File: path, Summary: "Cannot find the config file", Detail: err.Error()}}
+	}
+	text, err := readFile(absolute)
+	if err != nil {
+		return nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: printable(err.Error())}}
+	}
+	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
+	d.eval = d.functions()
+	body, problems := d.parse(text)
+	if problems != nil {
+		return nil, problems.err()
+	}
+	c := d.file(body, absolute)
+	if err := d.problems.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {
+	file, diagnostics := hclsyntax.ParseConfig(text, d.name, hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		d.hideUnparsed()
+		return nil, d.fromHCL(diagnostics)
+	}
+	body := file.Body.(*hclsyntax.Body) // which is what ParseConfig documents
+	d.hideSecrets(body)
+	return body, nil
+}
+
+// file reads the whole file: the top level first, since the plugin blocks start from it.
+func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
+	c := defaults()
+	c.Path = path
+	d.channels = []string{"webchat"}
+	for _, b := range body.Blocks {
+		if b.Type == "plugin" && len(b.Labels) == 1 {
+			d.channels = append(d.channels, b.Labels[0])
+		}
+	}
+	d.defaultPaths(c)
+	var plugins []*hclsyntax.Block
+	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
+	d.checkPaths(c, body.Attributes["state_dir"])
+	for _, b := range plugins {
+		c.Plugins = append(c.Plugins, d.plugin(b, c))
+	}
+	return c
+}
+
+// defaultPaths makes the default paths absolute. Those that cannot be are left empty: the file may replace them.
+func (d *decoder) defaultPaths(c *Config) {
+	c.StateDir, _ = d.resolve(d.dir, c.StateDir)
+	c.Agent.Workspace, _ = d.resolve(d.dir, c.Agent.Workspace)
+	if program, err := os.Executable(); err == nil {
+		if program, err = filepath.EvalSymlinks(program); err == nil {
+			c.PluginDir = filepath.Dir(program)
+		}
+	}
+}
+
+// checkPaths reports default paths that could not be made absolute, and a state folder that is too deep.
+func (d *decoder) checkPaths(c *Config, stateDir *hclsyntax.Attribute) {
+	at := hcl.Range{Start: hcl.InitialPos}
+	for _, p := range []struct{ name, path string }{
+		{"state_dir", c.StateDir}, {"agent.workspace", c.Agent.Workspace}, {"plugin_dir", c.PluginDir},
+	} {
+		if p.path == "" {
+			d.report(at, "Missing value", fmt.Sprintf("%s must be given, since its default cannot be told: is HOME set?", p.name))
+		}
+	}
+	if stateDir != nil {
+		at = stateDir.Expr.Range()
+	}
+	if socket := c.Socket(); len(socket) >= maxSocketPath {
+		d.report(at, "Unsuitable value", fmt.Sprintf("state_dir is too deep: the path of its control socket has %d bytes and must have fewer than %d.",
+			len(socket), maxSocketPath))
+	}
+}

@@ -1,0 +1,170 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Plugin is a plugin block. Of a disabled one only Label and Enabled are set.
+type Plugin struct {
+	// Label is the instance's name, and the channel's in session keys: lower-case letters, digits, - and _, at most 32.
+	Label   string
+	Enabled bool
+	// Source is the absolute path of the binary. Default: clawhost-<label> in the plugin folder.
+	Source string
+	// SHA256 is the checksum of the only binary that may run; nil: any may.
+	SHA256 []byte
+	// Env is the plugin's whole environment.
+	Env map[string]string
+	// Grants are the other channels that the plugin may post to or read.
+	Grants []string
+	Hook   Hook
+
+	settings Settings
+	source   *source
+	block    *hclsyntax.Block
+	// configBlock is nil if there is none; config holds the values of its arguments.
+	configBlock *hclsyntax.Block
+	config      map[string]cty.Value
+}
+
+// Hook says how the plugin's hooks are called.
+type Hook struct {
+	Timeout time.Duration // default 5 seconds
+	OnError string        // skip (default): go on without the hook; fail: end the turn
+}
+
+var (
+	labelForm    = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+	identityName = regexp.MustCompile(`^[\pL\pN_-]{1,64}$`)
+)
+
+// reservedLabels stand for something else in session keys.
+var reservedLabels = []string{"main", "peer", "plugin", "cron"}
+
+// blockOf is what the plugin's block may hold.
+func (p *Plugin) blockOf(d *decoder, c *Config) block {
+	return block{
+		path: "plugin",
+		attrs: []attr{
+			{"enabled", boolean(&p.Enabled)},
+			{"source", binary(&p.Source, &c.PluginDir)},
+			{"sha256", checksum(&p.SHA256)},
+			{"env", variables(&p.Env, nil)},
+			{"grants", channels(&p.Grants)},
+		},
+		blocks: append([]child{
+			one(p.Hook.block()),
+			{
+				name:  "config",
+				holds: func(string) block { return block{path: "plugin.config"} },
+				read:  func(b *hclsyntax.Block) { p.readConfig(d, b) },
+			},
+		}, p.settings.blocks()...),
+	}
+}
+
+func (h *Hook) block() block {
+	return block{path: "plugin.hook", attrs: []attr{
+		{"timeout", duration(&h.Timeout, time.Millisecond)},
+		{"on_error", oneOf(&h.OnError, "skip", "fail")},
+	}}
+}
+
+// plugin reads a plugin block. The rest of the file must have been read before.
+func (d *decoder) plugin(b *hclsyntax.Block, c *Config) *Plugin {
+	p := &Plugin{Label: b.Labels[0], Enabled: true, source: d.source, block: b, settings: c.Settings.clone()}
+	switch {
+	case !labelForm.MatchString(p.Label):
+		d.report(b.LabelRanges[0], "Unsuitable label", "A plugin's label has 1 to 32 of the characters a to z, 0 to 9, _ and -.")
+	case slices.Contains(reservedLabels, p.Label):
+		d.report(b.LabelRanges[0], "Unsuitable label", fmt.Sprintf("The label %q is reserved.", p.Label))
+	}
+	if enabled := b.Body.Attributes["enabled"]; enabled != nil {
+		d.attribute(enabled, "plugin", boolean(&p.Enabled))
+	}
+	if !p.Enabled {
+		return p
+	}
+	p.Source = filepath.Join(c.PluginDir, "clawhost-"+p.Label)
+	p.Hook = Hook{Timeout: 5 * time.Second, OnError: "skip"}
+	d.decode(b.Body, p.blockOf(d, c))
+	return p
+}
+
+// readConfig evaluates the plugin's own config, which waits for [Plugin.Decode].
+func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
+	p.configBlock = b
+	p.config = map[string]cty.Value{}
+	for name, a := range b.Body.Attributes {
+		found, diagnostics := a.Expr.Value(d.eval)
+		if diagnostics.HasErrors() {
+			d.problems = append(d.problems, d.fromHCL(diagnostics)...)
+			continue
+		}
+		p.config[name] = found
+	}
+	for _, inner := range b.Body.Blocks {
+		d.report(inner.TypeRange, "Unexpected block", fmt.Sprintf("A plugin's config holds arguments only: write %s = { … }.", inner.Type))
+	}
+}
+
+// binary takes the name of a binary in a folder, which must have been read before, or a path.
+func binary(to, folder *string) setter {
+	return func(v value) {
+		s, ok := v.filled()
+		switch {
+		case !ok:
+		case s == "." || s == "..":
+			v.refuse("must be the name or the path of a binary")
+		case strings.HasPrefix(s, "~") || strings.Contains(s, "/"):
+			path(to)(v)
+		default:
+			*to = filepath.Join(*folder, s)
+		}
+	}
+}
+
+func checksum(to *[]byte) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		sum, err := hex.DecodeString(s)
+		if err != nil || len(sum) != sha256.Size {
+			v.refuse("must be a SHA-256 checksum of 64 hexadecimal digits")
+			return
+		}
+		*to = sum
+	}
+}
+
+// channels takes labels of plugin blocks.
+func channels(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		labels := []string{}
+		for _, e := range elements {
+			s, ok := e.text()
+			if !ok {
+				continue
+			}
+			if !slices.Contains(v.d.channels, s) {
+				e.refuseChannel(s)
+				continue
+			}
+			labels = append(labels, s)
+		}
+		*to = labels
+	}
+}

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// maxText bounds each part of a problem, in bytes.
+const maxText = 1000
+
+// Problem is a finding about the file. It holds no value that may be a secret.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`   // from 1; zero: the file as a whole
+	Column  int    `json:"column,omitempty"` // in characters, from 1
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+	// Snippet is the line of the file. It is empty within plugin blocks and wherever a secret may stand.
+	Snippet string `json:"snippet,omitempty"`
+}
+
+// String returns the problem as "file:line:column: summary; detail", with the snippet on a line of its own.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": " + p.Summary)
+	if p.Detail != "" {
+		b.WriteString("; " + p.Detail)
+	}
+	if p.Snippet != "" {
+		b.WriteString("\n    " + p.Snippet)
+	}
+	return b.String()
+}
+
+// Problems is all that is wrong with a file, in the file's order. It is the error that this package returns.
+type Problems []Problem
+
+// Error returns the problems, each beginning on a line of its own.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err returns p as an error, in order, or nil if there is no problem.
+func (p Problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(p)
+}
+
+// secretNames are attributes whose values are never shown, wherever they stand.
+var secretNames = []string{"api_keys", "dsn", "token", "env"}
+
+// secretWords finds, in a file that cannot be parsed, the first line that may hold a secret or opens a plugin block.
+var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|key|token|secret|password)`)
+
+// source is the file's text, and which of its lines may be shown.
+type source struct {
+	name  string
+	lines []string
+	quiet []bool // by line, from 0
+}
+
+func newSource(name string, text []byte) *source {
+	s := &source{name: name, lines: strings.Split(string(text), "\n")}
+	s.quiet = make([]bool, len(s.lines))
+	return s
+}
+
+// hideUnparsed keeps quiet about all that may follow a secret's name: where the braces are not known to match, nobody
+// can tell where a block ends.
+func (s *source) hideUnparsed() {
+	for i, line := range s.lines {
+		if secretWords.MatchString(line) {
+			s.hide(i+1, len(s.lines))
+			return
+		}
+	}
+}
+
+// hideSecrets keeps quiet about plugin blocks and secrets of a file that was parsed.
+func (s *source) hideSecrets(body *hclsyntax.Body) {
+	for _, name := range secretNames {
+		if a := body.Attributes[name]; a != nil {
+			s.hide(a.SrcRange.Start.Line, a.SrcRange.End.Line)
+		}
+	}
+	for _, b := range body.Blocks {
+		if b.Type == "plugin" {
+			s.hide(b.TypeRange.Start.Line, b.CloseBraceRange.End.Line)
+			continue
+		}
+		s.hideSecrets(b.Body)
+	}
+}
+
+func (s *source) hide(first, last int) {
+	for i := max(first, 1); i <= min(last, len(s.quiet)); i++ {
+		s.quiet[i-1] = true
+	}
+}
+
+func (s *source) isQuiet(line int) bool {
+	return line >= 1 && line <= len(s.quiet) && s.quiet[line-1]
+}
+
+// problem places a finding at a range.
+func (s *source) problem(at hcl.Range, summary, detail string) Problem {
+	p := Problem{
+		File:    s.name,
+		Line:    max(at.Start.Line, 1),
+		Column:  max(at.Start.Column, 1),
+		Summary: printable(summary),
+		Detail:  printable(detail),
+	}
+	if p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
+		p.Snippet = printable(strings.TrimSpace(s.lines[p.Line-1]))
+	}
+	return p
+}
+
+// nameProblem is a problem with a name that nobody knows. What follows the name may be a secret, misspelt.
+func (s *source) nameProblem(name hcl.Range, summary, detail string) Problem {
+	p := s.problem(name, summary, detail)
+	if p.Snippet != "" {
+		line := s.lines[p.Line-1]
+		end := min(name.End.Byte-name.Start.Byte+name.Start.Column-1, len(line))
+		p.Snippet = printable(strings.TrimSpace(line[:end])) + " …"
+	}
+	return p
+}
+
+// tellable are HCL's findings whose details quote names and our own functions' errors, but no value.
+var tellable = []string{
+	"Error in function call", "Invalid function argument", "Not enough function arguments", "Too many function arguments",
+}
+
+// fromHCL takes over what the HCL library found.
+func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
+	var found Problems
+	for _, d := range diagnostics {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		var at hcl.Range
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		detail := d.Detail
+		if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
+			detail = ""
+		}
+		found = append(found, s.problem(at, d.Summary, detail))
+	}
+	return found
+}
+
+// printable makes one short line of text that a terminal shows as it is.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case !unicode.IsPrint(r):
+			return '�'
+		}
+		return r
+	}, text)
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return text
+}

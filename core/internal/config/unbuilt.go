@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A gap is an argument of the file's contract that this host cannot heed yet, or not with every value. It is refused
+// rather than ignored, and its line goes when it is built.
+type gap struct {
+	name string
+	// is holds the values, as the file writes them, that say what is so anyway and are accepted.
+	is []string
+	// later holds the words that are refused for now. Where it is given, any other value is judged as if there were no gap,
+	// or, if nothing reads the argument yet, is no value at all.
+	later []string
+}
+
+// unbuilt is all that is not built yet.
+var unbuilt = []gap{
+	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
+	{name: "store.dsn"},
+	{name: "claude.aliases", is: []string{`{}`}},
+	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
+	{name: "claude.api_keys"},
+	{name: "session.idle_reset", is: []string{`"0"`, `"0s"`}},
+	{name: "session.daily_reset", is: []string{`""`}},
+	{name: "inbound.debounce", is: []string{`"0"`, `"0s"`}},
+	{name: "queue.mode", is: []string{`"followup"`}, later: []string{"steer", "collect", "interrupt", "steer-backlog", "queue"}},
+	{name: "queue.debounce"},
+	{name: "queue.cap"},
+	{name: "queue.drop"},
+	{name: "reply.chunk_mode", is: []string{`"length"`}, later: []string{"newline"}},
+	{name: "reply.stream", is: []string{`"off"`}, later: []string{"block", "preview"}},
+	{name: "reply.human_delay", is: []string{`"off"`}},
+	{name: "reply.typing", later: []string{"instant", "message"}},
+	{name: "reply.reply_to", is: []string{`"off"`}, later: []string{"first", "all"}},
+	{name: "reply.ack_reaction", is: []string{`""`}},
+	{name: "reply.verbose", is: []string{`"off"`}, later: []string{"on", "full"}},
+	{name: "reply.reasoning", is: []string{`"off"`}, later: []string{"on", "stream"}},
+	{name: "reply.usage", is: []string{`"off"`}, later: []string{"tokens", "full"}},
+	{name: "access.mention_patterns", is: []string{`[]`}},
+	{name: "access.history_limit", is: []string{`0`}},
+}
+
+// unbuiltBlocks are refused as a whole.
+var unbuiltBlocks = []string{"admin", "send", "memory_flush", "heartbeat", "media", "links", "session.reset", "reply.block"}
+
+// gapAt returns the gap of an argument, if it has one.
+func gapAt(path, name string) *gap {
+	for i := range unbuilt {
+		if unbuilt[i].name == dotted(path, name) {
+			return &unbuilt[i]
+		}
+	}
+	return nil
+}
+
+// admits reports whether the value may be used, and if not says why.
+func (g *gap) admits(v value) bool {
+	written := literal(v.Value)
+	if slices.Contains(g.is, written) {
+		return true
+	}
+	word := strings.Trim(written, `"`)
+	if g.later != nil && !slices.Contains(g.later, word) {
+		if g.is == nil {
+			return true
+		}
+		v.refuse("must be %s", strings.Join(g.is, " or "))
+		return false
+	}
+	v.d.refuseUnbuilt(v.at(), v.name, g.is)
+	return false
+}
+
+// refuseUnbuilt reports a name, or a value of it, that is not built yet.
+func (d *decoder) refuseUnbuilt(at hcl.Range, name string, is []string) {
+	if len(is) == 0 {
+		d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed %s; leave it out.", name))
+		return
+	}
+	d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed this value of %s; leave it out or write %s.", name, is[0]))
+}
+
+// literal writes a simple value as the file would.
+func literal(v cty.Value) string {
+	switch t := v.Type(); {
+	case v.IsNull():
+		return "null"
+	case t == cty.String:
+		return `"` + v.AsString() + `"`
+	case t == cty.Number:
+		return v.AsBigFloat().Text('g', -1)
+	case (t.IsTupleType() || t.IsListType()) && v.LengthInt() == 0:
+		return "[]"
+	case (t.IsObjectType() || t.IsMapType()) && v.LengthInt() == 0:
+		return "{}"
+	}
+	return ""
+}
+
+func dotted(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func undotted(name string) (path, last string) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:max(i, 0)], name[i+1:]
+}

@@ -1,0 +1,277 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// A setter stores a value of the file, or reports what is wrong with it. An attribute that is left out or null reaches no
+// setter, so that what was there before stays.
+type setter func(v value)
+
+// value is a value of the file, or one within it.
+type value struct {
+	cty.Value
+	d    *decoder
+	name string               // the attribute's, with its block's
+	expr hclsyntax.Expression // the attribute's
+	path []string             // from the attribute's value to this one: keys and decimal indices
+}
+
+// refuse reports that the value is not what the attribute takes. The text goes on after the attribute's name.
+func (v value) refuse(format string, args ...any) {
+	v.d.report(v.at(), "Unsuitable value", v.name+" "+fmt.Sprintf(format, args...)+".")
+}
+
+// at is the value's place, or the nearest one that the file shows.
+func (v value) at() hcl.Range {
+	rng, _ := locate(v.expr, v.path)
+	return rng
+}
+
+// child returns an element of a list or object.
+func (v value) child(step string, element cty.Value) value {
+	v.Value = element
+	v.path = append(slices.Clone(v.path), step)
+	return v
+}
+
+// list returns the elements of a list.
+func (v value) list() ([]value, bool) {
+	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		v.refuse("must be a list, such as [\"a\", \"b\"]")
+		return nil, false
+	}
+	var elements []value
+	for i, element := range v.AsValueSlice() {
+		elements = append(elements, v.child(strconv.Itoa(i), element))
+	}
+	return elements, true
+}
+
+// object returns the elements of an object in the order of their keys.
+func (v value) object() ([]value, bool) {
+	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
+		v.refuse("must be an object, such as { name = \"value\" }")
+		return nil, false
+	}
+	fields := v.AsValueMap()
+	var elements []value
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		elements = append(elements, v.child(key, fields[key]))
+	}
+	return elements, true
+}
+
+// key is the last step of the value's path.
+func (v value) key() string { return v.path[len(v.path)-1] }
+
+func (v value) text() (string, bool) {
+	if v.IsNull() || v.Type() != cty.String {
+		v.refuse("must be text in quotes")
+		return "", false
+	}
+	s := v.AsString()
+	if strings.ContainsRune(s, 0) {
+		v.refuse("must not hold the character U+0000")
+		return "", false
+	}
+	return s, true
+}
+
+func (v value) filled() (string, bool) {
+	s, ok := v.text()
+	if ok && strings.TrimSpace(s) == "" {
+		v.refuse("must not be empty")
+		return "", false
+	}
+	return s, ok
+}
+
+// texts returns the list's texts, none of them empty. It is never nil, since an empty list overrules a default.
+func (v value) texts() ([]string, bool) {
+	elements, ok := v.list()
+	texts := []string{}
+	for _, e := range elements {
+		s, good := e.filled()
+		texts, ok = append(texts, s), ok && good
+	}
+	return texts, ok
+}
+
+func text(to *string) setter {
+	return func(v value) {
+		if s, ok := v.text(); ok {
+			*to = s
+		}
+	}
+}
+
+func filled(to *string) setter {
+	return func(v value) {
+		if s, ok := v.filled(); ok {
+			*to = s
+		}
+	}
+}
+
+func texts(to *[]string) setter {
+	return func(v value) {
+		if list, ok := v.texts(); ok {
+			*to = list
+		}
+	}
+}
+
+// oneOf takes one of a few words.
+func oneOf(to *string, words ...string) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		if !slices.Contains(words, s) {
+			v.refuse("must be %s", alternatives(words))
+			return
+		}
+		*to = s
+	}
+}
+
+// boolean also takes the texts "true" and "false", which is what env returns.
+func boolean(to *bool) setter {
+	return func(v value) {
+		b, err := convert.Convert(v.Value, cty.Bool)
+		if err != nil {
+			v.refuse("must be true or false")
+			return
+		}
+		*to = b.True()
+	}
+}
+
+// whole takes a whole number between two others, as a number or as text.
+func whole(to *int, least, most int) setter {
+	return func(v value) {
+		n, err := convert.Convert(v.Value, cty.Number)
+		if v.Type() == cty.Bool || err != nil {
+			v.refuse("must be a whole number")
+			return
+		}
+		i, accuracy := n.AsBigFloat().Int64()
+		if accuracy != big.Exact || i < int64(least) || i > int64(most) {
+			v.refuse("must be a whole number from %d to %d", least, most)
+			return
+		}
+		*to = int(i)
+	}
+}
+
+// maxDuration bounds durations: beyond a year somebody has mistaken the unit.
+const maxDuration = 366 * 24 * time.Hour
+
+// parseDuration returns what is wrong with the text, if anything is.
+func parseDuration(s string, least time.Duration) (time.Duration, string) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, `must be a duration, such as "500ms", "30s" or "2h"`
+	case d < least:
+		return 0, fmt.Sprintf("must be at least %q", least)
+	case d > maxDuration:
+		return 0, "must be at most 366 days"
+	}
+	return d, ""
+}
+
+func duration(to *time.Duration, least time.Duration) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		d, complaint := parseDuration(s, least)
+		if complaint != "" {
+			v.refuse("%s", complaint)
+			return
+		}
+		*to = d
+	}
+}
+
+// path takes a path and makes it absolute. A relative one is relative to the file.
+func path(to *string) setter {
+	return func(v value) {
+		s, ok := v.filled()
+		if !ok {
+			return
+		}
+		resolved, err := v.d.resolve(v.d.dir, s)
+		if err != nil {
+			v.refuse("is not a path: %s", err)
+			return
+		}
+		*to = resolved
+	}
+}
+
+// alternatives lists words as a person would.
+func alternatives(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
+}
+
+// locate follows a path of keys and decimal indices into an expression. It returns the place of what it reached last, and
+// whether that is the path's end.
+func locate(expr hcl.Expression, path []string) (hcl.Range, bool) {
+	for _, step := range path {
+		next := inner(expr, step)
+		if next == nil {
+			return expr.Range(), false
+		}
+		expr = next
+	}
+	return expr.Range(), true
+}
+
+// inner returns the expression of an element, or nil where the file does not write the elements out.
+func inner(expr hcl.Expression, step string) hcl.Expression {
+	for {
+		parentheses, ok := expr.(*hclsyntax.ParenthesesExpr)
+		if !ok {
+			break
+		}
+		expr = parentheses.Expression
+	}
+	switch expr := expr.(type) {
+	case *hclsyntax.TupleConsExpr:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(expr.Exprs) {
+			return expr.Exprs[i]
+		}
+	case *hclsyntax.ObjectConsExpr:
+		// The last of several equal keys is the one that counts.
+		for _, item := range slices.Backward(expr.Items) {
+			if key, diagnostics := item.KeyExpr.Value(nil); !diagnostics.HasErrors() && key.Type() == cty.String &&
+				!key.IsNull() && key.AsString() == step {
+				return item.ValueExpr
+			}
+		}
+	}
+	return nil
+}
