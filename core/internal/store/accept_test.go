@@ -1,0 +1,212 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAcceptedMessageIsClaimedWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := inbound("anna", 1)
+	in.Message.Authority = chat.Owner
+	in.Message.SentAt = start.Add(-time.Minute)
+	in.Message.Thread = "t"
+	in.Message.Text = "nul \x00, quote ', emoji 🦀"
+	in.Message.Media = []chat.Media{{Ref: "r", Kind: chat.Voice, MIMEType: "audio/ogg", FileName: "a.ogg", Size: 3}}
+	in.Message.ReplyTo = &chat.Quote{ID: "0", SenderName: "Claw", Text: "before", IsSelf: true}
+	in.Message.Forwarded = &chat.Forward{From: "Bob", At: start}
+	in.Message.Command = &store.Command{Name: "status", Args: "all"}
+	in.Message.Timeout = time.Minute
+	in.Message.Silent = true
+
+	if got, want := b.accept(t, in), (store.Acceptance{Seq: 1}); got != want {
+		t.Errorf("acceptance %+v, want %+v", got, want)
+	}
+	b.clock.Advance(time.Second)
+	run := b.claim(t)
+	if diff := cmp.Diff(in.Message, run.Message.Message); diff != "" {
+		t.Errorf("message (-accepted +claimed):\n%s", diff)
+	}
+	if !run.Message.ReceivedAt.Equal(start) || run.Message.Attempts != 1 || !run.Message.ConsumedAt.IsZero() || !run.PreviousAt.IsZero() {
+		t.Errorf("run %+v", run)
+	}
+	if run.Session.Key != "telegram:anna" || run.Session.ClaudeStarted || run.Session.ClaudeSession != run.Message.ClaudeSession {
+		t.Errorf("session %+v", run.Session)
+	}
+	if want := (chat.Address{Channel: "telegram", Chat: "anna", Thread: "t"}); run.Session.Route != want {
+		t.Errorf("route %+v, want %+v", run.Session.Route, want)
+	}
+}
+
+func TestUUIDOfAMessageNeverChanges(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	if got, want := b.claim(t).Message.UUID, "ff1e7979-f05e-5de9-a1ff-23195522ee77"; got != want {
+		t.Errorf("uuid %s, want %s", got, want)
+	}
+}
+
+func TestEventIsAcceptedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	if a := b.accept(t, inbound("anna", 1)); !a.Duplicate {
+		t.Errorf("the same event again: %+v", a)
+	}
+	other := inbound("anna", 1)
+	other.Message.Channel = "discord"
+	if a := b.accept(t, other); a.Duplicate {
+		t.Error("the same id on another channel is another event")
+	}
+	b.complete(t, b.claim(t))
+	b.reopen(t)
+	if a := b.accept(t, inbound("anna", 1)); !a.Duplicate {
+		t.Errorf("the same event after its answer and a restart: %+v", a)
+	}
+}
+
+func TestAcceptRefusesWhatItCouldNotFindAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, change := range map[string]func(*store.Inbound){
+		"no event id":   func(in *store.Inbound) { in.EventID = "" },
+		"long event id": func(in *store.Inbound) { in.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
+		"no channel":    func(in *store.Inbound) { in.Message.Channel = "" },
+		"no session":    func(in *store.Inbound) { in.Session = "" },
+		"unknown lane":  func(in *store.Inbound) { in.Lane = "fast" },
+	} {
+		in := inbound("anna", 1)
+		change(&in)
+		if _, err := b.Accept(b.ctx, in); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	b.idle(t)
+}
+
+func TestFullLaneKeepsNothingOfAnEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	limited := func(n int) store.Inbound {
+		in := inbound("anna", n)
+		in.MaxWaiting = 2
+		return in
+	}
+	b.accept(t, limited(1))
+	run := b.claim(t) // a running message does not wait
+	b.accept(t, limited(2))
+	if a := b.accept(t, limited(3)); a.Waiting != 2 {
+		t.Errorf("acceptance %+v, want 2 before it", a)
+	}
+	if _, err := b.Accept(b.ctx, limited(4)); !errors.Is(err, store.ErrLaneFull) {
+		t.Fatalf("error %v, want ErrLaneFull", err)
+	}
+	b.complete(t, run)
+	b.complete(t, b.claim(t))
+	if a := b.accept(t, limited(4)); a.Duplicate || a.Seq != 4 {
+		t.Errorf("the refused event again: %+v", a)
+	}
+}
+
+func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := inbound("anna", 1)
+	in.ReadyAt = start.Add(time.Second)
+	b.accept(t, in)
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("nobody is told of the new time")
+	}
+	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	if err != nil || run != nil || !next.Equal(in.ReadyAt) {
+		t.Fatalf("got run %v, next %v, error %v; want next %v", run, next, err, in.ReadyAt)
+	}
+	b.clock.Advance(time.Second)
+	run = b.claim(t)
+
+	second := inbound("anna", 2)
+	second.ReadyAt = start.Add(time.Minute)
+	b.accept(t, second)
+	b.complete(t, run)
+	if run, next, _ := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(second.ReadyAt) {
+		t.Errorf("behind a run: got run %v, next %v; want next %v", run, next, second.ReadyAt)
+	}
+}
+
+func TestSessionFollowsItsMessages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.clock.Advance(time.Minute)
+
+	menu := inbound("anna", 2) // a command: no title, no kind, another chat of the same person
+	menu.Lane = store.ControlLane
+	menu.Message.Chat = chat.Chat{ID: "group"}
+	b.accept(t, menu)
+	b.clock.Advance(time.Minute)
+
+	plugin := inbound("anna", 3)
+	plugin.Message.Sender = chat.Sender{}
+	b.accept(t, plugin)
+
+	got, err := b.Session(b.ctx, "telegram:anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := store.Session{
+		Key: "telegram:anna", ClaudeSession: got.ClaudeSession, Kind: chat.Direct, Title: "anna",
+		Route:     chat.Address{Channel: "telegram", Chat: "anna"},
+		CreatedAt: start, ResetAt: start, InteractedAt: start.Add(time.Minute),
+	}
+	if diff := cmp.Diff(want, got); diff != "" || got.ClaudeSession == "" {
+		t.Errorf("session (-want +got):\n%s", diff)
+	}
+	b.complete(t, b.claim(t))
+	if at := b.claim(t).PreviousAt; !at.Equal(start) {
+		t.Errorf("the message before was received %v, want %v: a command is none", at, start)
+	}
+}
+
+func TestClearDropsWaitingMessagesOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 3; n++ {
+		b.accept(t, inbound("anna", n))
+	}
+	run := b.claim(t)
+	watch, stop := b.Watch("telegram", "anna-2")
+	defer stop()
+	dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane)
+	if err != nil || dropped != 2 {
+		t.Fatalf("dropped %d, error %v; want 2", dropped, err)
+	}
+	if !poked(watch) {
+		t.Error("who watches a dropped message is not told")
+	}
+	state, _, _, done, err := b.Outcome(b.ctx, "telegram", "anna-2")
+	if err != nil || !done || state != store.RunCancelled {
+		t.Errorf("outcome of a dropped message: %q, %v, %v", state, done, err)
+	}
+	b.complete(t, run)
+	b.idle(t)
+	b.accept(t, inbound("anna", 4))
+	if dropped, _ := b.Clear(b.ctx, "telegram:anna", store.TurnLane); dropped != 1 {
+		t.Errorf("dropped %d of a lane that does not run, want 1", dropped)
+	}
+	b.idle(t)
+	b.accept(t, inbound("anna", 5))
+	if run := b.claim(t); run.Message.Seq != 5 {
+		t.Errorf("claimed %d after the clear, want 5", run.Message.Seq)
+	}
+	if dropped, err := b.Clear(b.ctx, "nobody", store.TurnLane); dropped != 0 || err != nil {
+		t.Errorf("a session without a lane: %d, %v", dropped, err)
+	}
+}

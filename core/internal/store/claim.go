@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Claim makes the head of the lane that has been ready for the longest a run. When no lane of this kind is ready, run is
+// nil and next is when the first one will be; zero: none has a message.
+//
+// A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
+// asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
+// describes.
+func (s *Store) Claim(ctx context.Context, lane Lane) (run *Run, next time.Time, err error) {
+	type result struct {
+		run  *Run
+		next int64
+	}
+	r, err := step(ctx, s, "claim", func(t *tx) (r result, err error) {
+		r.run, r.next, err = t.claim(lane)
+		return r, err
+	})
+	return r.run, moment(r.next), err
+}
+
+func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
+	var session string
+	err = t.row(`SELECT session, ready_at FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
+		[]any{lane}, &session, &next)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, nil
+	}
+	if err != nil || next > t.now {
+		return nil, next, err
+	}
+
+	run = &Run{Lane: lane}
+	m := &run.Message
+	var id event
+	var message string
+	var bound sql.NullString
+	var receivedAt, previousAt, consumedAt int64
+	err = t.row(`SELECT seq, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
+			COALESCE(consumed_at, 0)
+		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT 1`,
+		[]any{session, lane}, &m.Seq, &id.channel, &id.id, &message, &receivedAt, &previousAt, &m.Attempts, &bound, &consumedAt)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the head of session %s: %w", session, err)
+	}
+	if err := json.Unmarshal([]byte(message), &m.Message); err != nil {
+		return nil, 0, fmt.Errorf("message %d of session %s: %w", m.Seq, session, err)
+	}
+	m.ReceivedAt, m.ConsumedAt, run.PreviousAt = moment(receivedAt), moment(consumedAt), moment(previousAt)
+	m.UUID = messageUUID(id.channel, id.id)
+	m.Attempts++
+
+	if !bound.Valid && m.Message.Fresh {
+		if _, err := t.beginClaudeSession(session); err != nil {
+			return nil, 0, fmt.Errorf("session %s: %w", session, err)
+		}
+	}
+	if run.Session, err = findSession(t, session); err != nil {
+		return nil, 0, fmt.Errorf("session %s: %w", session, err)
+	}
+	if bound.Valid && bound.String != run.Session.ClaudeSession {
+		if err := t.describe(&run.Session, bound.String); err != nil {
+			return nil, 0, err
+		}
+	}
+	m.ClaudeSession = run.Session.ClaudeSession
+
+	err = t.row(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6) RETURNING id`,
+		[]any{session, lane, m.Seq, id.channel, id.id, t.now}, &run.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := t.exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL WHERE session = ?1 AND lane = ?2`, session, lane, run.ID); err != nil {
+		return nil, 0, err
+	}
+	_, err = t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		session, lane, m.Seq, m.Attempts, m.ClaudeSession)
+	return run, 0, err
+}
+
+// describe makes a session's row tell of another of its claude sessions.
+func (t *tx) describe(session *Session, claude string) error {
+	session.ClaudeSession, session.ClaudeStarted, session.ContextTokens = claude, false, 0
+	err := t.row(`SELECT started_at IS NOT NULL FROM claude_sessions WHERE id = ?1`, []any{claude}, &session.ClaudeStarted)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// held is the place of a run's message.
+type held struct {
+	session string
+	lane    Lane
+	seq     int64
+}
+
+// fence finds a run that has its lane still, else ErrFenced.
+func fence(q querier, runID int64) (held, error) {
+	var h held
+	err := q.row(`SELECT l.session, l.lane, r.seq FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, ErrFenced
+	}
+	return h, err
+}
+
+// Heartbeat tells which of the runs have lost their lanes. A database that one host holds alone has no leases that would
+// need to be renewed.
+func (s *Store) Heartbeat(ctx context.Context, runs []int64) (lost []int64, err error) {
+	v := s.view(ctx)
+	for _, id := range runs {
+		_, err := fence(v, id)
+		if errors.Is(err, ErrFenced) {
+			lost = append(lost, id)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("heartbeat: %w", err)
+		}
+	}
+	return lost, nil
+}
+
+// Consumed notes that claude has taken a run's message in, and so that the claude session is started. The error is
+// [ErrFenced] for a run that has lost its lane.
+func (s *Store) Consumed(ctx context.Context, runID int64) error {
+	_, err := step(ctx, s, "consumed", func(t *tx) (nothing, error) {
+		h, err := fence(t, runID)
+		if err != nil {
+			return nothing{}, err
+		}
+		var claude string
+		err = t.row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
+			RETURNING claude_session`, []any{h.session, h.lane, h.seq, t.now}, &claude)
+		if err != nil {
+			return nothing{}, err
+		}
+		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1 AND started_at IS NULL`, claude, t.now)
+		return nothing{}, err
+	})
+	return err
+}
+
+// Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
+// overflowed or a transcript that is gone. The message then counts as not consumed. It returns the session as it is now,
+// or [ErrFenced].
+func (s *Store) Rebind(ctx context.Context, runID int64) (Session, error) {
+	return step(ctx, s, "rebind", func(t *tx) (Session, error) {
+		h, err := fence(t, runID)
+		if err != nil {
+			return Session{}, err
+		}
+		claude, err := t.beginClaudeSession(h.session)
+		if err != nil {
+			return Session{}, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			h.session, h.lane, h.seq, claude); err != nil {
+			return Session{}, err
+		}
+		return findSession(t, h.session)
+	})
+}
+
+// Release gives a run's message back unrun, as if it had not been claimed, but that it stays bound to its claude
+// session. The error is [ErrFenced] for a run that has lost its lane.
+func (s *Store) Release(ctx context.Context, runID int64) error {
+	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
+		h, err := fence(t, runID)
+		if err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, t.now); err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq); err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.exec(`DELETE FROM runs WHERE id = ?1`, runID); err != nil {
+			return nothing{}, err
+		}
+		t.after.ready(h.lane)
+		return nothing{}, nil
+	})
+	return err
+}
+
+// Reclaim is called once at the start, before anything is claimed: it makes claimable again what the host's earlier life
+// had claimed. It returns how many runs were lost and how many deliveries have an unknown outcome; these are marked
+// Uncertain.
+func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
+	type result struct{ runs, deliveries int64 }
+	r, err := step(ctx, s, "reclaim", func(t *tx) (r result, err error) {
+		if r.runs, err = t.exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
+			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, RunLost, t.now); err != nil {
+			return r, err
+		}
+		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+			return r, err
+		}
+		// A clock that was set back between the lives would make lanes wait that are long ready.
+		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
+			return r, err
+		}
+		r.deliveries, err = t.reclaimDeliveries()
+		t.after.turns, t.after.controls, t.after.deliveries = true, true, true
+		return r, err
+	})
+	return int(r.runs), int(r.deliveries), err
+}

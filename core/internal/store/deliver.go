@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ClaimDeliveries claims the first piece of each of a channel's due destinations, of at most limit of them, those that
+// are due for the longest first. A destination is a chat and thread; while a piece of it is claimed it is not due.
+// next is when the first destination that was left will be due; zero: there is none. It is not in the future when limit
+// left some.
+func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []Delivery, next time.Time, err error) {
+	type result struct {
+		deliveries []Delivery
+		next       int64
+	}
+	r, err := step(ctx, s, "claim deliveries", func(t *tx) (r result, err error) {
+		r.deliveries, r.next, err = t.claimDeliveries(channel, limit)
+		return r, err
+	})
+	for i := range r.deliveries {
+		r.deliveries[i].Key = fmt.Sprintf("%s-%d", s.id, r.deliveries[i].ID)
+	}
+	return r.deliveries, moment(r.next), err
+}
+
+func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int64, err error) {
+	var due []chat.Address
+	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2`,
+		[]any{channel, limit + 1}, func(rows *sql.Rows) error {
+			if next != 0 {
+				return nil
+			}
+			to := chat.Address{Channel: channel}
+			var at int64
+			if err := rows.Scan(&to.Chat, &to.Thread, &at); err != nil {
+				return err
+			}
+			if at > t.now || len(due) == limit {
+				next = at
+				return nil
+			}
+			due = append(due, to)
+			return nil
+		})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, to := range due {
+		d, err := t.claimHead(to)
+		if err != nil {
+			return nil, 0, fmt.Errorf("the head of %s/%s/%s: %w", to.Channel, to.Chat, to.Thread, err)
+		}
+		ds = append(ds, d)
+	}
+	return ds, next, nil
+}
+
+func (t *tx) claimHead(to chat.Address) (Delivery, error) {
+	d := Delivery{Piece: Piece{To: to}}
+	var createdAt int64
+	err := t.row(`UPDATE outbox SET attempts = attempts + 1
+		WHERE id = (SELECT MIN(id) FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3)
+		RETURNING id, text, reply_to, run_id, created_at, attempts - 1, uncertain`,
+		[]any{to.Channel, to.Chat, to.Thread},
+		&d.ID, &d.Piece.Text, &d.Piece.ReplyTo, &d.RunID, &createdAt, &d.Attempts, &d.Uncertain)
+	if err != nil {
+		return d, err
+	}
+	d.CreatedAt = moment(createdAt)
+	_, err = t.exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+		to.Channel, to.Chat, to.Thread, d.ID)
+	return d, err
+}
+
+// Delivered ends a claimed delivery well: ids are the network's, kept for 90 days. The error is [ErrNotFound] for a piece
+// that is not claimed.
+func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
+	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
+		to, err := t.sending(id)
+		if err != nil {
+			return nothing{}, err
+		}
+		var runID int64
+		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id`, []any{id}, &runID); err != nil {
+			return nothing{}, err
+		}
+		for _, message := range ids {
+			_, err := t.exec(`INSERT INTO sent (channel, chat, message_id, run_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5)
+				ON CONFLICT (channel, chat, message_id) DO UPDATE SET run_id = excluded.run_id, sent_at = excluded.sent_at`,
+				to.Channel, to.Chat, message, runID, t.now)
+			if err != nil {
+				return nothing{}, err
+			}
+		}
+		return nothing{}, t.advance(to)
+	})
+	return err
+}
+
+// Retry ends a claimed delivery that is to be tried again, not before at. cause is for the operator. uncertain says that
+// the piece may have arrived all the same. The error is [ErrNotFound] for a piece that is not claimed.
+func (s *Store) Retry(ctx context.Context, id int64, at time.Time, cause string, uncertain bool) error {
+	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
+		to, err := t.sending(id)
+		if err != nil {
+			return nothing{}, err
+		}
+		if uncertain {
+			if err := t.doubt(id); err != nil {
+				return nothing{}, err
+			}
+		}
+		_, err = t.exec(`UPDATE out_lanes SET sending = NULL, next_at = ?4, last_error = ?5 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+			to.Channel, to.Chat, to.Thread, millis(at), cause)
+		t.after.deliveries = true
+		return nothing{}, err
+	})
+	return err
+}
+
+// Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. The
+// error is [ErrNotFound] for a piece that is not claimed.
+func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
+	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
+		to, err := t.sending(id)
+		if err != nil {
+			return nothing{}, err
+		}
+		_, err = t.exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error)
+			SELECT id, channel, chat, thread, text, created_at, ?2, attempts, ?3 FROM outbox WHERE id = ?1`, id, t.now, cause)
+		if err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.exec(`DELETE FROM outbox WHERE id = ?1`, id); err != nil {
+			return nothing{}, err
+		}
+		return nothing{}, t.advance(to)
+	})
+	return err
+}
+
+// sending finds the destination that a claimed piece is on its way to.
+func (t *tx) sending(id int64) (chat.Address, error) {
+	var to chat.Address
+	err := t.row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		return to, ErrNotFound
+	}
+	return to, err
+}
+
+// advance lets a destination whose claimed piece is gone go on with its next one. One without any is forgotten.
+func (t *tx) advance(to chat.Address) error {
+	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
+	if err != nil || n > 0 {
+		return err
+	}
+	t.after.deliveries = true
+	_, err = t.exec(`UPDATE out_lanes SET sending = NULL, pending = pending - 1, next_at = ?4, last_error = ''
+		WHERE channel = ?1 AND chat = ?2 AND thread = ?3`, to.Channel, to.Chat, to.Thread, t.now)
+	return err
+}
+
+// reclaimDeliveries makes the pieces due that were on their way when the host ended.
+func (t *tx) reclaimDeliveries() (int64, error) {
+	var ids []int64
+	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows *sql.Rows) error {
+		var id int64
+		defer func() { ids = append(ids, id) }()
+		return rows.Scan(&id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := t.doubt(id); err != nil {
+			return 0, err
+		}
+	}
+	return t.exec(`UPDATE out_lanes SET sending = NULL, next_at = ?1, last_error = 'the host ended while it was sent'
+		WHERE sending IS NOT NULL`, t.now)
+}
+
+// doubt marks a piece whose send has an unknown outcome, and counts it once.
+func (t *tx) doubt(id int64) error {
+	n, err := t.exec(`UPDATE outbox SET uncertain = 1 WHERE id = ?1 AND uncertain = 0`, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = t.exec(`UPDATE store SET uncertain = uncertain + 1`)
+	return err
+}

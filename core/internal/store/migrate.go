@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// migrations are the steps from an empty database to today's schema. A released file is never changed.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate runs the files of migrations that the database has not seen, in the order of the numbers that their names
+// begin with: 1, 2, 3 and so on. Each file is one transaction. A schema that is newer than the files is refused.
+func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	const versionTable = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`
+	if _, err := conn.ExecContext(ctx, versionTable); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	var version int
+	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version").Scan(&version); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if version > len(names) {
+		return fmt.Errorf("the database was written by a newer clawhost (schema %d; this one knows up to %d): upgrade clawhost",
+			version, len(names))
+	}
+	for i, name := range names {
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
+		if n, err := strconv.Atoi(number); err != nil || n != i+1 {
+			return fmt.Errorf("migration %s: its number should be %d", name, i+1)
+		}
+		if i < version {
+			continue
+		}
+		text, err := fs.ReadFile(migrations, name)
+		if err != nil {
+			return err
+		}
+		if err := migrateOne(ctx, conn, string(text), i+1); err != nil {
+			return fmt.Errorf("migrate the database with %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func migrateOne(ctx context.Context, conn *sql.Conn, text string, version int) (err error) {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = tx.Rollback()
+		}
+	}()
+	if _, err := tx.ExecContext(ctx, text); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM schema_version"); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES (?1)", version); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

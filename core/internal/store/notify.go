@@ -1,0 +1,108 @@
+package store
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// event names an accepted event.
+type event struct {
+	channel string
+	id      chat.EventID
+}
+
+// effects is what a step tells this process once it is committed.
+type effects struct {
+	turns, controls, deliveries bool    // something may be claimable
+	ended                       []event // events whose run has ended
+}
+
+func (e *effects) ready(lane Lane) {
+	switch lane {
+	case TurnLane:
+		e.turns = true
+	case ControlLane:
+		e.controls = true
+	}
+}
+
+// notifier wakes those who wait for work or for a run's end.
+type notifier struct {
+	turns, controls, deliveries chan struct{}
+
+	mu       sync.Mutex
+	watchers map[event][]chan struct{}
+}
+
+func newNotifier() *notifier {
+	return &notifier{
+		turns:      make(chan struct{}, 1),
+		controls:   make(chan struct{}, 1),
+		deliveries: make(chan struct{}, 1),
+		watchers:   make(map[event][]chan struct{}),
+	}
+}
+
+func (n *notifier) fire(e effects) {
+	if e.turns {
+		poke(n.turns)
+	}
+	if e.controls {
+		poke(n.controls)
+	}
+	if e.deliveries {
+		poke(n.deliveries)
+	}
+	if len(e.ended) == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, ev := range e.ended {
+		for _, c := range n.watchers[ev] {
+			close(c)
+		}
+		delete(n.watchers, ev)
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Ready returns the channel that is poked when a lane of this kind may have become claimable, or will at a time that it
+// did not know before. One poke may stand for many lanes: claim until there is none.
+func (s *Store) Ready(lane Lane) <-chan struct{} {
+	if lane == ControlLane {
+		return s.notify.controls
+	}
+	return s.notify.turns
+}
+
+// DeliveriesReady returns the channel that is poked when a delivery of any channel may have become due, or will at
+// another time than before.
+func (s *Store) DeliveriesReady() <-chan struct{} { return s.notify.deliveries }
+
+// Watch returns a channel that is closed when the event's run ends in this process: see [Store.Outcome], which must be
+// asked after Watch, for the run may have ended already. The func ends the watch and may be called more than once.
+func (s *Store) Watch(channel string, id chat.EventID) (<-chan struct{}, func()) {
+	n, ev, c := s.notify, event{channel, id}, make(chan struct{})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.watchers[ev] = append(n.watchers[ev], c)
+	return c, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		rest := slices.DeleteFunc(n.watchers[ev], func(other chan struct{}) bool { return other == c })
+		if len(rest) == 0 {
+			delete(n.watchers, ev)
+			return
+		}
+		n.watchers[ev] = rest
+	}
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver named "sqlite"
+)
+
+// Options are what a Store may be given.
+type Options struct {
+	Now func() time.Time // the clock; nil: time.Now
+}
+
+// Store is the database of one host. Its methods may be called from any goroutine.
+//
+// A step that writes is on disk when its method returns nil. When a step's context ends before the step has begun, it is
+// not done and the context's error is returned; a step that has begun runs to its end and tells it. An error that is
+// none of this package's and no context's leaves open whether the step was done.
+type Store struct {
+	id     string // begins the idempotency keys
+	now    func() time.Time
+	lock   *os.File
+	write  *sql.DB
+	read   *sql.DB
+	reader *statements
+	writer *writer
+	notify *notifier
+
+	close    sync.Once
+	closeErr error
+}
+
+// Open opens the database at path and brings its schema up to date. A file that is not there is made, with its folder:
+// the folder with mode 0700, the files with 0600. Open fails while another Store, of any process, has the database open,
+// and for a database that a newer clawhost has written. The context only ends the opening.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	s, err := open(ctx, path, opts)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, opts Options) (_ *Store, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	s := &Store{now: opts.Now, notify: newNotifier()}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	if s.lock, err = lockFile(path+".lock", path); err != nil {
+		return nil, err
+	}
+	if err := makePrivate(path); err != nil {
+		return nil, err
+	}
+	if s.write, err = sql.Open("sqlite", dataSource(path, "synchronous(FULL)", "cache_size(-2000)")); err != nil {
+		return nil, err
+	}
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The mode is kept in the file, so the readers need not set it.
+	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, conn, migrations); err != nil {
+		return nil, err
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT id FROM store").Scan(&s.id); err != nil {
+		return nil, fmt.Errorf("read the database's id: %w", err)
+	}
+	if s.read, err = sql.Open("sqlite", dataSource(path, "query_only(1)", "cache_size(-256)")); err != nil {
+		return nil, err
+	}
+	s.read.SetMaxOpenConns(3)
+	s.read.SetMaxIdleConns(1)
+	s.reader = newStatements(s.read)
+	s.writer = startWriter(context.WithoutCancel(ctx), conn, s.now, s.notify)
+	return s, nil
+}
+
+// Close ends the store once the steps that have begun are done. Steps that have not begun fail.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		if s.writer != nil {
+			s.writer.close()
+		}
+		for _, db := range []*sql.DB{s.read, s.write} {
+			if db != nil {
+				s.closeErr = errors.Join(s.closeErr, db.Close())
+			}
+		}
+		if s.lock != nil {
+			s.closeErr = errors.Join(s.closeErr, s.lock.Close())
+		}
+	})
+	return s.closeErr
+}
+
+// makePrivate makes sure that nobody else can read the database. SQLite gives its side files the mode of the main file.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dataSource names the database for the driver, which runs the pragmas on each new connection.
+func dataSource(path string, pragmas ...string) string {
+	query := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "mmap_size(0)"}, pragmas...)}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// overviewRows is how many rows an overview has at most.
+const overviewRows = 1000
+
+// Lanes returns the lanes with work, the running ones first, then in the order in which they become ready; at most 1000.
+func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
+	var lanes []LaneStatus
+	err := s.view(ctx).each(`SELECT l.session, l.lane, l.queued, l.running, COALESCE(i.received_at, 0), COALESCE(i.attempts, 0)
+		FROM (SELECT session, lane, queued, 1 AS running, run_id AS rank FROM lanes WHERE run_id IS NOT NULL
+			UNION ALL SELECT session, lane, queued, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
+		LEFT JOIN inbox i ON i.session = l.session AND i.lane = l.lane
+			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
+		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1`, []any{overviewRows}, func(rows *sql.Rows) error {
+		var l LaneStatus
+		var since int64
+		if err := rows.Scan(&l.Session, &l.Lane, &l.Waiting, &l.Running, &since, &l.Attempts); err != nil {
+			return err
+		}
+		if l.Running {
+			l.Waiting--
+		}
+		l.Since = moment(since)
+		lanes = append(lanes, l)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lanes: %w", err)
+	}
+	return lanes, nil
+}
+
+// Destinations returns the destinations with undelivered pieces, by address; at most 1000. Attempts are the first
+// piece's, LastError is of the try before.
+func (s *Store) Destinations(ctx context.Context) ([]DestinationStatus, error) {
+	var destinations []DestinationStatus
+	err := s.view(ctx).each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error
+		FROM out_lanes l LEFT JOIN outbox o
+			ON o.id = (SELECT MIN(id) FROM outbox h WHERE h.channel = l.channel AND h.chat = l.chat AND h.thread = l.thread)
+		ORDER BY l.channel, l.chat, l.thread LIMIT ?1`, []any{overviewRows}, func(rows *sql.Rows) error {
+		var d DestinationStatus
+		var nextAt int64
+		if err := rows.Scan(&d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Pending, &nextAt, &d.Attempts, &d.LastError); err != nil {
+			return err
+		}
+		d.NextAt = moment(nextAt)
+		destinations = append(destinations, d)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("destinations: %w", err)
+	}
+	return destinations, nil
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. It returns
+// false, and posts nothing, when the same user has a request that has not expired, or the channel has limit of them.
+func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, prompt Piece) (created bool, err error) {
+	if p.Channel == "" || p.User == "" || p.Code == "" {
+		return false, errors.New("request pairing: channel, user and code must be set")
+	}
+	if err := checkPieces([]Piece{prompt}); err != nil {
+		return false, fmt.Errorf("request pairing: %w", err)
+	}
+	return step(ctx, s, "request pairing", func(t *tx) (bool, error) {
+		if _, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND expires_at <= ?2`, p.Channel, t.now); err != nil {
+			return false, err
+		}
+		var live int
+		var known, taken bool
+		err := t.row(`SELECT COUNT(*), COALESCE(MAX(user_id = ?2), 0), COALESCE(MAX(code = ?3), 0) FROM pairings WHERE channel = ?1`,
+			[]any{p.Channel, p.User, p.Code}, &live, &known, &taken)
+		if err != nil || known || live >= limit {
+			return false, err
+		}
+		if taken {
+			return false, errors.New("another request has the same code")
+		}
+		_, err = t.exec(`INSERT INTO pairings (channel, user_id, code, name, chat, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+			p.Channel, p.User, p.Code, p.Name, p.Chat, millis(p.CreatedAt), millis(p.ExpiresAt))
+		if err != nil {
+			return false, err
+		}
+		_, err = t.post(0, []Piece{prompt})
+		return true, err
+	})
+}
+
+// Pairings returns the requests that have not expired, the oldest first.
+func (s *Store) Pairings(ctx context.Context) ([]Pairing, error) {
+	pairings, err := findPairings(s.view(ctx), `expires_at > ?1`, millis(s.now()))
+	if err != nil {
+		return nil, fmt.Errorf("pairings: %w", err)
+	}
+	return pairings, nil
+}
+
+// ApprovePairing lets the requester of a code in and posts the notice that tells them so. An empty channel means any;
+// then a code that is pending on several channels is an error. The error is [ErrNotFound] for a code that is not pending.
+// notice must not block.
+func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(Pairing) Piece) (Pairing, error) {
+	return step(ctx, s, "approve pairing", func(t *tx) (Pairing, error) {
+		p, err := t.takePairing(channel, code)
+		if err != nil {
+			return Pairing{}, err
+		}
+		_, err = t.exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+			p.Channel, p.User, t.now)
+		if err != nil {
+			return Pairing{}, err
+		}
+		piece := notice(p)
+		if err := checkPieces([]Piece{piece}); err != nil {
+			return Pairing{}, err
+		}
+		_, err = t.post(0, []Piece{piece})
+		return p, err
+	})
+}
+
+// RejectPairing forgets a request, which may then be made anew. Channel, code and error are as for
+// [Store.ApprovePairing].
+func (s *Store) RejectPairing(ctx context.Context, channel, code string) (Pairing, error) {
+	return step(ctx, s, "reject pairing", func(t *tx) (Pairing, error) { return t.takePairing(channel, code) })
+}
+
+func (t *tx) takePairing(channel, code string) (Pairing, error) {
+	found, err := findPairings(t, `expires_at > ?1 AND code = ?2 AND (?3 = '' OR channel = ?3)`, t.now, code, channel)
+	switch {
+	case err != nil:
+		return Pairing{}, err
+	case len(found) == 0:
+		return Pairing{}, ErrNotFound
+	case len(found) > 1:
+		return Pairing{}, fmt.Errorf("the code is pending on %s and on %s: name the channel", found[0].Channel, found[1].Channel)
+	}
+	_, err = t.exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, found[0].Channel, found[0].User)
+	return found[0], err
+}
+
+// findPairings returns the requests that fulfil a condition, which is a constant.
+func findPairings(q querier, where string, args ...any) ([]Pairing, error) {
+	var pairings []Pairing
+	err := q.each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
+		ORDER BY created_at, channel, user_id`, args, func(rows *sql.Rows) error {
+		var p Pairing
+		var createdAt, expiresAt int64
+		if err := rows.Scan(&p.Channel, &p.User, &p.Code, &p.Name, &p.Chat, &createdAt, &expiresAt); err != nil {
+			return err
+		}
+		p.CreatedAt, p.ExpiresAt = moment(createdAt), moment(expiresAt)
+		pairings = append(pairings, p)
+		return nil
+	})
+	return pairings, err
+}
+
+// Allowed tells whether one of the users, which are ids of one person, was let in by a pairing.
+func (s *Store) Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error) {
+	v := s.view(ctx)
+	for _, user := range users {
+		var found bool
+		err := v.row(`SELECT EXISTS (SELECT 1 FROM allowed WHERE channel = ?1 AND user_id = ?2)`, []any{channel, user}, &found)
+		if err != nil {
+			return false, fmt.Errorf("allowed: %w", err)
+		}
+		if found {
+			return true, nil
+		}
+	}
+	return false, nil
+}

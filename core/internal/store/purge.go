@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// How long things are kept.
+const (
+	dedupeAge  = 30 * 24 * time.Hour // networks redeliver after a day and more
+	dedupeKeys = 1_000_000
+	runAge     = 30 * 24 * time.Hour
+	sentAge    = 90 * 24 * time.Hour
+	deadAge    = 90 * 24 * time.Hour
+
+	purgeRows = 1000 // in one step, so that others get their turn
+)
+
+// Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
+// requests; ended runs and replaced claude sessions after 30 days; the networks' ids of sent messages and dead pieces
+// after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+func (s *Store) Purge(ctx context.Context) error {
+	now := s.now()
+	dedupeLimit := millis(now.Add(-dedupeAge))
+	var overflow int64
+	err := s.view(ctx).row(`SELECT seen_at FROM dedupe ORDER BY seen_at DESC LIMIT 1 OFFSET ?1`, []any{dedupeKeys}, &overflow)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("purge: %w", err)
+	}
+	purges := []struct {
+		query  string
+		before int64
+	}{
+		{`DELETE FROM dedupe WHERE (kind, channel, id) IN
+			(SELECT kind, channel, id FROM dedupe WHERE seen_at <= ?1 ORDER BY seen_at LIMIT ?2)`, max(dedupeLimit, overflow)},
+		{`DELETE FROM pairings WHERE (channel, user_id) IN
+			(SELECT channel, user_id FROM pairings WHERE expires_at <= ?1 LIMIT ?2)`, millis(now)},
+		// Runs end about in the order of their ids, so that the oldest ids need no index to be found by.
+		{`DELETE FROM runs WHERE ended_at <= ?1 AND id IN (SELECT id FROM runs ORDER BY id LIMIT ?2)`, millis(now.Add(-runAge))},
+		{`DELETE FROM claude_sessions WHERE id IN
+			(SELECT id FROM claude_sessions WHERE replaced_at <= ?1
+				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-runAge))},
+		{`DELETE FROM sent WHERE (channel, chat, message_id) IN
+			(SELECT channel, chat, message_id FROM sent WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
+		{`DELETE FROM dead_pieces WHERE id IN
+			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
+	}
+	for _, p := range purges {
+		for removed := int64(1); removed > 0; {
+			removed, err = step(ctx, s, "purge", func(t *tx) (int64, error) { return t.exec(p.query, p.before, purgeRows) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

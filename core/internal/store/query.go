@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+)
+
+// preparer is a connection or a pool of them.
+type preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// statements keeps the statements that were prepared. Its size is bounded: every query is a constant of this package.
+type statements struct {
+	on preparer
+
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
+}
+
+func newStatements(on preparer) *statements {
+	return &statements{on: on, prepared: make(map[string]*sql.Stmt)}
+}
+
+func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt, ok := s.prepared[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.on.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s.prepared[query] = stmt
+	return stmt, nil
+}
+
+// querier reads: from the transaction of a step or from what is committed.
+type querier interface {
+	// row scans the first row into dest; without one it returns sql.ErrNoRows.
+	row(query string, args []any, dest ...any) error
+	// each calls scan for each row.
+	each(query string, args []any, scan func(*sql.Rows) error) error
+}
+
+// view reads what is committed, at the time of each query.
+type view struct {
+	ctx        context.Context
+	statements *statements
+}
+
+func (s *Store) view(ctx context.Context) view { return view{ctx: ctx, statements: s.reader} }
+
+func (v view) row(query string, args []any, dest ...any) error {
+	stmt, err := v.statements.get(v.ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(v.ctx, args...).Scan(dest...)
+}
+
+func (v view) each(query string, args []any, scan func(*sql.Rows) error) error {
+	stmt, err := v.statements.get(v.ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(v.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// millis is a time as a column holds it.
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+// moment is a column's time. NULL, scanned as 0, is the zero time.
+func moment(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// sessionColumns are what scanSession scans.
+const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread,
+	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
+	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window`
+
+type sessionRow struct {
+	Session
+	createdAt, resetAt, interactedAt int64
+}
+
+func (r *sessionRow) dest() []any {
+	return []any{
+		&r.Key, &r.ClaudeSession, &r.ClaudeStarted, &r.Kind, &r.Title, &r.Route.Channel, &r.Route.Chat, &r.Route.Thread,
+		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
+		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
+		&r.ContextTokens, &r.ContextWindow,
+	}
+}
+
+func (r *sessionRow) session() Session {
+	r.CreatedAt, r.ResetAt, r.InteractedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt)
+	return r.Session
+}
+
+func findSession(q querier, key string) (Session, error) {
+	var r sessionRow
+	err := q.row(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`,
+		[]any{key}, r.dest()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, ErrNotFound
+	}
+	return r.session(), err
+}
+
+// Session returns a session's row, or [ErrNotFound].
+func (s *Store) Session(ctx context.Context, key string) (Session, error) {
+	session, err := findSession(s.view(ctx), key)
+	if err != nil {
+		return Session{}, fmt.Errorf("session: %w", err)
+	}
+	return session, nil
+}
+
+// Sessions returns the sessions whose keys sort after a key, in the order of their keys. limit is 1 to 1000; another
+// value means 1000.
+func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]Session, error) {
+	var sessions []Session
+	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
+		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2`,
+		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+			var r sessionRow
+			if err := rows.Scan(r.dest()...); err != nil {
+				return err
+			}
+			sessions = append(sessions, r.session())
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	return sessions, nil
+}
+
+// ResetSession begins a new claude session now. A message that was claimed before stays with the old one. It returns
+// false when there is no such session.
+func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, error) {
+	session, err := step(ctx, s, "reset session", func(t *tx) (Session, error) {
+		if _, err := t.beginClaudeSession(key); err != nil {
+			return Session{}, err
+		}
+		return findSession(t, key)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return Session{}, false, nil
+	}
+	return session, err == nil, err
+}
+
+// beginClaudeSession gives a session a new claude session and returns its uuid, or ErrNotFound.
+func (t *tx) beginClaudeSession(key string) (string, error) {
+	var old string
+	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", ErrNotFound
+	}
+	if err != nil {
+		return "", err
+	}
+	id := uuid.NewString()
+	if _, err := t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now); err != nil {
+		return "", err
+	}
+	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at) VALUES (?1, ?2, ?3)`, id, key, t.now); err != nil {
+		return "", err
+	}
+	_, err = t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, id, t.now)
+	return id, err
+}
+
+// bounded is a limit that is not trusted.
+func bounded(limit, most int) int {
+	if limit < 1 || limit > most {
+		return most
+	}
+	return limit
+}

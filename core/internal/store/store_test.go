@@ -1,0 +1,151 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// start is when the fake clocks begin.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is a clock that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// bundle is a store of a test's own.
+type bundle struct {
+	*store.Store
+	ctx   context.Context
+	clock *clock
+	path  string
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{ctx: t.Context(), clock: &clock{now: start}, path: filepath.Join(t.TempDir(), "state", "clawhost.db")}
+	b.open(t)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+func (b *bundle) open(t *testing.T) {
+	t.Helper()
+	s, err := store.Open(b.ctx, b.path, store.Options{Now: b.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Store = s
+}
+
+// reopen ends the store's life and begins the next one.
+func (b *bundle) reopen(t *testing.T) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.open(t)
+}
+
+// inbound is the nth message of a direct chat with user.
+func inbound(user string, n int) store.Inbound {
+	return store.Inbound{
+		EventID: chat.EventID(fmt.Sprintf("%s-%d", user, n)),
+		Session: "telegram:" + user,
+		Lane:    store.TurnLane,
+		Message: store.Message{
+			Channel: "telegram",
+			Chat:    chat.Chat{ID: chat.ID(user), Kind: chat.Direct, Title: user},
+			ID:      chat.MessageID(fmt.Sprint(n)),
+			Sender:  chat.Sender{ID: chat.UserID(user), DisplayName: user},
+			Text:    fmt.Sprintf("message %d", n),
+		},
+	}
+}
+
+func (b *bundle) accept(t *testing.T, in store.Inbound) store.Acceptance {
+	t.Helper()
+	a, err := b.Accept(b.ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// claim claims a turn and fails when there is none.
+func (b *bundle) claim(t *testing.T) *store.Run {
+	t.Helper()
+	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run == nil {
+		t.Fatalf("no turn is ready; the next one at %v", next)
+	}
+	return run
+}
+
+// idle fails when a turn can be claimed.
+func (b *bundle) idle(t *testing.T) {
+	t.Helper()
+	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run != nil || !next.IsZero() {
+		t.Fatalf("got run %+v, next %v; want an idle store", run, next)
+	}
+}
+
+func (b *bundle) complete(t *testing.T, run *store.Run, texts ...string) {
+	t.Helper()
+	c := store.Completion{State: store.RunDone}
+	for _, text := range texts {
+		c.Pieces = append(c.Pieces, store.Piece{To: run.Message.Message.Address(), Text: text})
+	}
+	if err := b.Complete(b.ctx, run.ID, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) deliveries(t *testing.T, channel string) []store.Delivery {
+	t.Helper()
+	ds, _, err := b.ClaimDeliveries(b.ctx, channel, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds
+}
+
+func poked(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// AppendTranscript adds entries to a session's history and gives them their ids. The session need not have a row: a
+// message that is only recorded makes none.
+func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
+	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) {
+		return nothing{}, t.appendTranscript(session, entries)
+	})
+	return err
+}
+
+// appendTranscript gives the entries their ids.
+func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
+	for _, e := range entries {
+		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at) VALUES (?1, ?2, ?3, ?4)`,
+			session, e.Role, e.Text, millis(e.At))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Transcript returns the newest entries of a session's history that have a smaller id than before, oldest first. before
+// is 0 for the newest of all. limit is 1 to 1000; another value means 1000.
+func (s *Store) Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var entries []chat.TranscriptEntry
+	err := s.view(ctx).each(`SELECT id, role, text, said_at FROM transcript WHERE session = ?1 AND id < ?2
+		ORDER BY id DESC LIMIT ?3`, []any{session, before, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		var e chat.TranscriptEntry
+		var saidAt int64
+		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt); err != nil {
+			return err
+		}
+		e.At = moment(saidAt)
+		entries = append(entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("transcript: %w", err)
+	}
+	slices.Reverse(entries)
+	return entries, nil
+}
