@@ -1,0 +1,268 @@
+package telegramtest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a message may hold.
+const (
+	maxText       = 4096 // UTF-16 code units
+	maxButtonData = 64   // bytes
+)
+
+// reactions are some of those that a bot may use.
+var reactions = []string{"👍", "👎", "❤", "🔥", "👀", "🎉", "🤔", "👌", "🙏", "✍", "⚡", "💯"}
+
+// call runs one method.
+func (s *Server) call(ctx context.Context, method string, params map[string]string) response {
+	if strings.EqualFold(method, "getUpdates") {
+		return s.getUpdates(ctx, params)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.notify()
+	switch strings.ToLower(method) {
+	case "getme":
+		me := s.bot.json()
+		me["can_join_groups"], me["can_read_all_group_messages"] = true, true
+		return succeeded(me)
+	case "setwebhook":
+		s.webhook = params["url"]
+		return succeeded(true)
+	case "deletewebhook":
+		s.webhook = ""
+		if params["drop_pending_updates"] == "true" {
+			s.confirm(s.updates.lastID + 1)
+		}
+		return succeeded(true)
+	case "getwebhookinfo":
+		return succeeded(map[string]any{"url": s.webhook, "has_custom_certificate": false, "pending_update_count": len(s.updates.waiting)})
+	case "sendmessage":
+		return s.sendMessage(params)
+	case "editmessagetext":
+		return s.editMessageText(params)
+	case "deletemessage":
+		return s.deleteMessage(params)
+	case "setmessagereaction":
+		return s.setMessageReaction(params)
+	case "sendchataction":
+		return s.sendChatAction(params)
+	case "answercallbackquery":
+		if !s.queries[params["callback_query_id"]] {
+			return badRequest("query is too old and response timeout expired or query ID is invalid")
+		}
+		delete(s.queries, params["callback_query_id"])
+		return succeeded(true)
+	case "setmycommands", "deletemycommands":
+		return succeeded(true)
+	case "getfile":
+		content, ok := s.files[params["file_id"]]
+		if !ok {
+			return badRequest("wrong file_id or the file is temporarily unavailable")
+		}
+		path := params["file_id"]
+		return succeeded(map[string]any{"file_id": path, "file_unique_id": path, "file_size": len(content), "file_path": path})
+	default:
+		return failed(http.StatusNotFound, "Not Found")
+	}
+}
+
+func (s *Server) serveFile(w http.ResponseWriter, path string) {
+	s.mu.Lock()
+	content, ok := s.files[path]
+	s.mu.Unlock()
+	if !ok {
+		answer(w, failed(http.StatusNotFound, "Not Found"))
+		return
+	}
+	w.Write(content)
+}
+
+// chat is the chat that params name, if the bot can write there.
+func (s *Server) chat(params map[string]string) (*chatRoom, response, bool) {
+	if params["chat_id"] == "" {
+		return nil, badRequest("chat_id is empty"), false
+	}
+	id, _ := strconv.ParseInt(params["chat_id"], 10, 64)
+	room := s.chats[id]
+	switch {
+	case room == nil:
+		return nil, badRequest("chat not found"), false
+	case room.migratedTo != 0:
+		r := badRequest("group chat was upgraded to a supergroup chat")
+		r.Parameters = map[string]any{"migrate_to_chat_id": room.migratedTo}
+		return nil, r, false
+	case room.without != "":
+		return nil, failed(http.StatusForbidden, room.without), false
+	}
+	return room, response{}, true
+}
+
+func (s *Server) sendMessage(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	m := &Message{Chat: room.id, From: s.botID, Silent: params["disable_notification"] == "true", At: time.Now()}
+	if r, ok := setContent(m, params); !ok {
+		return r
+	}
+	if thread := number(params, "message_thread_id", 0); thread != 0 {
+		// The General topic cannot be named when sending.
+		if _, known := room.topics[thread]; !known || thread == generalTopic {
+			return badRequest("message thread not found")
+		}
+		m.Thread = thread
+	}
+	if raw := params["reply_parameters"]; raw != "" {
+		var reply struct {
+			MessageID int    `json:"message_id"`
+			Without   bool   `json:"allow_sending_without_reply"`
+			Quote     string `json:"quote"`
+		}
+		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
+			return badRequest("can't parse reply parameters JSON object")
+		}
+		switch target := s.find(room.id, reply.MessageID); {
+		case target != nil:
+			m.ReplyTo, m.Quote = reply.MessageID, reply.Quote
+			m.Thread = target.Thread
+		case !reply.Without:
+			return badRequest("message to be replied not found")
+		}
+	}
+	s.lastID++
+	m.ID = s.lastID
+	s.messages = append(s.messages, m)
+	return succeeded(s.messageJSON(m))
+}
+
+// setContent takes text, entities and buttons from params.
+func setContent(m *Message, params map[string]string) (response, bool) {
+	text := params["text"]
+	if strings.TrimSpace(text) == "" {
+		return badRequest("message text is empty"), false
+	}
+	if units(text) > maxText {
+		return badRequest("message is too long"), false
+	}
+	var entities []Entity
+	if raw := params["entities"]; raw != "" {
+		if err := json.Unmarshal([]byte(raw), &entities); err != nil {
+			return badRequest("can't parse entities JSON object"), false
+		}
+	}
+	if err := checkEntities(text, entities); err != nil {
+		return badRequest("%v", err), false
+	}
+	var markup struct {
+		Keyboard [][]Button `json:"inline_keyboard"`
+	}
+	if raw := params["reply_markup"]; raw != "" {
+		if err := json.Unmarshal([]byte(raw), &markup); err != nil {
+			return badRequest("can't parse reply keyboard markup JSON object"), false
+		}
+	}
+	for _, b := range slices.Concat(markup.Keyboard...) {
+		switch {
+		case b.Text == "":
+			return badRequest("text buttons are unallowed in the inline keyboard"), false
+		case b.Data == "" || len(b.Data) > maxButtonData:
+			return badRequest("BUTTON_DATA_INVALID"), false
+		}
+	}
+	m.Text, m.Entities, m.Buttons = text, entities, markup.Keyboard
+	return response{}, true
+}
+
+func (s *Server) editMessageText(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	m := s.find(room.id, number(params, "message_id", 0))
+	switch {
+	case m == nil:
+		return badRequest("message to edit not found")
+	case m.From != s.botID:
+		return badRequest("message can't be edited")
+	}
+	edited := *m
+	if r, ok := setContent(&edited, params); !ok {
+		return r
+	}
+	if edited.Text == m.Text && slices.EqualFunc(edited.Entities, m.Entities, sameEntity) &&
+		slices.EqualFunc(edited.Buttons, m.Buttons, slices.Equal[[]Button]) {
+		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
+	}
+	edited.Edits++
+	*m = edited
+	return succeeded(s.messageJSON(m))
+}
+
+func sameEntity(a, b Entity) bool {
+	return a.Type == b.Type && a.Offset == b.Offset && a.Length == b.Length && a.URL == b.URL && a.Language == b.Language
+}
+
+func (s *Server) deleteMessage(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	m := s.find(room.id, number(params, "message_id", 0))
+	if m == nil {
+		return badRequest("message to delete not found")
+	}
+	s.messages = slices.DeleteFunc(s.messages, func(other *Message) bool { return other == m })
+	return succeeded(true)
+}
+
+func (s *Server) setMessageReaction(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	m := s.find(room.id, number(params, "message_id", 0))
+	if m == nil {
+		return badRequest("message to react not found")
+	}
+	var list []struct {
+		Type  string `json:"type"`
+		Emoji string `json:"emoji"`
+	}
+	if raw := params["reaction"]; raw != "" {
+		if err := json.Unmarshal([]byte(raw), &list); err != nil {
+			return badRequest("can't parse reaction types JSON object")
+		}
+	}
+	emoji := ""
+	if len(list) > 0 {
+		emoji = list[0].Emoji
+		if len(list) > 1 || list[0].Type != "emoji" || !slices.Contains(reactions, emoji) {
+			return badRequest("REACTION_INVALID")
+		}
+	}
+	m.Reaction = emoji
+	return succeeded(true)
+}
+
+func (s *Server) sendChatAction(params map[string]string) response {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return refusal
+	}
+	thread := number(params, "message_thread_id", 0)
+	if _, known := room.topics[thread]; thread != 0 && !known {
+		return badRequest("message thread not found")
+	}
+	if params["action"] != "typing" {
+		return badRequest("wrong parameter action in request")
+	}
+	return succeeded(true)
+}

@@ -1,0 +1,334 @@
+package telegramtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+)
+
+// reply is an answer of the Bot API.
+type reply struct {
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	ErrorCode   int             `json:"error_code"`
+	Description string          `json:"description"`
+	Parameters  struct {
+		RetryAfter int   `json:"retry_after"`
+		MigrateTo  int64 `json:"migrate_to_chat_id"`
+	} `json:"parameters"`
+}
+
+func (r reply) String() string {
+	if r.OK {
+		return "ok " + string(r.Result)
+	}
+	return fmt.Sprintf("%d %s", r.ErrorCode, r.Description)
+}
+
+// bot calls a method with names and values in turn.
+func bot(ctx context.Context, s *telegramtest.Server, method string, params ...string) (reply, error) {
+	form := url.Values{}
+	for i := 0; i < len(params); i += 2 {
+		form.Set(params[i], params[i+1])
+	}
+	return post(ctx, s.URL()+"/bot"+s.Token()+"/"+method, form)
+}
+
+func post(ctx context.Context, address string, form url.Values) (reply, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return reply{}, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return reply{}, err
+	}
+	defer response.Body.Close()
+	var r reply
+	return r, json.NewDecoder(response.Body).Decode(&r)
+}
+
+func must(t *testing.T, s *telegramtest.Server, method string, params ...string) reply {
+	t.Helper()
+	r, err := bot(t.Context(), s, method, params...)
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	return r
+}
+
+// texts polls and returns the ids and texts of the messages that came.
+func texts(t *testing.T, s *telegramtest.Server, params ...string) (ids []int, texts []string) {
+	t.Helper()
+	r := must(t, s, "getUpdates", params...)
+	var updates []struct {
+		ID      int `json:"update_id"`
+		Message struct {
+			Text string `json:"text"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(r.Result, &updates); err != nil {
+		t.Fatalf("%v: %v", r, err)
+	}
+	for _, u := range updates {
+		ids, texts = append(ids, u.ID), append(texts, u.Message.Text)
+	}
+	return ids, texts
+}
+
+func TestUpdatesStayUntilConfirmed(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	anna := s.User(7)
+	anna.Send(0, "one")
+	anna.Send(0, "two")
+	for range 2 {
+		if _, got := texts(t, s); !cmp.Equal(got, []string{"one", "two"}) {
+			t.Fatalf("got %q", got)
+		}
+	}
+	ids, _ := texts(t, s, "limit", "1")
+	if len(ids) != 1 || s.Pending() != 2 {
+		t.Fatalf("limit 1 gave %v, %d pending", ids, s.Pending())
+	}
+	if _, got := texts(t, s, "offset", fmt.Sprint(ids[0]+1)); !cmp.Equal(got, []string{"two"}) {
+		t.Fatalf("after the first was confirmed: %q", got)
+	}
+	if s.Confirmed() != ids[0] {
+		t.Fatalf("confirmed %d, want %d", s.Confirmed(), ids[0])
+	}
+	texts(t, s, "offset", fmt.Sprint(ids[0]+2))
+	if err := s.AwaitConfirmed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLongPollWakes(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	got := make(chan reply, 1)
+	go func() {
+		r, _ := bot(t.Context(), s, "getUpdates", "timeout", "50")
+		got <- r
+	}()
+	if err := s.AwaitPoll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.User(7).Send(0, "wake")
+	if r := <-got; !strings.Contains(string(r.Result), "wake") {
+		t.Errorf("got %v", r)
+	}
+}
+
+func TestSecondPollerEndsTheFirst(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	first := make(chan reply, 1)
+	go func() {
+		r, _ := bot(t.Context(), s, "getUpdates", "timeout", "50")
+		first <- r
+	}()
+	if err := s.AwaitPoll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := must(t, s, "getUpdates"); !r.OK {
+		t.Errorf("second poller: %v", r)
+	}
+	if r := <-first; r.ErrorCode != http.StatusConflict {
+		t.Errorf("first poller: %v", r)
+	}
+	must(t, s, "setWebhook", "url", "https://hook.example")
+	if r := must(t, s, "getUpdates"); r.ErrorCode != http.StatusConflict {
+		t.Errorf("poll beside a webhook: %v", r)
+	}
+	must(t, s, "deleteWebhook")
+	if r := must(t, s, "getUpdates"); !r.OK {
+		t.Errorf("poll after deleteWebhook: %v", r)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	anna := s.User(7)
+	s.User(8).Block()
+	s.Forum(-100, "forum")
+	topic := s.Topic(anna, -100, "plans")
+	s.SmallGroup(-5, "small")
+	s.Migrate(anna, -5, -1005)
+	said := anna.Send(0, "hello")
+	sent := must(t, s, "sendMessage", "chat_id", "7", "text", "answer")
+	var message struct {
+		ID int `json:"message_id"`
+	}
+	if err := json.Unmarshal(sent.Result, &message); err != nil {
+		t.Fatal(err)
+	}
+	id := fmt.Sprint(message.ID)
+	for _, c := range []struct {
+		name, method string
+		params       []string
+		want         string
+	}{
+		{"unknown method", "sendTelepathy", nil, "404 Not Found"},
+		{"unknown chat", "sendMessage", []string{"chat_id", "99", "text", "x"}, "400 Bad Request: chat not found"},
+		{"blocked", "sendMessage", []string{"chat_id", "8", "text", "x"}, "403 Forbidden: bot was blocked by the user"},
+		{"migrated", "sendMessage", []string{"chat_id", "-5", "text", "x"}, "400 Bad Request: group chat was upgraded to a supergroup chat"},
+		{"empty", "sendMessage", []string{"chat_id", "7", "text", " \n"}, "400 Bad Request: message text is empty"},
+		{"longest", "sendMessage", []string{"chat_id", "7", "text", strings.Repeat("😀", 2048)}, "ok"},
+		{"too long", "sendMessage", []string{"chat_id", "7", "text", strings.Repeat("😀", 2048) + "x"}, "400 Bad Request: message is too long"},
+		{
+			"entity in a character", "sendMessage",
+			[]string{"chat_id", "7", "text", "😀b", "entities", `[{"type":"bold","offset":1,"length":1}]`},
+			"400 Bad Request: entity begins in a middle of a UTF-16 symbol at UTF-16 offset 1",
+		},
+		{
+			"entity beyond the text", "sendMessage",
+			[]string{"chat_id", "7", "text", "b", "entities", `[{"type":"bold","offset":0,"length":2}]`},
+			"400 Bad Request: entity beginning at UTF-16 offset 0 ends after the end of the text at UTF-16 offset 2",
+		},
+		{
+			"code in bold", "sendMessage",
+			[]string{"chat_id", "7", "text", "abc", "entities", `[{"type":"bold","offset":0,"length":3},{"type":"code","offset":1,"length":1}]`},
+			`400 Bad Request: entity "code" at UTF-16 offset 1 must not lie in "bold"`,
+		},
+		{
+			"a link that Telegram refuses", "sendMessage",
+			[]string{"chat_id", "7", "text", "abc", "entities", `[{"type":"text_link","offset":0,"length":3,"url":"http://localhost"}]`},
+			`400 Bad Request: wrong message entity: wrong HTTP URL "http://localhost"`,
+		},
+		{"topic", "sendMessage", []string{"chat_id", "-100", "text", "x", "message_thread_id", fmt.Sprint(topic)}, "ok"},
+		{"General by its number", "sendMessage", []string{"chat_id", "-100", "text", "x", "message_thread_id", "1"}, "400 Bad Request: message thread not found"},
+		{"typing in General", "sendChatAction", []string{"chat_id", "-100", "action", "typing", "message_thread_id", "1"}, "ok"},
+		{"reply to nothing", "sendMessage", []string{"chat_id", "7", "text", "x", "reply_parameters", `{"message_id":1}`}, "400 Bad Request: message to be replied not found"},
+		{"reply or not", "sendMessage", []string{"chat_id", "7", "text", "x", "reply_parameters", `{"message_id":1,"allow_sending_without_reply":true}`}, "ok"},
+		{"button data", "sendMessage", []string{"chat_id", "7", "text", "x", "reply_markup", `{"inline_keyboard":[[{"text":"b","callback_data":"` + strings.Repeat("d", 65) + `"}]]}`}, "400 Bad Request: BUTTON_DATA_INVALID"},
+		{"edit to the same", "editMessageText", []string{"chat_id", "7", "message_id", id, "text", "answer"}, "400 Bad Request: message is not modified"},
+		{"edit", "editMessageText", []string{"chat_id", "7", "message_id", id, "text", "better"}, "ok"},
+		{"edit of another's", "editMessageText", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "text", "x"}, "400 Bad Request: message can't be edited"},
+		{"react", "setMessageReaction", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "reaction", `[{"type":"emoji","emoji":"👀"}]`}, "ok"},
+		{"react with what is no reaction", "setMessageReaction", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "reaction", `[{"type":"emoji","emoji":"x"}]`}, "400 Bad Request: REACTION_INVALID"},
+		{"delete", "deleteMessage", []string{"chat_id", "7", "message_id", id}, "ok"},
+		{"delete again", "deleteMessage", []string{"chat_id", "7", "message_id", id}, "400 Bad Request: message to delete not found"},
+	} {
+		// In order: the cases build on one another.
+		if got := must(t, s, c.method, c.params...).String(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if r, err := post(t.Context(), s.URL()+"/bot1:wrong/getMe", nil); err != nil || r.ErrorCode != http.StatusUnauthorized {
+		t.Errorf("wrong token: %v %v", r, err)
+	}
+	if messages := s.Messages(7); messages[0].Reaction != "👀" {
+		t.Errorf("no reaction on %+v", messages[0])
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	s.User(7)
+	send := func(text string) (reply, error) {
+		return bot(t.Context(), s, "sendMessage", "chat_id", "7", "text", text)
+	}
+	s.Fail("sendMessage", 1, telegramtest.TooManyRequests(3*time.Second))
+	s.Fail("sendMessage", 1, telegramtest.NotJSON(http.StatusBadGateway))
+	s.Fail("sendMessage", 1, telegramtest.CutBefore())
+	s.Fail("sendMessage", 1, telegramtest.CutAfter())
+	if r, err := send("limited"); err != nil || r.ErrorCode != http.StatusTooManyRequests || r.Parameters.RetryAfter != 3 {
+		t.Errorf("429: %v %v", r, err)
+	}
+	for _, text := range []string{"no JSON", "cut before", "cut after"} {
+		if r, err := send(text); err == nil {
+			t.Errorf("%s: %v", text, r)
+		}
+	}
+	if r, err := send("well"); err != nil || !r.OK {
+		t.Errorf("after the faults: %v %v", r, err)
+	}
+	var got []string
+	for _, m := range s.Replies(7) {
+		got = append(got, m.Text)
+	}
+	if diff := cmp.Diff([]string{"cut after", "well"}, got); diff != "" {
+		t.Errorf("replies (-want +got):\n%s", diff)
+	}
+	if calls := s.Calls("sendMessage"); len(calls) != 5 || !calls[3].Failed || calls[4].Failed {
+		t.Errorf("calls %+v", calls)
+	}
+	s.Down()
+	if r, err := send("down"); err == nil {
+		t.Errorf("down: %v", r)
+	}
+	if err := s.Up(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := send("up"); err != nil || !r.OK {
+		t.Errorf("up again: %v %v", r, err)
+	}
+}
+
+func TestUpdatesAreShapedLikeTelegrams(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	anna := s.User(7)
+	s.Forum(-100, "forum")
+	s.Group(-200, "group")
+	topic := s.Topic(anna, -100, "plans")
+	anna.Post(telegramtest.Post{Chat: -100, Thread: topic, Text: "😀 /go@claw_bot @claw_bot"})
+	first := anna.Send(-200, "first")
+	anna.Post(telegramtest.Post{Chat: -200, Text: "second", ReplyTo: first.ID, Media: "photo", File: []byte("pixels")})
+	var updates []struct {
+		Message struct {
+			Thread   int                   `json:"message_thread_id"`
+			IsTopic  bool                  `json:"is_topic_message"`
+			Entities []telegramtest.Entity `json:"entities"`
+			Caption  string                `json:"caption"`
+			Photo    []struct {
+				ID string `json:"file_id"`
+			} `json:"photo"`
+			ReplyTo struct {
+				ID int `json:"message_id"`
+			} `json:"reply_to_message"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(must(t, s, "getUpdates").Result, &updates); err != nil || len(updates) != 4 {
+		t.Fatalf("%d updates, %v", len(updates), err)
+	}
+	inTopic, answer := updates[1].Message, updates[3].Message
+	want := []telegramtest.Entity{{Type: "bot_command", Offset: 3, Length: 12}, {Type: "mention", Offset: 16, Length: 9}}
+	if diff := cmp.Diff(want, inTopic.Entities); diff != "" {
+		t.Errorf("entities (-want +got):\n%s", diff)
+	}
+	if inTopic.Thread != topic || !inTopic.IsTopic || inTopic.ReplyTo.ID != topic {
+		t.Errorf("in a topic: %+v", inTopic)
+	}
+	if answer.Thread != first.ID || answer.IsTopic || answer.ReplyTo.ID != first.ID || answer.Caption != "second" {
+		t.Errorf("a reply in a group: %+v", answer)
+	}
+	var file struct {
+		Path string `json:"file_path"`
+	}
+	if err := json.Unmarshal(must(t, s, "getFile", "file_id", answer.Photo[1].ID).Result, &file); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.Get(s.URL() + "/file/bot" + s.Token() + "/" + file.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if content, err := io.ReadAll(response.Body); err != nil || string(content) != "pixels" {
+		t.Errorf("downloaded %q, %v", content, err)
+	}
+}

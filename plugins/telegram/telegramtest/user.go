@@ -1,0 +1,211 @@
+package telegramtest
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// User is a person on Telegram. Change the names before the first message.
+type User struct {
+	ID        int64
+	FirstName string
+	LastName  string
+	Username  string
+
+	server *Server
+	isBot  bool
+}
+
+// Post is a message that somebody writes.
+type Post struct {
+	Chat          int64 // zero: the private chat with the bot
+	Thread        int   // the forum topic
+	Text          string
+	Entities      []Entity // beside the mentions and commands that Telegram finds in the text
+	ReplyTo       int
+	Quote         string // the part of the message that is answered
+	Media         string // photo, document, audio, voice, video or sticker; Text is then its caption
+	File          []byte
+	FileName      string
+	MIMEType      string
+	ForwardedFrom string // the name of a person who hides their account
+}
+
+// Send writes a text in a chat (zero: the private chat with the bot). The bot gets it as an update.
+func (u *User) Send(chat int64, text string) Message { return u.Post(Post{Chat: chat, Text: text}) }
+
+// Post writes a message. The bot gets it as an update.
+func (u *User) Post(p Post) Message {
+	s := u.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.Chat == 0 {
+		p.Chat = u.ID
+	}
+	room := s.mustHave(p.Chat)
+	s.lastID++
+	m := &Message{
+		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Quote: p.Quote, At: time.Now(),
+		Entities: sortEntities(append(findEntities(p.Text), p.Entities...)), media: map[string]any{},
+	}
+	if p.Media != "" {
+		m.media[p.Media] = s.store(p)
+	}
+	if p.ForwardedFrom != "" {
+		m.media["forward_origin"] = map[string]any{"type": "hidden_user", "sender_user_name": p.ForwardedFrom, "date": time.Now().Unix()}
+	}
+	s.messages = append(s.messages, m)
+	kind := "message"
+	if room.kind == "channel" {
+		kind = "channel_post"
+	}
+	s.push(kind, s.messageJSON(m))
+	s.notify()
+	return *m
+}
+
+// store keeps a post's file and describes it as the Bot API does.
+func (s *Server) store(p Post) any {
+	id := strconv.Itoa(len(s.files) + 1)
+	path := p.Media + "s/file_" + id
+	s.files[path] = p.File
+	file := map[string]any{"file_id": path, "file_unique_id": "u" + id, "file_size": len(p.File)}
+	switch p.Media {
+	case "photo":
+		file["width"], file["height"] = 800, 600
+		small := map[string]any{"file_id": path + "_small", "file_unique_id": "s" + id, "file_size": 1, "width": 90, "height": 60}
+		return []any{small, file}
+	case "sticker":
+		file["width"], file["height"], file["emoji"], file["type"] = 512, 512, "🙂", "regular"
+	default:
+		file["duration"] = 1
+		if p.FileName != "" {
+			file["file_name"] = p.FileName
+		}
+		if p.MIMEType != "" {
+			file["mime_type"] = p.MIMEType
+		}
+	}
+	return file
+}
+
+// Edit changes the text of a message that the user wrote.
+func (u *User) Edit(chat int64, id int, text string) {
+	s := u.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.find(chat, id)
+	if m == nil || m.From != u.ID {
+		panic(fmt.Sprintf("telegramtest: user %d wrote no message %d in chat %d", u.ID, id, chat))
+	}
+	m.Text, m.Entities = text, findEntities(text)
+	m.Edits++
+	s.push("edited_message", s.messageJSON(m))
+}
+
+// Press presses a button under a message of the bot and returns the query's id.
+func (u *User) Press(chat int64, id int, data string) string {
+	s := u.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.find(chat, id)
+	if m == nil {
+		panic(fmt.Sprintf("telegramtest: no message %d in chat %d", id, chat))
+	}
+	s.lastID++
+	query := strconv.Itoa(s.lastID)
+	s.queries[query] = true
+	s.push("callback_query", map[string]any{
+		"id": query, "from": u.json(), "message": s.messageJSON(m), "chat_instance": "1", "data": data,
+	})
+	return query
+}
+
+// Block has the user block the bot.
+func (u *User) Block() {
+	u.server.setMember(u, u.ID, "Forbidden: bot was blocked by the user", "member", "kicked")
+}
+
+// Unblock has the user take that back.
+func (u *User) Unblock() { u.server.setMember(u, u.ID, "", "kicked", "member") }
+
+// Mention is an entity for a text that names the user without an "@"; offset and length are in UTF-16 code units.
+func (u *User) Mention(offset, length int) Entity {
+	return Entity{Type: "text_mention", Offset: offset, Length: length, User: u.json()}
+}
+
+func (u *User) json() map[string]any {
+	object := map[string]any{"id": u.ID, "is_bot": u.isBot, "first_name": u.FirstName}
+	if u.LastName != "" {
+		object["last_name"] = u.LastName
+	}
+	if u.Username != "" {
+		object["username"] = u.Username
+	}
+	return object
+}
+
+func (s *Server) chatJSON(c *chatRoom) map[string]any {
+	object := map[string]any{"id": c.id, "type": c.kind}
+	if c.kind == "private" {
+		u := s.users[c.id]
+		object["first_name"], object["username"] = u.FirstName, u.Username
+		return object
+	}
+	object["title"] = c.title
+	if c.forum {
+		object["is_forum"] = true
+	}
+	return object
+}
+
+// messageJSON is a message as the Bot API tells it, with the message that it answers one level deep.
+func (s *Server) messageJSON(m *Message) map[string]any {
+	object := s.bareJSON(m)
+	room := s.chats[m.Chat]
+	answered := m.ReplyTo
+	if answered == 0 && room.forum && m.Thread != 0 && !m.isTopic {
+		answered = m.Thread // In a topic what answers nothing answers the topic's beginning.
+	}
+	if target := s.find(m.Chat, answered); target != nil {
+		object["reply_to_message"] = s.bareJSON(target)
+		if room.kind == "supergroup" && !room.forum {
+			object["message_thread_id"] = answered // A thread of replies, which is no topic.
+		}
+	}
+	if m.Quote != "" {
+		object["quote"] = map[string]any{"text": m.Quote, "position": 0, "is_manual": true}
+	}
+	return object
+}
+
+func (s *Server) bareJSON(m *Message) map[string]any {
+	room := s.chats[m.Chat]
+	object := map[string]any{"message_id": m.ID, "chat": s.chatJSON(room), "date": m.At.Unix()}
+	if room.kind == "channel" {
+		object["sender_chat"] = s.chatJSON(room)
+	} else if u := s.users[m.From]; u != nil {
+		object["from"] = u.json()
+	}
+	if room.forum && m.Thread > generalTopic {
+		object["message_thread_id"], object["is_topic_message"] = m.Thread, true
+	}
+	text, entities := "text", "entities"
+	for name, value := range m.media {
+		object[name] = value
+		if name != "forward_origin" {
+			text, entities = "caption", "caption_entities"
+		}
+	}
+	if m.Text != "" {
+		object[text] = m.Text
+	}
+	if len(m.Entities) > 0 {
+		object[entities] = m.Entities
+	}
+	if m.Edits > 0 {
+		object["edit_date"] = time.Now().Unix()
+	}
+	return object
+}
