@@ -1,0 +1,73 @@
+// Package admin lets the clawhost command look into a running host and act on it, over a socket in the host's state
+// folder that only the host's own user can open.
+package admin
+
+import (
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Socket is the socket's name in the state folder.
+const Socket = "clawhost.sock"
+
+// Status is the host in short.
+type Status struct {
+	Version   string    `json:"version"`
+	PID       int       `json:"pid"`
+	Started   time.Time `json:"started"`
+	Demo      bool      `json:"demo,omitempty"`
+	Running   int       `json:"running"`
+	Waiting   int       `json:"waiting"`
+	Pending   int       `json:"pending"`
+	Dead      int       `json:"dead"`
+	Uncertain int64     `json:"uncertain"` // pieces that were ever sent again because a send's outcome was unknown
+	Claude    Claude    `json:"claude"`
+	Plugins   []Plugin  `json:"plugins"`
+}
+
+// Claude is the process pool.
+type Claude struct {
+	Command string `json:"command"`
+	Running int    `json:"running"`
+	Idle    int    `json:"idle"`
+}
+
+// Plugin is a plugin as `clawhost plugin list` shows it.
+type Plugin struct {
+	Name     string    `json:"name"`
+	State    string    `json:"state"` // disabled, starting, running, waiting, parked, stopped
+	Detail   string    `json:"detail,omitempty"`
+	Version  string    `json:"version,omitempty"`
+	Kinds    []string  `json:"kinds,omitempty"` // channel, commands, hook, service
+	PID      int       `json:"pid,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Restarts int       `json:"restarts,omitempty"`
+	Open     string    `json:"open,omitempty"` // where a person opens the channel; it may hold a secret
+}
+
+// Queue is what waits and runs.
+type Queue struct {
+	Lanes        []store.LaneStatus        `json:"lanes"`
+	Destinations []store.DestinationStatus `json:"destinations"`
+	Uncertain    int64                     `json:"uncertain"`
+}
+
+// Session is a session as `clawhost sessions` shows it.
+type Session struct {
+	Key           string       `json:"key"`
+	Kind          string       `json:"kind"`
+	Title         string       `json:"title,omitempty"`
+	Route         chat.Address `json:"route"`
+	ClaudeSession string       `json:"claude_session"`
+	CreatedAt     time.Time    `json:"created_at"`
+	InteractedAt  time.Time    `json:"interacted_at"`
+	Model         string       `json:"model,omitempty"`
+	Usage         store.Usage  `json:"usage"`
+}
+
+// problem is the body of an answer that is not 200.
+type problem struct {
+	Error string `json:"error"`
+}

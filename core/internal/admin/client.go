@@ -1,0 +1,118 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ErrNotRunning is returned when no host listens on the socket.
+var ErrNotRunning = errors.New("no clawhost is running with this config; start it with `clawhost -config FILE`")
+
+// Client talks to a running host.
+type Client struct{ http http.Client }
+
+// NewClient returns a client of the host with this state folder. It connects at the first call.
+func NewClient(stateDir string) *Client {
+	path := filepath.Join(stateDir, Socket)
+	return &Client{http.Client{
+		Timeout: 30 * time.Second,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}},
+	}}
+}
+
+// Status returns the host in short.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return call[Status](ctx, c, http.MethodGet, "/v1/status", nil)
+}
+
+// Plugins lists the plugins.
+func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
+	return call[[]Plugin](ctx, c, http.MethodGet, "/v1/plugins", nil)
+}
+
+// RestartPlugin starts a plugin anew, a parked one too.
+func (c *Client) RestartPlugin(ctx context.Context, name string) error {
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/"+url.PathEscape(name)+"/restart", nil)
+	return err
+}
+
+// Queue returns what waits and runs.
+func (c *Client) Queue(ctx context.Context) (Queue, error) {
+	return call[Queue](ctx, c, http.MethodGet, "/v1/queue", nil)
+}
+
+// Dead lists the pieces that were given up.
+func (c *Client) Dead(ctx context.Context) ([]store.DeadPiece, error) {
+	return call[[]store.DeadPiece](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
+}
+
+// Sessions lists up to 1,000 sessions with keys after the given one.
+func (c *Client) Sessions(ctx context.Context, after string) ([]Session, error) {
+	return call[[]Session](ctx, c, http.MethodGet, "/v1/sessions", url.Values{"after": {after}})
+}
+
+// Transcript returns up to 1,000 entries of a session with ids below before (zero: the newest), oldest first.
+func (c *Client) Transcript(ctx context.Context, session string, before int64) ([]chat.TranscriptEntry, error) {
+	query := url.Values{"session": {session}}
+	if before > 0 {
+		query.Set("before", strconv.FormatInt(before, 10))
+	}
+	return call[[]chat.TranscriptEntry](ctx, c, http.MethodGet, "/v1/transcript", query)
+}
+
+// Pairings lists the strangers who asked to be let in.
+func (c *Client) Pairings(ctx context.Context) ([]store.Pairing, error) {
+	return call[[]store.Pairing](ctx, c, http.MethodGet, "/v1/pairings", nil)
+}
+
+// ApprovePairing lets a stranger in. An empty channel means whichever the code is of.
+func (c *Client) ApprovePairing(ctx context.Context, channel, code string) (store.Pairing, error) {
+	return call[store.Pairing](ctx, c, http.MethodPost, "/v1/pairings/approve", url.Values{"channel": {channel}, "code": {code}})
+}
+
+// RejectPairing forgets a stranger's request.
+func (c *Client) RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error) {
+	return call[store.Pairing](ctx, c, http.MethodPost, "/v1/pairings/reject", url.Values{"channel": {channel}, "code": {code}})
+}
+
+func call[T any](ctx context.Context, c *Client, method, path string, query url.Values) (T, error) {
+	var value T
+	request, err := http.NewRequestWithContext(ctx, method, "http://clawhost"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return value, fmt.Errorf("ask the host: %w", err)
+	}
+	response, err := c.http.Do(request)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return value, ErrNotRunning
+	case err != nil:
+		return value, fmt.Errorf("ask the host: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		var p problem
+		if err := json.NewDecoder(response.Body).Decode(&p); err != nil {
+			return value, fmt.Errorf("ask the host: %s", response.Status)
+		}
+		return value, errors.New(p.Error)
+	}
+	if err := json.NewDecoder(response.Body).Decode(&value); err != nil {
+		return value, fmt.Errorf("read the host's answer: %w", err)
+	}
+	return value, nil
+}

@@ -1,0 +1,228 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// listed is the most that one answer lists.
+const listed = 1000
+
+// Store is what the server needs of the store.
+type Store interface {
+	Lanes(ctx context.Context) ([]store.LaneStatus, error)
+	Destinations(ctx context.Context) ([]store.DestinationStatus, error)
+	DeadPieces(ctx context.Context, limit int) ([]store.DeadPiece, error)
+	Uncertain(ctx context.Context) (int64, error)
+	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
+	Session(ctx context.Context, key string) (store.Session, error)
+	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	Pairings(ctx context.Context) ([]store.Pairing, error)
+	ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error)
+	RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error)
+}
+
+// Options are a server's settings.
+type Options struct {
+	StateDir string
+	Store    Store
+	// Status fills in what the store does not know.
+	Status func() Status
+	// RestartPlugin returns an error that a person can read.
+	RestartPlugin func(name string) error
+	// Welcome is what somebody who was let in is told.
+	Welcome func(store.Pairing) store.Piece
+	// Refuse tells whether a process must not use the socket: the agent's tools must not approve pairings.
+	Refuse func(pid int) bool
+}
+
+// Server answers the clawhost command.
+type Server struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns a server. Run starts it.
+func New(options Options, log hclog.Logger) *Server {
+	return &Server{options: options, log: log}
+}
+
+// Run serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	path := filepath.Join(s.options.StateDir, Socket)
+	// The store's lock says that no other host lives here: what is left of the socket is of an earlier life.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the old control socket: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return fmt.Errorf("open the control socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return fmt.Errorf("close the control socket to others: %w", err)
+	}
+	server := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(&guarded{Listener: l, refuse: s.options.Refuse, log: s.log}); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the control socket: %w", err)
+	}
+	return nil
+}
+
+// guarded refuses peers before a byte of theirs is read.
+type guarded struct {
+	net.Listener
+	refuse func(pid int) bool
+	log    hclog.Logger
+}
+
+// Accept returns the next connection of a peer that may use the socket.
+func (g *guarded) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		pid, err := peer(conn)
+		if err == nil && !g.refuse(pid) {
+			return conn, nil
+		}
+		g.log.Warn("refused a peer on the control socket", "pid", pid, "error", err)
+		_ = conn.Close()
+	}
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", answer(s.status))
+	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return s.options.Status().Plugins, nil }))
+	mux.HandleFunc("POST /v1/plugins/{name}/restart", answer(func(r *http.Request) (any, error) {
+		return struct{}{}, s.options.RestartPlugin(r.PathValue("name"))
+	}))
+	mux.HandleFunc("GET /v1/queue", answer(s.queue))
+	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
+		return s.options.Store.DeadPieces(r.Context(), listed)
+	}))
+	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
+	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
+	mux.HandleFunc("GET /v1/pairings", answer(func(r *http.Request) (any, error) {
+		return s.options.Store.Pairings(r.Context())
+	}))
+	mux.HandleFunc("POST /v1/pairings/approve", answer(func(r *http.Request) (any, error) {
+		return s.options.Store.ApprovePairing(r.Context(), r.FormValue("channel"), r.FormValue("code"), s.options.Welcome)
+	}))
+	mux.HandleFunc("POST /v1/pairings/reject", answer(func(r *http.Request) (any, error) {
+		return s.options.Store.RejectPairing(r.Context(), r.FormValue("channel"), r.FormValue("code"))
+	}))
+	return mux
+}
+
+// answer writes what f returns as JSON.
+func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := f(r)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			w.WriteHeader(http.StatusNotFound)
+			value = problem{"there is no such thing: " + err.Error()}
+		case err != nil:
+			w.WriteHeader(http.StatusInternalServerError)
+			value = problem{err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value) // the client is gone or has it
+	}
+}
+
+func (s *Server) status(r *http.Request) (any, error) {
+	status := s.options.Status()
+	status.PID = os.Getpid()
+	lanes, err := s.options.Store.Lanes(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, lane := range lanes {
+		status.Waiting += lane.Waiting
+	}
+	destinations, err := s.options.Store.Destinations(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range destinations {
+		status.Pending += d.Pending
+	}
+	dead, err := s.options.Store.DeadPieces(r.Context(), listed)
+	if err != nil {
+		return nil, err
+	}
+	status.Dead = len(dead)
+	status.Uncertain, err = s.options.Store.Uncertain(r.Context())
+	return status, err
+}
+
+func (s *Server) queue(r *http.Request) (any, error) {
+	var q Queue
+	var err error
+	if q.Lanes, err = s.options.Store.Lanes(r.Context()); err != nil {
+		return nil, err
+	}
+	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
+		return nil, err
+	}
+	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
+	return q, err
+}
+
+func (s *Server) sessions(r *http.Request) (any, error) {
+	rows, err := s.options.Store.Sessions(r.Context(), r.FormValue("after"), listed)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Session, 0, len(rows))
+	for _, row := range rows {
+		list = append(list, view(row))
+	}
+	return list, nil
+}
+
+func view(s store.Session) Session {
+	return Session{
+		Key: s.Key, Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
+		CreatedAt: s.CreatedAt, InteractedAt: s.InteractedAt, Model: s.Model, Usage: s.Usage,
+	}
+}
+
+// transcript answers a page of a session's history, and 404 for a session that is not there.
+func (s *Server) transcript(r *http.Request) (any, error) {
+	key := r.FormValue("session")
+	if _, err := s.options.Store.Session(r.Context(), key); err != nil {
+		return nil, fmt.Errorf("session %q: %w", key, err)
+	}
+	var before int64
+	if text := r.FormValue("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, fmt.Errorf("before: %w", err)
+		}
+	}
+	return s.options.Store.Transcript(r.Context(), key, before, listed)
+}

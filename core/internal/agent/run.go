@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Why a turn's context ended; see [context.Cause].
+var (
+	// ErrStopped: somebody stopped the turn. Its run is completed as cancelled.
+	ErrStopped = errors.New("the turn was stopped")
+	// ErrShutdown: the host is going down and its grace is over. The run goes back to its lane.
+	ErrShutdown = errors.New("the host is shutting down")
+)
+
+// Turn is one message for Claude Code.
+type Turn struct {
+	Session   string // the uuid of Claude's session
+	Started   bool   // the session is there: it is resumed, not begun
+	UUID      string // of the message; Claude de-duplicates by it
+	Attempt   int    // 1 the first time; a later one looks for what the earlier ones left
+	Consumed  bool   // Claude is known to have read the message in an earlier attempt
+	Prompt    string // begins with a line of the host
+	Authority chat.Authority
+	Timeout   time.Duration // zero: the configured one
+	// OnConsumed is called at most once, when Claude has read the message. It must not block.
+	OnConsumed func()
+}
+
+// Result is a turn that ended well.
+type Result struct {
+	Text          string
+	Model         string
+	InputTokens   int64 // without cached ones
+	CacheTokens   int64 // read and created
+	OutputTokens  int64
+	CostMicros    int64 // millionths of a dollar
+	ContextTokens int64 // of the last request
+	ContextWindow int64
+	Recovered     bool // the answer is of an earlier attempt
+}
+
+// Class is why a turn failed.
+type Class int
+
+// The classes. The zero Class is not a valid one.
+const (
+	Unknown           Class = iota + 1
+	Auth                    // the login or key is refused
+	Billing                 // no credit
+	RateLimit               // the account's limit is used up until Failure.ResetsAt
+	Overloaded              // the model has no capacity at the moment
+	Timeout                 // no answer in time, or no sign of life
+	ContextOverflow         // the conversation is longer than the model's window
+	ContentFilter           // the model refused
+	Model                   // there is no such model
+	Aborted                 // the turn's context ended
+	TranscriptMissing       // the session that should be resumed is gone
+	Unavailable             // claude could not be started
+	GivenUp                 // every attempt ended with the host
+)
+
+// String returns the class's name as the log prints it.
+func (c Class) String() string {
+	switch c {
+	case Auth:
+		return "auth"
+	case Billing:
+		return "billing"
+	case RateLimit:
+		return "rate_limit"
+	case Overloaded:
+		return "overloaded"
+	case Timeout:
+		return "timeout"
+	case ContextOverflow:
+		return "context_overflow"
+	case ContentFilter:
+		return "content_filter"
+	case Model:
+		return "model"
+	case Aborted:
+		return "aborted"
+	case TranscriptMissing:
+		return "transcript_missing"
+	case Unavailable:
+		return "unavailable"
+	case GivenUp:
+		return "given_up"
+	default:
+		return "unknown"
+	}
+}
+
+// Failure is a turn that failed.
+type Failure struct {
+	Class    Class
+	Detail   string    // for the log; holds no secret
+	ResetsAt time.Time // RateLimit: when it is over; zero: not known
+	Err      error     // may be nil
+}
+
+// Error returns the class and the detail.
+func (f *Failure) Error() string {
+	text := f.Class.String()
+	if f.Detail != "" {
+		text += ": " + f.Detail
+	}
+	if f.Err != nil {
+		text += ": " + f.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }

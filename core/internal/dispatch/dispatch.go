@@ -1,0 +1,262 @@
+// Package dispatch claims runs and has them handled: one at a time in each lane, which the store sees to, and at most a
+// limit over all lanes of a kind. It is the owner of every running turn, and so the place where one is stopped.
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// heartbeatEvery renews the leases of running runs. It is a quarter of the store's lease.
+const heartbeatEvery = 7500 * time.Millisecond
+
+// Store is what the dispatcher needs of the store.
+type Store interface {
+	Claim(ctx context.Context, lane store.Lane) (*store.Run, time.Time, error)
+	Ready(lane store.Lane) <-chan struct{}
+	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
+	Release(ctx context.Context, run int64) error
+}
+
+// Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
+// unless the error is [store.ErrFenced]. The cause of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or
+// [store.ErrFenced].
+type Handler func(ctx context.Context, run *store.Run) error
+
+// Options are a dispatcher's settings.
+type Options struct {
+	Turns    int           // turns at the same time, over all sessions
+	Controls int           // control runs at the same time, over all sessions
+	Grace    time.Duration // how long running runs may go on after the dispatcher's context has ended
+}
+
+// Dispatcher claims runs and has them handled.
+type Dispatcher struct {
+	store   Store
+	handle  Handler
+	options Options
+	log     hclog.Logger
+
+	mu      sync.Mutex
+	running map[int64]*running
+}
+
+type running struct {
+	run    *store.Run
+	since  time.Time
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+}
+
+// New returns a dispatcher. Run starts it.
+func New(s Store, handle Handler, options Options, log hclog.Logger) *Dispatcher {
+	return &Dispatcher{store: s, handle: handle, options: options, log: log, running: map[int64]*running{}}
+}
+
+// Run claims and handles runs until ctx ends, then waits for those that are running, at most for the grace.
+func (d *Dispatcher) Run(ctx context.Context) {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+
+	var runs, loops sync.WaitGroup
+	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.options.Turns, &runs) })
+	loops.Go(func() { d.claim(ctx, work, store.ControlLane, d.options.Controls, &runs) })
+	beats, stopBeats := context.WithCancel(work)
+	defer stopBeats()
+	var beating sync.WaitGroup
+	beating.Go(func() { d.heartbeat(beats) })
+
+	loops.Wait()
+	grace := time.AfterFunc(d.options.Grace, func() { cancel(agent.ErrShutdown) })
+	runs.Wait()
+	grace.Stop()
+	stopBeats()
+	beating.Wait()
+}
+
+// claim hands the ready runs of one kind of lane to the handler, at most limit at a time.
+func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int, runs *sync.WaitGroup) {
+	slots := make(chan struct{}, limit)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		run, next, err := d.store.Claim(ctx, lane)
+		if run != nil {
+			runs.Go(func() {
+				defer func() { <-slots }()
+				d.do(work, run)
+			})
+			continue
+		}
+		<-slots
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			d.log.Error("claim a run", "lane", lane, "error", err)
+			next = time.Now().Add(time.Second)
+		}
+		if !d.wait(ctx, lane, next) {
+			return
+		}
+	}
+}
+
+// wait returns when a lane may be ready, and false when ctx has ended.
+func (d *Dispatcher) wait(ctx context.Context, lane store.Lane, next time.Time) bool {
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-d.store.Ready(lane):
+	case <-due:
+	}
+	return true
+}
+
+// do handles one run and sees that its lane goes on whatever comes.
+func (d *Dispatcher) do(work context.Context, run *store.Run) {
+	ctx, cancel := context.WithCancelCause(work)
+	r := &running{run: run, since: time.Now(), cancel: cancel, done: make(chan struct{})}
+	d.mu.Lock()
+	d.running[run.ID] = r
+	d.mu.Unlock()
+	defer func() {
+		cancel(nil)
+		d.mu.Lock()
+		delete(d.running, run.ID)
+		d.mu.Unlock()
+		close(r.done)
+	}()
+
+	err := d.handle(ctx, run)
+	if err == nil || errors.Is(err, store.ErrFenced) {
+		return
+	}
+	if cause := context.Cause(ctx); cause == nil || !errors.Is(err, cause) {
+		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "error", err)
+	}
+	d.release(context.WithoutCancel(ctx), run)
+}
+
+// release gives a run back. A store that cannot take it back is asked again a few times; if it fails for good, the run is
+// reclaimed at the next start.
+func (d *Dispatcher) release(ctx context.Context, run *store.Run) {
+	wait := 100 * time.Millisecond
+	for range 8 {
+		err := d.store.Release(ctx, run.ID)
+		if err == nil || errors.Is(err, store.ErrFenced) {
+			return
+		}
+		d.log.Error("give a run back", "run", run.ID, "error", err)
+		<-time.After(wait)
+		wait *= 2
+	}
+}
+
+// heartbeat renews the leases of what runs and ends what has lost its lane.
+func (d *Dispatcher) heartbeat(ctx context.Context) {
+	tick := time.NewTicker(heartbeatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ids := d.ids()
+		if len(ids) == 0 {
+			continue
+		}
+		lost, err := d.store.Heartbeat(ctx, ids)
+		if err != nil {
+			d.log.Error("renew leases", "error", err)
+			continue
+		}
+		for _, id := range lost {
+			d.end(id, store.ErrFenced)
+		}
+	}
+}
+
+func (d *Dispatcher) ids() []int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := make([]int64, 0, len(d.running))
+	for id := range d.running {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (d *Dispatcher) end(id int64, cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.running[id]; r != nil {
+		r.cancel(cause)
+	}
+}
+
+// Stop ends the session's running turn and returns once it has ended, its tools with it. It returns false where no turn
+// was running, and ctx's error if that ends first.
+func (d *Dispatcher) Stop(ctx context.Context, session string) (bool, error) {
+	r := d.turn(session)
+	if r == nil {
+		return false, nil
+	}
+	r.cancel(agent.ErrStopped)
+	select {
+	case <-r.done:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+// Running tells since when the session's turn has been running; false: none is.
+func (d *Dispatcher) Running(session string) (time.Time, bool) {
+	r := d.turn(session)
+	if r == nil {
+		return time.Time{}, false
+	}
+	return r.since, true
+}
+
+// Count is how many turns run.
+func (d *Dispatcher) Count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, r := range d.running {
+		if r.run.Lane == store.TurnLane {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Dispatcher) turn(session string) *running {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.running {
+		if r.run.Lane == store.TurnLane && r.run.Session.Key == session {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package hook asks the before_agent_start hooks of plugins what they add to a turn.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// MaxContext is the most context that one hook may add, in bytes; more is cut.
+const MaxContext = 64 << 10
+
+// Start is what a hook is told of a turn.
+type Start struct {
+	TurnID string
+	Caller chat.Caller
+	Prompt string // what the people wrote, without envelope
+}
+
+// Hook is one plugin's before_agent_start hook.
+type Hook struct {
+	Name     string // the plugin's instance
+	Timeout  time.Duration
+	Required bool // a failure fails the turn; otherwise the hook is skipped
+	// Call asks the plugin. It fails at once while the plugin is down.
+	Call func(ctx context.Context, start Start) (prepend string, err error)
+}
+
+// Chain asks hooks side by side and keeps their order.
+type Chain struct {
+	hooks func() []Hook
+	log   hclog.Logger
+}
+
+// New returns a chain. Hooks is asked at each turn for the hooks as they are now, in the order of the config file.
+func New(hooks func() []Hook, log hclog.Logger) *Chain {
+	return &Chain{hooks: hooks, log: log}
+}
+
+// BeforeAgentStart returns what the hooks add, in order, without empty answers. Its error names the required hook that
+// failed.
+func (c *Chain) BeforeAgentStart(ctx context.Context, start Start) ([]string, error) {
+	hooks := c.hooks()
+	added := make([]string, len(hooks))
+	failed := make([]error, len(hooks))
+	var calls sync.WaitGroup
+	for i, h := range hooks {
+		calls.Go(func() { added[i], failed[i] = call(ctx, h, start) })
+	}
+	calls.Wait()
+
+	var contexts []string
+	var errs []error
+	for i, h := range hooks {
+		switch err := failed[i]; {
+		case err == nil && added[i] != "":
+			contexts = append(contexts, added[i])
+		case err == nil:
+		case h.Required:
+			errs = append(errs, fmt.Errorf("hook %s: %w", h.Name, err))
+		default:
+			c.log.Warn("a hook failed and is skipped", "hook", h.Name, "session", start.Caller.Session, "error", err)
+		}
+	}
+	return contexts, errors.Join(errs...)
+}
+
+func call(ctx context.Context, h Hook, start Start) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	text, err := h.Call(ctx, start)
+	if len(text) > MaxContext {
+		text = text[:MaxContext]
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(text), ""), err
+}

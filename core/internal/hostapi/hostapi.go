@@ -1,0 +1,140 @@
+// Package hostapi serves to plugins what the host does for them. The connection tells which instance calls; whatever the
+// call says is checked and bounded before it goes further in.
+package hostapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// maxKey bounds idempotency keys, in bytes.
+const maxKey = 200
+
+// Inbox takes events and turns in.
+type Inbox interface {
+	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
+	Turn(ctx context.Context, id chat.EventID, m store.Message) (inbox.Outcome, error)
+	Session(channel string, c chat.Chat, thread chat.ThreadID) string
+}
+
+// Store is what the services need of the store.
+type Store interface {
+	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
+	Outcome(ctx context.Context, channel string, id chat.EventID) (state store.RunState, answer, errText string, done bool, err error)
+	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
+	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	GetState(ctx context.Context, instance, key string) ([]byte, uint64, error)
+	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (uint64, error)
+	DeleteState(ctx context.Context, instance, key string) error
+	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
+	PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error
+	Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error)
+}
+
+// Options are what the services work with.
+type Options struct {
+	Inbox Inbox
+	Store Store
+	// Pieces cuts a text to what a chat takes.
+	Pieces func(to chat.Address, text string) []store.Piece
+	// Grants lists the other channels that an instance may reach.
+	Grants   func(instance string) []string
+	MediaDir string
+	// MaxMedia bounds a file, in bytes.
+	MaxMedia int64
+	// Closing is closed when nothing more is to be taken in.
+	Closing <-chan struct{}
+}
+
+// API serves plugins.
+type API struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns the services.
+func New(options Options, log hclog.Logger) *API {
+	return &API{options: options, log: log}
+}
+
+// Register adds the services for one instance to the server that only that instance can reach.
+func (a *API) Register(instance string, server *grpc.Server) {
+	c := caller{API: a, instance: instance}
+	pluginv1.RegisterInboxServer(server, inboxServer{caller: c})
+	pluginv1.RegisterOutboxServer(server, outboxServer{caller: c})
+	pluginv1.RegisterTurnsServer(server, turnsServer{caller: c})
+	pluginv1.RegisterSessionsServer(server, sessionsServer{caller: c})
+	pluginv1.RegisterStateServer(server, stateServer{caller: c})
+	pluginv1.RegisterMediaStoreServer(server, mediaServer{caller: c})
+}
+
+// caller is the instance that a connection belongs to.
+type caller struct {
+	*API
+	instance string
+}
+
+// open refuses while the host is going down. The sdk tries again, with the host's next life.
+func (c caller) open() error {
+	select {
+	case <-c.options.Closing:
+		return status.Error(codes.Unavailable, "the host is shutting down")
+	default:
+		return nil
+	}
+}
+
+// reach checks that the instance may use an address and fills its own channel in.
+func (c caller) reach(a *pluginv1.Address) (chat.Address, error) {
+	address, err := wire.AddressFromProto(a)
+	if err != nil {
+		return chat.Address{}, status.Errorf(codes.InvalidArgument, "address: %v", err)
+	}
+	if address.Channel == "" {
+		address.Channel = c.instance
+	}
+	if address.Channel != c.instance && !slices.Contains(c.options.Grants(c.instance), address.Channel) {
+		return chat.Address{}, status.Errorf(codes.PermissionDenied, "the block of plugin %q grants no access to channel %q", c.instance, address.Channel)
+	}
+	return address, nil
+}
+
+// key makes a plugin's own key one of the host's, so that no two plugins share keys.
+func (c caller) key(kind, key string) (string, error) {
+	if key == "" || len(key) > maxKey {
+		return "", status.Errorf(codes.InvalidArgument, "idempotency_key: %d bytes, 1 to %d are allowed", len(key), maxKey)
+	}
+	sum := sha256.Sum256([]byte(key))
+	return kind + ":" + c.instance + ":" + hex.EncodeToString(sum[:]), nil
+}
+
+// refuse makes a gRPC error of one of ours. What the plugin cannot mend is told in the host's log, not to the plugin.
+func (c caller) refuse(doing string, err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, "cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, "too late")
+	default:
+		c.log.Error(doing, "plugin", c.instance, "error", err)
+		return status.Error(codes.Unavailable, fmt.Sprintf("%s failed; the host's log says why", doing))
+	}
+}

@@ -1,0 +1,61 @@
+package hostapi
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+type inboxServer struct {
+	pluginv1.UnimplementedInboxServer
+	caller
+}
+
+// Submit takes an event. One that is malformed will be so the next time as well: it is rejected, not refused.
+func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	event, err := wire.EventFromProto(r.GetEvent())
+	if err != nil {
+		s.log.Warn("a plugin submitted a malformed event", "plugin", s.instance, "error", err)
+		return &pluginv1.SubmitResponse{Verdict: pluginv1.Verdict_VERDICT_REJECTED, Reason: err.Error()}, nil
+	}
+	outcome, err := s.options.Inbox.Submit(ctx, s.instance, event)
+	if err != nil {
+		return nil, s.refuse("take an event", err)
+	}
+	return &pluginv1.SubmitResponse{Verdict: wire.VerdictToProto(outcome.Verdict), Reason: outcome.Reason}, nil
+}
+
+type outboxServer struct {
+	pluginv1.UnimplementedOutboxServer
+	caller
+}
+
+// Post puts a message into the outbox.
+func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*pluginv1.PostResponse, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	to, err := s.reach(r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.key("post", r.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	text := wire.Cut(r.GetText(), wire.MaxText)
+	var pieces []store.Piece
+	if pieces = s.options.Pieces(to, text); len(pieces) == 0 {
+		return &pluginv1.PostResponse{}, nil
+	}
+	id, err := s.options.Store.Post(ctx, key, pieces...)
+	if err != nil {
+		return nil, s.refuse("post a message", err)
+	}
+	return &pluginv1.PostResponse{OutboxId: id}, nil
+}

@@ -1,0 +1,139 @@
+package hostapi
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// historyBytes bounds a page of history, far below the largest message that gRPC takes.
+const historyBytes = 8 << 20
+
+type turnsServer struct {
+	pluginv1.UnimplementedTurnsServer
+	caller
+}
+
+// RunTurn queues a prompt like a message from a chat, and tells what became of it.
+func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamingServer[pluginv1.RunTurnResponse]) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	to, c, err := s.conversation(r.GetAddress(), r.GetChatKind())
+	if err != nil {
+		return err
+	}
+	key, err := s.key("turn", r.GetIdempotencyKey())
+	if err != nil {
+		return err
+	}
+	if r.GetPrompt() == "" || len(r.GetPrompt()) > wire.MaxText {
+		return status.Errorf(codes.InvalidArgument, "prompt: %d bytes, 1 to %d are allowed", len(r.GetPrompt()), wire.MaxText)
+	}
+	ctx, id := out.Context(), chat.EventID(key)
+	completed, stop := s.options.Store.Watch(to.Channel, id)
+	defer stop()
+	outcome, err := s.options.Inbox.Turn(ctx, id, store.Message{
+		Channel: to.Channel, Chat: c, Thread: to.Thread,
+		Sender: chat.Sender{ID: chat.UserID(c.ID), DisplayName: s.instance, IsBot: true},
+		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: r.GetTimeout().AsDuration(),
+	})
+	switch {
+	case err != nil:
+		return s.refuse("take a turn", err)
+	case outcome.Verdict == chat.Rejected:
+		return status.Error(codes.ResourceExhausted, outcome.Reason)
+	}
+	if err := out.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Queued{
+		Queued: &pluginv1.TurnQueued{Position: uint32(min(outcome.Waiting, 1<<16))},
+	}}); err != nil {
+		return err
+	}
+	result, err := s.result(ctx, to.Channel, id, completed)
+	if err != nil {
+		return err
+	}
+	return out.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Result{Result: result}})
+}
+
+// result waits for a turn's end. A turn that ended before it was watched is found at once.
+func (s turnsServer) result(ctx context.Context, channel string, id chat.EventID, completed <-chan struct{}) (*pluginv1.TurnResult, error) {
+	for {
+		state, answer, errText, done, err := s.options.Store.Outcome(ctx, channel, id)
+		switch {
+		case err != nil:
+			return nil, s.refuse("look a turn up", err)
+		case done && state == store.RunDone:
+			return &pluginv1.TurnResult{Text: answer}, nil
+		case done:
+			said := answer
+			if said == "" {
+				said = errText
+			}
+			if said == "" {
+				said = string(state)
+			}
+			return &pluginv1.TurnResult{Error: said}, nil
+		}
+		select {
+		case <-completed:
+		case <-s.options.Closing:
+			return nil, status.Error(codes.Unavailable, "the host is shutting down")
+		case <-ctx.Done():
+			return nil, s.refuse("wait for a turn", ctx.Err())
+		}
+	}
+}
+
+// conversation is the chat that an address and a kind name. In a direct chat the other person's id is the chat's.
+func (c caller) conversation(a *pluginv1.Address, k pluginv1.ChatKind) (chat.Address, chat.Chat, error) {
+	to, err := c.reach(a)
+	if err != nil {
+		return chat.Address{}, chat.Chat{}, err
+	}
+	kind, err := wire.KindFromProto(k)
+	if err != nil {
+		return chat.Address{}, chat.Chat{}, status.Errorf(codes.InvalidArgument, "chat_kind: %v", err)
+	}
+	return to, chat.Chat{ID: to.Chat, Kind: kind}, nil
+}
+
+type sessionsServer struct {
+	pluginv1.UnimplementedSessionsServer
+	caller
+}
+
+// ReadHistory returns a page of what was said.
+func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistoryRequest) (*pluginv1.ReadHistoryResponse, error) {
+	to, c, err := s.conversation(r.GetAddress(), r.GetChatKind())
+	if err != nil {
+		return nil, err
+	}
+	limit := 50
+	if r.GetLimit() > 0 {
+		limit = int(min(r.GetLimit(), 200))
+	}
+	entries, err := s.options.Store.Transcript(ctx, s.options.Inbox.Session(to.Channel, c, to.Thread), r.GetBeforeId(), limit)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, s.refuse("read history", err)
+	}
+	response, size := &pluginv1.ReadHistoryResponse{}, 0
+	for _, e := range entries {
+		size += len(e.Text)
+	}
+	for _, e := range entries {
+		if size -= len(e.Text); size+len(e.Text) > historyBytes {
+			continue // the newest entries stay
+		}
+		response.Entries = append(response.Entries, wire.TranscriptEntryToProto(e))
+	}
+	return response, nil
+}

@@ -1,0 +1,239 @@
+// Package outbox delivers pieces: in order for each destination, side by side for different ones, again after a failure
+// that may pass, and never silently not.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// sendTimeout bounds one send. A network that needs longer has an unknown outcome.
+	sendTimeout = 60 * time.Second
+	// concurrentSends bounds a channel's sends at the same time.
+	concurrentSends = 16
+
+	firstBackoff = time.Second
+	maxBackoff   = 5 * time.Minute
+)
+
+// Store is what the outbox needs of the store.
+type Store interface {
+	ClaimDeliveries(ctx context.Context, channel string, max int) ([]store.Delivery, time.Time, error)
+	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
+	Retry(ctx context.Context, id int64, at time.Time, cause string, uncertain bool) error
+	Bury(ctx context.Context, id int64, cause string) error
+	DeliveriesReady() <-chan struct{}
+}
+
+// Sender sends messages: a live channel. An error that is no [*chat.Failure] means that the outcome is unknown.
+type Sender interface {
+	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
+}
+
+// Options are an outbox's settings.
+type Options struct {
+	Channels []string
+	// Await returns the channel's live sender, and waits for it while the channel is down.
+	Await    func(ctx context.Context, channel string) (Sender, error)
+	Attempts int           // sends of one piece before it is given up
+	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
+	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
+}
+
+// Outbox delivers pieces.
+type Outbox struct {
+	store   Store
+	options Options
+	log     hclog.Logger
+}
+
+// New returns an outbox. Run starts it.
+func New(s Store, options Options, log hclog.Logger) *Outbox {
+	return &Outbox{store: s, options: options, log: log}
+}
+
+// Run delivers until ctx ends, then goes on, at most for the grace, until nothing is due any more.
+func (o *Outbox) Run(ctx context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(o.options.Grace, cancel) })
+	defer stop()
+
+	var loops sync.WaitGroup
+	wakes := make([]chan struct{}, len(o.options.Channels))
+	for i, name := range o.options.Channels {
+		wakes[i] = make(chan struct{}, 1)
+		c := &channel{outbox: o, name: name, wake: wakes[i], log: o.log.With("channel", name)}
+		loops.Go(func() { c.run(ctx, work) })
+	}
+	drained := make(chan struct{})
+	go func() { loops.Wait(); close(drained) }()
+	for {
+		select {
+		case <-drained:
+			return
+		case <-o.store.DeliveriesReady():
+			for _, wake := range wakes {
+				poke(wake)
+			}
+		}
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// channel delivers what goes to one channel.
+type channel struct {
+	outbox *Outbox
+	name   string
+	wake   chan struct{} // something may be due
+	log    hclog.Logger
+	sends  sync.WaitGroup
+}
+
+func (c *channel) run(ctx, work context.Context) {
+	defer c.sends.Wait()
+	slots := make(chan struct{}, concurrentSends)
+	for work.Err() == nil {
+		sender, err := c.await(ctx, work)
+		if err != nil {
+			return
+		}
+		next, busy, err := c.claim(work, sender, slots)
+		if err != nil {
+			if work.Err() != nil {
+				return
+			}
+			c.log.Error("claim deliveries", "error", err)
+			next = time.Now().Add(time.Second)
+		}
+		if !c.wait(ctx, work, next, busy, len(slots)) {
+			return
+		}
+	}
+}
+
+// await returns the live sender. Once the host is going down it does not wait for a channel that is not there.
+func (c *channel) await(ctx, work context.Context) (Sender, error) {
+	if ctx.Err() == nil {
+		if sender, err := c.outbox.options.Await(ctx, c.name); err == nil {
+			return sender, nil
+		}
+	}
+	now, cancel := context.WithCancel(work)
+	cancel()
+	return c.outbox.options.Await(now, c.name)
+}
+
+// claim starts the sends that are due, as many as there are free slots. Busy: there may be more due than it could start.
+func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}) (next time.Time, busy bool, err error) {
+	free := cap(slots) - len(slots)
+	if free == 0 {
+		return time.Time{}, true, nil
+	}
+	deliveries, next, err := c.outbox.store.ClaimDeliveries(work, c.name, free)
+	for _, d := range deliveries {
+		slots <- struct{}{}
+		c.sends.Go(func() {
+			c.deliver(work, sender, d)
+			<-slots
+			poke(c.wake)
+		})
+	}
+	return next, len(deliveries) == free, err
+}
+
+// wait returns true when something may be due, and false when the channel has nothing to do any more.
+func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sending int) bool {
+	stopping := ctx.Done()
+	if ctx.Err() != nil {
+		if !busy && sending == 0 {
+			return false
+		}
+		stopping = nil
+	}
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-work.Done():
+		return false
+	case <-stopping:
+	case <-c.wake:
+	case <-due:
+	}
+	return true
+}
+
+// deliver sends one piece and writes down what became of it.
+func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery) {
+	record := context.WithoutCancel(work)
+	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
+		c.bury(record, d, "too old to send: "+age.Round(time.Second).String())
+		return
+	}
+	if d.Uncertain {
+		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", d.Attempts+1)
+	}
+	ctx, cancel := context.WithTimeout(work, sendTimeout)
+	receipt, err := sender.Send(ctx, chat.Outgoing{Key: d.Key, To: d.Piece.To, Text: d.Piece.Text, ReplyTo: d.Piece.ReplyTo})
+	cancel()
+	if err == nil {
+		if err := c.outbox.store.Delivered(record, d.ID, receipt.IDs); err != nil {
+			c.log.Error("mark a piece delivered; it will be sent again after a restart", "piece", d.ID, "error", err)
+		}
+		return
+	}
+	c.failed(record, d, err)
+}
+
+// failed decides between another try and giving up.
+func (c *channel) failed(ctx context.Context, d store.Delivery, err error) {
+	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
+	_ = errors.As(err, &failure)
+	attempts := d.Attempts + 1
+	// A network that asks for patience or is away is no reason to give up before the piece's age is.
+	patient := failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
+	if !failure.Reason.Retryable() || (attempts >= c.outbox.options.Attempts && !patient) {
+		c.bury(ctx, d, failure.Error())
+		return
+	}
+	wait := max(failure.RetryAfter, backoff(attempts))
+	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
+	if err := c.outbox.store.Retry(ctx, d.ID, time.Now().Add(wait), failure.Error(), failure.MaybeDelivered); err != nil {
+		c.log.Error("schedule a piece again; it comes back after a restart", "piece", d.ID, "error", err)
+	}
+}
+
+func (c *channel) bury(ctx context.Context, d store.Delivery, cause string) {
+	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
+	if err := c.outbox.store.Bury(ctx, d.ID, cause); err != nil {
+		c.log.Error("give a piece up", "piece", d.ID, "error", err)
+	}
+}
+
+// backoff doubles from a second to five minutes, with a fifth of jitter.
+func backoff(attempts int) time.Duration {
+	wait := maxBackoff
+	if shift := attempts - 1; shift < 9 {
+		wait = min(firstBackoff<<shift, maxBackoff)
+	}
+	return wait - time.Duration(rand.Int64N(int64(wait)/5))
+}

@@ -1,0 +1,63 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// stat returns the fields of /proc/PID/stat behind the command, which may hold anything: the first is the state.
+func stat(pid int) ([]string, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	if len(fields) < 20 {
+		return nil, fmt.Errorf("look at process %d: %d fields", pid, len(fields))
+	}
+	return fields, nil
+}
+
+// StartTime returns when a process started, in clock ticks since the machine booted. A process that has ended and was not
+// waited for counts as gone.
+func StartTime(pid int) (uint64, error) {
+	fields, err := stat(pid)
+	if err != nil {
+		return 0, err
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0, fmt.Errorf("look at process %d: it has ended", pid)
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// Parent returns a process's parent.
+func Parent(pid int) (int, error) {
+	fields, err := stat(pid)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(fields[1])
+}
+
+// BootID names the machine's run: pids and start times of another one mean nothing.
+func BootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// Conceal keeps other processes of the same user from reading this one's memory and environment.
+func Conceal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the process not dumpable: %w", err)
+	}
+	return nil
+}

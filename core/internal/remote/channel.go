@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// ErrTerminal, wrapped in what Run returns, says that a restart would not help: a person has to mend the account.
+var ErrTerminal = errors.New("somebody has to mend the account")
+
+// Report is the state of a channel's connection.
+type Report struct {
+	State  chat.State
+	Detail string
+	URL    string // where a person opens the channel; it may hold a secret
+}
+
+// Run has the channel connect and receive until ctx ends, and passes its reports on. It returns nil only if ctx ended.
+func (p *Plugin) Run(ctx context.Context, report func(Report)) error {
+	stream, err := p.channel.Run(ctx, &pluginv1.RunRequest{})
+	if err != nil {
+		return translate(err)
+	}
+	for {
+		response, err := stream.Recv()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, io.EOF):
+			return errors.New("the channel ended by itself")
+		case status.Code(err) == codes.FailedPrecondition:
+			return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(status.Convert(err).Message(), wire.MaxDetail))
+		case err != nil:
+			return translate(err)
+		}
+		state, err := wire.StateFromProto(response.GetState())
+		if err != nil {
+			continue // a state of a newer protocol
+		}
+		report(Report{State: state, Detail: wire.Cut(response.GetDetail(), wire.MaxDetail), URL: wire.Cut(response.GetOpenUrl(), wire.MaxDetail)})
+	}
+}
+
+// Limits asks what the channel can in one kind of chat.
+func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error) {
+	response, err := p.channel.GetCapabilities(ctx, &pluginv1.GetCapabilitiesRequest{ChatKind: wire.KindToProto(kind)})
+	if err != nil {
+		return chat.Limits{}, translate(err)
+	}
+	return wire.LimitsFromProto(response)
+}
+
+// Send sends a message. An error that is no [*chat.Failure] means that the outcome is not known.
+func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	response, err := p.channel.SendMessage(ctx, wire.OutgoingToProto(out))
+	if err != nil {
+		return chat.Receipt{}, translate(err)
+	}
+	switch outcome := response.GetOutcome().(type) {
+	case *pluginv1.SendMessageResponse_Sent:
+		return wire.ReceiptFromProto(outcome.Sent)
+	case *pluginv1.SendMessageResponse_Failure:
+		return chat.Receipt{}, wire.FailureFromProto(outcome.Failure)
+	default:
+		return chat.Receipt{}, errors.New("the plugin answered neither sent nor failed")
+	}
+}
+
+// Typing shows in a chat that an answer is being written, or no longer.
+func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error {
+	response, err := p.channel.SetTyping(ctx, &pluginv1.SetTypingRequest{Address: wire.AddressToProto(to), Active: active})
+	if err != nil {
+		return translate(err)
+	}
+	return wire.FailureFromProto(response.GetFailure())
+}

@@ -1,0 +1,197 @@
+// Package remote is the host's side of a running plugin: what the plugin serves, as Go calls in the vocabulary of package
+// chat. Whatever a plugin answers is checked and bounded here; gRPC's errors are translated here and nowhere else.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// ErrGone is returned when the plugin's process or its connection has ended.
+var ErrGone = errors.New("the plugin is gone")
+
+// Bounds of what a plugin describes.
+const (
+	maxSchema      = 1 << 20
+	maxCommands    = 100
+	maxDiagnostics = 100
+)
+
+// Plugin is a running plugin.
+type Plugin struct {
+	plugin   pluginv1.PluginClient
+	channel  pluginv1.ChannelClient
+	commands pluginv1.CommandsClient
+	hooks    pluginv1.HooksClient
+}
+
+// New returns the plugin that serves on a connection.
+func New(conn *grpc.ClientConn) *Plugin {
+	return &Plugin{
+		plugin:   pluginv1.NewPluginClient(conn),
+		channel:  pluginv1.NewChannelClient(conn),
+		commands: pluginv1.NewCommandsClient(conn),
+		hooks:    pluginv1.NewHooksClient(conn),
+	}
+}
+
+// Description is what a plugin says of itself.
+type Description struct {
+	Name         string
+	Version      string
+	Schema       []byte // JSON Schema of the config; empty: it takes none
+	Commands     []chat.CommandSpec
+	Capabilities []pluginv1.Capability
+	Unknown      []int32 // capabilities that this host does not know
+}
+
+// Has tells whether the plugin has a capability.
+func (d Description) Has(c pluginv1.Capability) bool { return slices.Contains(d.Capabilities, c) }
+
+// Describe asks the plugin what it is.
+func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description, error) {
+	response, err := p.plugin.Describe(ctx, &pluginv1.DescribeRequest{HostVersion: hostVersion})
+	if err != nil {
+		return Description{}, translate(err)
+	}
+	d := Description{
+		Name:    wire.Cut(response.GetName(), wire.MaxName),
+		Version: wire.Cut(response.GetVersion(), wire.MaxName),
+		Schema:  response.GetConfigSchemaJson(),
+	}
+	if len(d.Schema) > maxSchema {
+		return Description{}, fmt.Errorf("the config schema has %d bytes, at most %d are allowed", len(d.Schema), maxSchema)
+	}
+	if n := len(response.GetCommands()); n > maxCommands {
+		return Description{}, fmt.Errorf("%d commands, at most %d are allowed", n, maxCommands)
+	}
+	for _, c := range response.GetCapabilities() {
+		if _, known := pluginv1.Capability_name[int32(c)]; known && c != pluginv1.Capability_CAPABILITY_UNSPECIFIED {
+			d.Capabilities = append(d.Capabilities, c)
+		} else {
+			d.Unknown = append(d.Unknown, int32(c))
+		}
+	}
+	for _, c := range response.GetCommands() {
+		spec, err := wire.CommandSpecFromProto(c)
+		if err != nil {
+			return Description{}, fmt.Errorf("commands: %w", err)
+		}
+		d.Commands = append(d.Commands, spec)
+	}
+	return d, nil
+}
+
+// Step is one step of a [Diagnostic]'s path: a name or, where that is empty, an index.
+type Step struct {
+	Name  string
+	Index int
+}
+
+// Diagnostic is a plugin's finding about its config.
+type Diagnostic struct {
+	Warning         bool
+	Summary, Detail string
+	Path            []Step
+}
+
+// Configuration is what a plugin instance gets.
+type Configuration struct {
+	Config   []byte // JSON that fits the schema
+	BrokerID uint32
+	Instance string
+	StateDir string
+}
+
+// Configure hands the config over.
+func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
+	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
+		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir,
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	var found []Diagnostic
+	for _, d := range response.GetDiagnostics()[:min(len(response.GetDiagnostics()), maxDiagnostics)] {
+		diagnostic := Diagnostic{
+			Warning: d.GetSeverity() == pluginv1.Diagnostic_SEVERITY_WARNING,
+			Summary: wire.Cut(d.GetSummary(), wire.MaxDetail),
+			Detail:  wire.Cut(d.GetDetail(), wire.MaxDetail),
+		}
+		for _, step := range d.GetPath() {
+			diagnostic.Path = append(diagnostic.Path, Step{Name: step.GetName(), Index: int(step.GetIndex())})
+		}
+		found = append(found, diagnostic)
+	}
+	return found, nil
+}
+
+// CheckHealth returns nil for a healthy plugin.
+func (p *Plugin) CheckHealth(ctx context.Context) error {
+	response, err := p.plugin.CheckHealth(ctx, &pluginv1.CheckHealthRequest{})
+	if err != nil {
+		return translate(err)
+	}
+	if !response.GetHealthy() {
+		return fmt.Errorf("unhealthy: %s", wire.Cut(response.GetDetail(), wire.MaxDetail))
+	}
+	return nil
+}
+
+// Shutdown drains the plugin, which may be killed afterwards.
+func (p *Plugin) Shutdown(ctx context.Context, grace time.Duration) error {
+	_, err := p.plugin.Shutdown(ctx, &pluginv1.ShutdownRequest{Grace: durationpb.New(grace)})
+	return translate(err)
+}
+
+// RunCommand has the plugin answer a slash command.
+func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.Caller) (string, error) {
+	response, err := p.commands.RunCommand(ctx, &pluginv1.RunCommandRequest{
+		Name: wire.Repair(name), Args: wire.Repair(args), Caller: wire.CallerToProto(caller),
+	})
+	if err != nil {
+		return "", translate(err)
+	}
+	return wire.Cut(response.GetReply(), wire.MaxText), nil
+}
+
+// BeforeAgentStart asks the plugin's hook what it adds to a turn.
+func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (string, error) {
+	response, err := p.hooks.BeforeAgentStart(ctx, &pluginv1.BeforeAgentStartRequest{
+		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt),
+	})
+	if err != nil {
+		return "", translate(err)
+	}
+	return response.GetPrependContext(), nil
+}
+
+// translate makes our errors of gRPC's.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.Unavailable:
+		return fmt.Errorf("%w: %s", ErrGone, wire.Cut(s.Message(), wire.MaxDetail))
+	case codes.Canceled:
+		return context.Canceled
+	case codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	default:
+		return fmt.Errorf("the plugin failed (%s): %s", s.Code(), wire.Cut(s.Message(), wire.MaxDetail))
+	}
+}

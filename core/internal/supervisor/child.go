@@ -1,0 +1,168 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+var _ runner.Runner = (*child)(nil)
+
+// afterExit is how long output is still read when the process itself has ended but a child of it holds the pipe.
+const afterExit = time.Second
+
+// child runs a plugin's binary for go-plugin. It is our own runner because go-plugin's tells nobody when the process
+// ends, parses the plugin's stderr without guards and hands over the host's stdin.
+type child struct {
+	cmd   *exec.Cmd
+	guard *stderrReader
+
+	stdin, stdout, stderr *os.File // the host's ends of the pipes
+
+	reading sync.WaitGroup
+	done    chan struct{} // closed once the process has ended and its output is read
+	state   *os.ProcessState
+}
+
+// newProcess prepares a binary. Env is its whole environment beside what go-plugin adds.
+func newChild(spec *exec.Cmd, path string, env []string, guard *stderrReader) *child {
+	cmd := exec.Command(path)
+	cmd.Env = append(env, spec.Env...)
+	cmd.Dir = os.TempDir()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return &child{cmd: cmd, guard: guard, done: make(chan struct{})}
+}
+
+// Start starts the process. Its stdin is a pipe that nothing is ever written to: its end tells the plugin that the host is
+// gone.
+func (c *child) Start(context.Context) error {
+	var theirs [3]*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+	}()
+	var err error
+	if theirs[0], c.stdin, err = os.Pipe(); err != nil {
+		return fmt.Errorf("open the plugin's stdin: %w", err)
+	}
+	if c.stdout, theirs[1], err = os.Pipe(); err != nil {
+		return fmt.Errorf("open the plugin's stdout: %w", err)
+	}
+	if c.stderr, theirs[2], err = os.Pipe(); err != nil {
+		return fmt.Errorf("open the plugin's stderr: %w", err)
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	if err := c.cmd.Start(); err != nil {
+		return fmt.Errorf("start the plugin: %w", err)
+	}
+	c.reading.Go(func() { c.guard.read(c.stderr) })
+	go c.wait()
+	return nil
+}
+
+// wait ends with the process; done tells its owner, which is whoever called Start.
+func (c *child) wait() {
+	_ = c.cmd.Wait() // the state says all that the error does
+	c.state = c.cmd.ProcessState
+	deadline := time.Now().Add(afterExit)
+	_ = c.stderr.SetReadDeadline(deadline)
+	_ = c.stdout.SetReadDeadline(deadline)
+	c.reading.Wait()
+	_ = c.stdin.Close()
+	_ = c.stderr.Close()
+	close(c.done)
+}
+
+// ended tells how the process ended. It may be called once done is closed.
+func (c *child) ended() string {
+	if last := c.guard.lastWords(); last != "" {
+		return c.state.String() + ": " + last
+	}
+	return c.state.String()
+}
+
+// Wait returns when the process has ended.
+func (c *child) Wait(context.Context) error {
+	<-c.done
+	if !c.state.Success() {
+		return errors.New(c.state.String())
+	}
+	return nil
+}
+
+// Kill ends the process and its children at once.
+func (c *child) Kill(context.Context) error {
+	if c.cmd.Process == nil {
+		return nil
+	}
+	err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// Stdout carries go-plugin's handshake.
+func (c *child) Stdout() io.ReadCloser { return c.stdout }
+
+// Stderr is empty for go-plugin: the process reads it itself, with guards.
+func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name is the binary's path.
+func (c *child) Name() string { return c.cmd.Path }
+
+// ID is the process id.
+func (c *child) ID() string {
+	if c.cmd.Process == nil {
+		return ""
+	}
+	return strconv.Itoa(c.cmd.Process.Pid)
+}
+
+// Diagnose adds what the plugin said before it failed to shake hands.
+func (c *child) Diagnose(context.Context) string { return c.guard.lastWords() }
+
+// PluginToHost and HostToPlugin leave addresses as they are: both run on one machine.
+func (c *child) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin leaves addresses as they are.
+func (c *child) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// checksum compares the binary with the sha256 that the config pins; an empty one fits any.
+func checksum(path, want string) error {
+	if want == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("check the plugin's sha256: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("check the plugin's sha256: %w", err)
+	}
+	got := hex.EncodeToString(h.Sum(nil))
+	if subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+		return fmt.Errorf("%s has the sha256 %s, the config pins %s: it is not started", path, got, want)
+	}
+	return nil
+}

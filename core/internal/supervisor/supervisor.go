@@ -1,0 +1,221 @@
+// Package supervisor keeps plugins alive: each is a process of its own, started anew with backoff when it dies, parked
+// when it dies again and again, and drained before it is ended. What happens to one disturbs no other.
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Spec is a plugin to run.
+type Spec struct {
+	Name   string // the instance: the label of its block
+	Path   string // the binary
+	SHA256 string // the only binary that may run; empty: any
+	Env    []string
+	// Decode makes the config that fits a schema, as JSON.
+	Decode func(schema []byte) ([]byte, error)
+	// Place says in which place of the config file a finding is.
+	Place func(path []remote.Step) string
+}
+
+// Processes remembers child processes, so that the host's next life can end them.
+type Processes interface {
+	RecordProcess(ctx context.Context, p store.Process) error
+	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+}
+
+// Options are a supervisor's settings.
+type Options struct {
+	Plugins     []Spec
+	HostVersion string
+	StateDir    string // the instances' own folders are below it
+	SocketDir   string // where the sockets are; its path is short
+	// Register adds the host's services to the server that an instance gets.
+	Register  func(instance string, server *grpc.Server)
+	Processes Processes
+	// Parked is told of a plugin that is not restarted any more.
+	Parked func(name, why string)
+	Grace  time.Duration // for a plugin to drain
+}
+
+// Supervisor runs plugins.
+type Supervisor struct {
+	options   Options
+	instances []*instance
+	byName    map[string]*instance
+}
+
+// New returns a supervisor. Run starts it.
+func New(options Options, log hclog.Logger) *Supervisor {
+	s := &Supervisor{options: options, byName: map[string]*instance{}}
+	for _, spec := range options.Plugins {
+		i := &instance{
+			spec: spec, options: &s.options, log: log.Named(spec.Name),
+			restart: make(chan struct{}, 1), settled: make(chan struct{}),
+			changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
+		}
+		s.instances = append(s.instances, i)
+		s.byName[spec.Name] = i
+	}
+	return s
+}
+
+// Run runs all plugins side by side until ctx ends, then drains and ends them.
+func (s *Supervisor) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, i := range s.instances {
+		running.Go(func() { i.run(ctx) })
+	}
+	running.Wait()
+}
+
+// Settled returns once every plugin is running, or has failed to for the first time.
+func (s *Supervisor) Settled(ctx context.Context) error {
+	for _, i := range s.instances {
+		select {
+		case <-i.settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Live is a running plugin.
+type Live struct {
+	Name string
+	*remote.Plugin
+	remote.Description
+	limits map[chat.Kind]chat.Limits
+}
+
+// Kinds names what the plugin is.
+func (l *Live) Kinds() []string {
+	var kinds []string
+	for _, k := range []struct {
+		capability pluginv1.Capability
+		name       string
+	}{
+		{pluginv1.Capability_CAPABILITY_CHANNEL, "channel"},
+		{pluginv1.Capability_CAPABILITY_COMMANDS, "commands"},
+		{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START, "hook"},
+	} {
+		if l.Has(k.capability) {
+			kinds = append(kinds, k.name)
+		}
+	}
+	if kinds == nil {
+		kinds = []string{"service"}
+	}
+	return kinds
+}
+
+// Get returns the plugin if it is running. Callers ask at each use: what they get may be dead the next moment.
+func (s *Supervisor) Get(name string) (*Live, bool) {
+	i, ok := s.byName[name]
+	if !ok {
+		return nil, false
+	}
+	live, _ := i.current()
+	return live, live != nil
+}
+
+// Await returns the plugin once it is running. Its error is ctx's, or tells that there is no such plugin. A plugin that
+// runs is returned even if ctx has ended.
+func (s *Supervisor) Await(ctx context.Context, name string) (*Live, error) {
+	i, ok := s.byName[name]
+	if !ok {
+		return nil, fmt.Errorf("no plugin %q is enabled", name)
+	}
+	for {
+		live, changed := i.current()
+		if live != nil {
+			return live, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Running returns the running plugins in the order of the config file.
+func (s *Supervisor) Running() []*Live {
+	var running []*Live
+	for _, i := range s.instances {
+		if live, _ := i.current(); live != nil {
+			running = append(running, live)
+		}
+	}
+	return running
+}
+
+// Limits returns what a channel can in one kind of chat, as its newest process told; false: none has told yet.
+func (s *Supervisor) Limits(name string, kind chat.Kind) (chat.Limits, bool) {
+	i, ok := s.byName[name]
+	if !ok {
+		return chat.Limits{}, false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	limits, ok := i.limits[kind]
+	return limits, ok
+}
+
+// List returns the plugins' states in the order of the config file.
+func (s *Supervisor) List() []Status {
+	list := make([]Status, len(s.instances))
+	for n, i := range s.instances {
+		i.mu.Lock()
+		list[n] = i.status
+		i.mu.Unlock()
+	}
+	return list
+}
+
+// Restart starts a plugin anew, a parked one too.
+func (s *Supervisor) Restart(name string) error {
+	i, ok := s.byName[name]
+	if !ok {
+		return fmt.Errorf("no plugin %q is enabled", name)
+	}
+	select {
+	case i.restart <- struct{}{}:
+	default: // one is under way
+	}
+	return nil
+}
+
+// Describe starts a plugin's binary, asks what it is and ends it.
+func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, log hclog.Logger) (remote.Description, error) {
+	l, err := launch(spec, socketDir, log)
+	if err != nil {
+		return remote.Description{}, err
+	}
+	defer l.client.Kill()
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	return l.plugin.Describe(ctx, hostVersion)
+}
+
+// Find returns the binary of a plugin: a path as it is, a name in the plugin folder.
+func Find(dir, source string) (string, error) {
+	path, err := exec.LookPath(pathIn(dir, source))
+	if err != nil {
+		return "", fmt.Errorf("find the plugin's binary: %w", err)
+	}
+	return path, nil
+}

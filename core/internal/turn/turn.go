@@ -1,0 +1,247 @@
+// Package turn answers a claimed message.
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxAttempts is how often a message is tried whose runs end with the host. It is generous: being killed is mostly not the
+// message's fault, and only a message that always takes the host down must be stopped.
+const maxAttempts = 10
+
+// Store is what a turn needs of the store.
+type Store interface {
+	Consumed(ctx context.Context, run int64) error
+	Rebind(ctx context.Context, run int64) (store.Session, error)
+	Complete(ctx context.Context, run int64, c store.Completion) error
+}
+
+// Options are what a handler works with.
+type Options struct {
+	Store Store
+	// Command answers a command. Its answer is for the chat in any case; its error is for the log.
+	Command func(ctx context.Context, run *store.Run) (answer string, err error)
+	// Context asks the hooks what they add to the turn.
+	Context func(ctx context.Context, turnID string, caller chat.Caller, prompt string) ([]string, error)
+	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
+	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Prompt builds what Claude reads.
+	Prompt func(run *store.Run, added []string) string
+	// Reply makes pieces of an answer: none when it is silent.
+	Reply func(run *store.Run, answer string) []store.Piece
+	// Trouble is what the user is told of a failure.
+	Trouble func(f *agent.Failure) string
+	// Typing shows in the chat that an answer is being written, until the returned function is called.
+	Typing func(ctx context.Context, run *store.Run) (stop func())
+	// Retire is told of a claude session that will not be used again.
+	Retire func(claudeSession string)
+}
+
+// Handler answers claimed messages.
+type Handler struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns a handler.
+func New(options Options, log hclog.Logger) *Handler {
+	return &Handler{options: options, log: log}
+}
+
+// Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
+// to its lane.
+func (h *Handler) Handle(ctx context.Context, run *store.Run) error {
+	if run.Message.Message.Command != nil {
+		return h.command(ctx, run)
+	}
+	defer h.options.Typing(ctx, run)()
+
+	added, err := h.context(ctx, run)
+	if err != nil {
+		return h.fail(ctx, run, err)
+	}
+	prompt := h.options.Prompt(run, added)
+	answer, err := h.run(ctx, run, prompt)
+	if err != nil {
+		return h.fail(ctx, run, err)
+	}
+	return h.reply(ctx, run, answer)
+}
+
+// command answers a slash command.
+func (h *Handler) command(ctx context.Context, run *store.Run) error {
+	answer, err := h.options.Command(ctx, run)
+	done := store.Completion{State: store.RunDone, Answer: answer}
+	if err != nil {
+		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
+		done.State, done.Error = store.RunFailed, err.Error()
+	}
+	if answer != "" {
+		done.Pieces = h.options.Reply(run, answer)
+	}
+	return h.complete(ctx, run, done)
+}
+
+// context asks the hooks.
+func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error) {
+	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), Caller(run), run.Message.Message.Text)
+	if err != nil {
+		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "a required hook failed", Err: err}
+	}
+	return added, nil
+}
+
+// answer is what a turn brought.
+type answer struct {
+	result agent.Result
+	notice string // said before the answer
+}
+
+// run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one.
+func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (answer, error) {
+	if run.Message.Attempts > maxAttempts {
+		return answer{}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)}
+	}
+	var marks sync.WaitGroup // the consumption marks being written
+	defer marks.Wait()
+	t := agent.Turn{
+		Session:   run.Message.ClaudeSession,
+		Started:   run.Session.ClaudeStarted,
+		UUID:      run.Message.UUID,
+		Attempt:   run.Message.Attempts,
+		Consumed:  !run.Message.ConsumedAt.IsZero(),
+		Prompt:    prompt,
+		Authority: run.Message.Message.Authority,
+		Timeout:   run.Message.Message.Timeout,
+		OnConsumed: func() {
+			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
+		},
+	}
+	result, err := h.options.Run(ctx, t)
+	notice := fresh(err)
+	if notice == "" {
+		return answer{result: result}, err
+	}
+	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
+	session, err := h.options.Store.Rebind(ctx, run.ID)
+	if err != nil {
+		return answer{}, fmt.Errorf("begin a fresh claude session: %w", err)
+	}
+	h.options.Retire(t.Session)
+	t.Session, t.Started, t.Attempt, t.Consumed = session.ClaudeSession, false, 1, false
+	result, err = h.options.Run(ctx, t)
+	return answer{result: result, notice: notice}, err
+}
+
+// consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
+func (h *Handler) consumed(ctx context.Context, run *store.Run) {
+	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, store.ErrFenced) {
+		h.log.Warn("mark a message as consumed", "run", run.ID, "error", err)
+	}
+}
+
+// fresh is the notice with which a turn begins anew, or "" if that would not help.
+func fresh(err error) string {
+	var failure *agent.Failure
+	if !errors.As(err, &failure) {
+		return ""
+	}
+	switch failure.Class {
+	case agent.ContextOverflow:
+		return "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
+	case agent.TranscriptMissing:
+		return "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
+	default:
+		return ""
+	}
+}
+
+// reply sends the answer and completes the run, in one transaction.
+func (h *Handler) reply(ctx context.Context, run *store.Run, a answer) error {
+	now := time.Now()
+	said := a.result.Text
+	var pieces []store.Piece
+	if a.notice != "" {
+		pieces = h.options.Reply(run, a.notice)
+	}
+	pieces = append(pieces, h.options.Reply(run, said)...)
+	return h.complete(ctx, run, store.Completion{
+		State:  store.RunDone,
+		Pieces: pieces,
+		Transcript: []chat.TranscriptEntry{
+			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
+			{Role: chat.Assistant, Text: said, At: now},
+		},
+		Turn:   figures(a.result),
+		Answer: said,
+	})
+}
+
+func figures(r agent.Result) *store.TurnFigures {
+	return &store.TurnFigures{
+		Usage: store.Usage{
+			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
+		},
+		Model: r.Model, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
+	}
+}
+
+// fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
+// stopped it says so, and one that the host's end cut off goes back to its lane.
+func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, agent.ErrStopped):
+		return h.complete(ctx, run, store.Completion{
+			State: store.RunCancelled,
+			Transcript: []chat.TranscriptEntry{
+				{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
+				{Role: chat.System, Text: "stopped", At: time.Now()},
+			},
+		})
+	case cause != nil:
+		return cause
+	}
+	var failure *agent.Failure
+	if !errors.As(err, &failure) {
+		return err
+	}
+	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
+	said := h.options.Trouble(failure)
+	return h.complete(ctx, run, store.Completion{
+		State:  store.RunFailed,
+		Error:  failure.Error(),
+		Pieces: h.options.Reply(run, said),
+		Transcript: []chat.TranscriptEntry{
+			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
+			{Role: chat.System, Text: said, At: time.Now()},
+		},
+		Answer: said,
+	})
+}
+
+// complete ends the run. The message has been answered, so the end of its context does not count any more.
+func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
+	if run.Message.Message.Silent {
+		c.Pieces = nil
+	}
+	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
+		return fmt.Errorf("complete run %d: %w", run.ID, err)
+	}
+	return nil
+}
+
+// Caller is who a run's message is of.
+func Caller(run *store.Run) chat.Caller {
+	m := run.Message.Message
+	return chat.Caller{Session: run.Session.Key, Address: m.Address(), Kind: m.Chat.Kind, Sender: m.Sender, Authority: m.Authority}
+}
