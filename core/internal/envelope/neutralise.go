@@ -1,0 +1,133 @@
+package envelope
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Neutralise makes a text safe to stand among lines of the host: a line that begins like one of them gets a backslash
+// before it. Spaces, invisible characters, case and look-alike brackets and colons make no difference to what a line
+// begins like. Doing it twice changes nothing more.
+//
+// All line breaks become "\n"; control characters, invalid UTF-8 and blank lines around the text are dropped.
+func Neutralise(text string) string {
+	lines := strings.Split(plain(text), "\n")
+	for i, line := range lines {
+		if at := mark(line); at >= 0 {
+			lines[i] = line[:at] + `\` + line[at:]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plain returns the text in valid UTF-8 with "\n" as the only line break and the tab as the only other control.
+func plain(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		switch r {
+		case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+			return '\n'
+		case '\t':
+			return r
+		}
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if !more || strings.TrimSpace(line) != "" {
+			return strings.TrimRightFunc(text, unicode.IsSpace)
+		}
+		text = rest
+	}
+}
+
+// What lines of the host begin with, as squeeze returns it. The headings of collected and remembered messages and the
+// "System:" and "[from:" lines are here because agents are known to trust them.
+var (
+	marks = []string{
+		squeezed(contextOpen), squeezed(contextClose), squeezed(quoteOpen), squeezed(quoteClose),
+		squeezed(forwardMark), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark),
+		squeezed("System:"), squeezed("[from:"),
+		squeezed("[Chat messages since your last reply"), squeezed("[Current message"),
+		squeezed("[Queued messages"), squeezed("[Queue overflow]"), squeezed("Queued #"),
+		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
+	}
+	stamped = regexp.MustCompile(`^\[[^\]]*\d{4}-\d\d-\d\d\d\d:\d\d`)
+)
+
+// mark returns where the line's first visible character is, if the line begins like one of the host's, else -1.
+func mark(line string) int {
+	s, at := squeeze(line)
+	for _, m := range marks {
+		if strings.HasPrefix(s, m) {
+			return at
+		}
+	}
+	if stamped.MatchString(s) {
+		return at
+	}
+	return -1
+}
+
+func squeezed(mark string) string {
+	s, _ := squeeze(mark)
+	return s
+}
+
+// squeeze returns the beginning of a line in lower case without what cannot be seen, and where in the line it begins.
+func squeeze(line string) (s string, at int) {
+	// The longest line of the host has two names in it and is shorter than this.
+	const enough = 256
+	var b strings.Builder
+	at = -1
+	kept := 0
+	for i, r := range line {
+		if invisible(r) {
+			continue
+		}
+		r = fold(r)
+		if at < 0 {
+			if !strings.ContainsRune("[<sq", r) {
+				return "", i // Nothing of the host's begins like this.
+			}
+			at = i
+		}
+		b.WriteRune(r)
+		if kept++; kept == enough {
+			break
+		}
+	}
+	return b.String(), at
+}
+
+// fold returns the plain form of a character: lower case, of ordinary width, an ordinary bracket or colon.
+func fold(r rune) rune {
+	if r >= '！' && r <= '～' { // The wide forms of ASCII stand in its order.
+		r -= '！' - '!'
+	}
+	switch r {
+	case '【', '〔', '〚', '⟦', '⁅', '❲', '﹇', '﹝':
+		return '['
+	case '】', '〕', '〛', '⟧', '⁆', '❳', '﹈', '﹞':
+		return ']'
+	case '꞉', '∶', '︰', '﹕', 'ː', '˸':
+		return ':'
+	case '‹', '﹤', '〈':
+		return '<'
+	case 'ſ':
+		return 's'
+	default:
+		return unicode.ToLower(r)
+	}
+}
+
+// invisible tells whether a character leaves no trace of its own on the screen.
+func invisible(r rune) bool {
+	const blankBraille = '\u2800'
+	return unicode.IsSpace(r) || r == blankBraille ||
+		unicode.In(r, unicode.C, unicode.Z, unicode.M, unicode.Other_Default_Ignorable_Code_Point)
+}
