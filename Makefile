@@ -97,7 +97,7 @@ check-proto: $(TOOLS)/installed
 
 .PHONY: check-rules
 check-rules:
-	go test -count=1 -run 'Floors|Imports|House' ./core
+	go test -count=1 ./core/internal/rules
 
 .PHONY: check-format
 check-format: $(TOOLS)/installed

@@ -1,4 +1,4 @@
-package core_test
+package rules_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,10 @@ import (
 	"testing"
 )
 
-const module = "github.com/clawhost/clawhost"
+const (
+	module = "github.com/clawhost/clawhost"
+	root   = "../../.." // of the repository
+)
 
 // floors says where each package of core/internal stands. What ships imports only what stands lower; of its own floor a
 // package sees none. A new package is written here first.
@@ -22,7 +25,7 @@ var floors = map[string]int{
 
 	"admin": 3, "hostapi": 3, "supervisor": 3,
 
-	"messagesapi": testSupport,
+	"messagesapi": testSupport, "rules": testSupport,
 }
 
 // testSupport is the floor of packages that only tests import.
@@ -114,7 +117,7 @@ type pkg struct {
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-tags=e2e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
-	list.Dir = ".."
+	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
 		var exit *exec.ExitError

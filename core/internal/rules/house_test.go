@@ -1,4 +1,4 @@
-package core_test
+package rules_test
 
 import (
 	"bytes"
@@ -24,7 +24,6 @@ var unfinished = regexp.MustCompile(`\b(TODO|FIXME|HACK)\b`)
 // goFiles calls visit for all Go files of the repository that people wrote.
 func goFiles(t *testing.T, visit func(path string, source []byte)) {
 	t.Helper()
-	const root = ".."
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
