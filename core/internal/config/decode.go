@@ -68,7 +68,7 @@ func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 	g := gapAt(path, a.Name)
 	name := dotted(path, a.Name)
 	if g != nil && g.is == nil && g.later == nil {
-		d.refuseUnbuilt(a.NameRange, name, nil)
+		d.refuseUnbuilt(a.NameRange, name, "")
 		return
 	}
 	found, diagnostics := a.Expr.Value(d.eval)
@@ -149,7 +149,7 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 	for _, found := range body.Blocks {
 		switch {
 		case slices.Contains(unbuiltBlocks, dotted(b.path, found.Type)):
-			d.refuseUnbuilt(found.DefRange(), dotted(b.path, found.Type), nil)
+			d.refuseUnbuilt(found.DefRange(), dotted(b.path, found.Type), "")
 		case !slices.Contains(blocks, found.Type):
 			hint := suggestion(found.Type, blocks)
 			if slices.Contains(attrs, found.Type) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,6 +15,9 @@ const (
 	socketName = "clawhost.sock"
 	// maxSocketPath is the length that the path of a Unix socket must stay below on every system, in bytes.
 	maxSocketPath = 104
+	// maxOperators bounds the tokens of a file that open, close or join something. The parser was measured to need up to
+	// 8 KB of stack for each.
+	maxOperators = 20_000
 )
 
 // Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; HOME is what ~ stands for. The
@@ -41,14 +45,46 @@ func Load(path string, env func(name string) (value string, ok bool)) (*Config, 
 }
 
 func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {
+	if problems := d.checkSize(text); problems != nil {
+		return nil, problems
+	}
 	file, diagnostics := hclsyntax.ParseConfig(text, d.name, hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		d.hideUnparsed()
-		return nil, d.fromHCL(diagnostics)
+		return nil, d.fromHCL(withoutEchoes(diagnostics))
 	}
 	body := file.Body.(*hclsyntax.Body) // which is what ParseConfig documents
 	d.hideSecrets(body)
 	return body, nil
+}
+
+// withoutEchoes leaves one of the findings that a missing quote gives for each line behind it.
+func withoutEchoes(diagnostics hcl.Diagnostics) hcl.Diagnostics {
+	seen := false
+	return slices.DeleteFunc(diagnostics, func(d *hcl.Diagnostic) bool {
+		echo := d.Summary == "Invalid multi-line string" && seen
+		seen = seen || d.Summary == "Invalid multi-line string"
+		return echo
+	})
+}
+
+// checkSize refuses a file whose expressions could be nested so deeply that the parser, which recurses, would end the
+// process.
+func (d *decoder) checkSize(text []byte) Problems {
+	tokens, _ := hclsyntax.LexConfig(text, d.name, hcl.InitialPos) // What it finds, the parser finds again.
+	operators := 0
+	for _, token := range tokens {
+		switch token.Type {
+		case hclsyntax.TokenComment, hclsyntax.TokenNewline, hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComma,
+			hclsyntax.TokenNumberLit, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
+			continue
+		}
+		if operators++; operators > maxOperators {
+			d.hide(1, len(d.quiet))
+			return Problems{d.problem(token.Range, "File too large", fmt.Sprintf("The file has more than %d brackets, quotes and operators.", maxOperators))}
+		}
+	}
+	return nil
 }
 
 // file reads the whole file: the top level first, since the plugin blocks start from it.

@@ -12,8 +12,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxText bounds each part of a problem, in bytes.
-const maxText = 1000
+// Bounds of a problem's parts, in bytes.
+const (
+	maxText    = 1000
+	maxSnippet = 160
+)
 
 // Problem is a finding about the file. It holds no value that may be a secret.
 type Problem struct {
@@ -132,7 +135,7 @@ func (s *source) problem(at hcl.Range, summary, detail string) Problem {
 		Detail:  printable(detail),
 	}
 	if p.Line <= len(s.lines) && !s.isQuiet(p.Line) {
-		p.Snippet = printable(strings.TrimSpace(s.lines[p.Line-1]))
+		p.Snippet = shorten(printable(strings.TrimSpace(s.lines[p.Line-1])), maxSnippet)
 	}
 	return p
 }
@@ -165,7 +168,10 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 			at = *d.Subject
 		}
 		detail := d.Detail
-		if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
+		if d.Summary == "Variables not allowed" {
+			// Whoever forgets the quotes of a secret makes a variable of it.
+			detail = "The file has no variables. Text stands in quotes."
+		} else if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
 			detail = ""
 		}
 		found = append(found, s.problem(at, d.Summary, detail))
@@ -175,7 +181,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 
 // printable makes one short line of text that a terminal shows as it is.
 func printable(text string) string {
-	text = strings.Map(func(r rune) rune {
+	return shorten(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
@@ -183,9 +189,12 @@ func printable(text string) string {
 			return '�'
 		}
 		return r
-	}, text)
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}, text), maxText)
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -74,17 +74,17 @@ func (g *gap) admits(v value) bool {
 		v.refuse("must be %s", strings.Join(g.is, " or "))
 		return false
 	}
-	v.d.refuseUnbuilt(v.at(), v.name, g.is)
+	instead := ""
+	if len(g.is) > 0 {
+		instead = " or write " + g.is[0]
+	}
+	v.d.refuseUnbuilt(v.at(), "this value of "+v.name, instead)
 	return false
 }
 
-// refuseUnbuilt reports a name, or a value of it, that is not built yet.
-func (d *decoder) refuseUnbuilt(at hcl.Range, name string, is []string) {
-	if len(is) == 0 {
-		d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed %s; leave it out.", name))
-		return
-	}
-	d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed this value of %s; leave it out or write %s.", name, is[0]))
+// refuseUnbuilt reports a name that is not built yet, or the value of one that takes other values.
+func (d *decoder) refuseUnbuilt(at hcl.Range, name string, instead string) {
+	d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed %s; leave it out%s.", name, instead))
 }
 
 // literal writes a simple value as the file would.

@@ -48,7 +48,7 @@ func (v value) child(step string, element cty.Value) value {
 
 // list returns the elements of a list.
 func (v value) list() ([]value, bool) {
-	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+	if t := v.Type(); v.IsNull() || !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
 		v.refuse("must be a list, such as [\"a\", \"b\"]")
 		return nil, false
 	}
@@ -61,7 +61,7 @@ func (v value) list() ([]value, bool) {
 
 // object returns the elements of an object in the order of their keys.
 func (v value) object() ([]value, bool) {
-	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
+	if t := v.Type(); v.IsNull() || !t.IsObjectType() && !t.IsMapType() {
 		v.refuse("must be an object, such as { name = \"value\" }")
 		return nil, false
 	}

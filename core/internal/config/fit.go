@@ -1,0 +1,284 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Decode checks the plugin's config by the JSON Schema (2020-12) that the plugin described and returns it as JSON, with
+// the schema's defaults where the file says nothing. Values become what the schema asks for, so that a text from env can
+// be a number. No schema: the plugin takes no config. Arguments that an object's schema does not name are refused unless
+// its additionalProperties allow them, or it names none.
+//
+// The error is a [Problems]. It holds no value of the config.
+func (p *Plugin) Decode(schemaJSON []byte) (configJSON []byte, err error) {
+	s, err := parseSchema(schemaJSON)
+	if err != nil {
+		return nil, Problems{p.problem(p.header(), "Unsuitable schema",
+			fmt.Sprintf("The plugin's author must mend the schema of its config: %s.", err))}
+	}
+	f := &fit{plugin: p, schema: s}
+	found := f.object(p.config, s.root, false, spot{})
+	if err := f.problems.err(); err != nil {
+		return nil, err
+	}
+	configJSON, err = json.Marshal(found)
+	if err != nil {
+		return nil, Problems{p.problem(p.header(), "Unsuitable value", "The config cannot be written as JSON.")}
+	}
+	return configJSON, nil
+}
+
+// Place turns a plugin's own finding about its config into a problem at the place of the value that path leads to, or of
+// the nearest one that the file shows. A path holds names, and indices in decimal; none means the config as a whole.
+func (p *Plugin) Place(path []string, summary, detail string) Problem {
+	return p.problem(spot{path: path}.at(p), summary, detail)
+}
+
+func (p *Plugin) problem(at hcl.Range, summary, detail string) Problem {
+	return p.source.problem(at, summary, detail)
+}
+
+// header is the place of what is not there.
+func (p *Plugin) header() hcl.Range {
+	if p.configBlock != nil {
+		return p.configBlock.DefRange()
+	}
+	return p.block.DefRange()
+}
+
+// A spot is a path from the config's root.
+type spot struct {
+	path []string
+}
+
+func (s spot) step(name string) spot { return spot{path: append(slices.Clone(s.path), name)} }
+
+func (s spot) at(p *Plugin) hcl.Range {
+	if len(s.path) == 0 || p.configBlock == nil {
+		return p.header()
+	}
+	a := p.configBlock.Body.Attributes[s.path[0]]
+	if a == nil {
+		return p.header()
+	}
+	at, _ := locate(a.Expr, s.path[1:])
+	return at
+}
+
+// title is how messages name the spot.
+func (s spot) title() string {
+	if len(s.path) == 0 {
+		return "The plugin's config"
+	}
+	return strings.Join(s.path, ".")
+}
+
+// fit converts a config to what a schema asks for.
+type fit struct {
+	plugin   *Plugin
+	schema   *schema
+	problems Problems
+}
+
+func (f *fit) refuse(s spot, format string, args ...any) {
+	f.problems = append(f.problems, f.plugin.problem(s.at(f.plugin), "Unsuitable value", s.title()+" "+fmt.Sprintf(format, args...)+"."))
+}
+
+// value converts a value to JSON's types: nil, bool, int64, uint64, float64, string, []any and map[string]any.
+func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
+	node, secret := f.schema.follow(node)
+	if isFalse(node) {
+		f.refuse(s, "must be left out")
+		return nil
+	}
+	v, ok := toTypes(v, types(node))
+	if !ok {
+		f.refuse(s, "must be %s", titles(types(node)))
+		return nil
+	}
+	var found any
+	switch kind(v) {
+	case "object":
+		return f.object(v.AsValueMap(), node, secret, s)
+	case "array":
+		elements := []any{}
+		for i, element := range v.AsValueSlice() {
+			inner := node.Items
+			if inner == nil {
+				inner = &jsonschema.Schema{}
+			}
+			elements = append(elements, f.value(element, inner, s.step(strconv.Itoa(i))))
+		}
+		found = elements
+	case "string":
+		found = v.AsString()
+	case "boolean":
+		found = v.True()
+	case "integer", "number":
+		found = number(v.AsBigFloat())
+		if n, float := found.(float64); float && math.IsInf(n, 0) {
+			f.refuse(s, "is too large a number")
+			return nil
+		}
+	}
+	f.judge(found, node, secret, s)
+	return found
+}
+
+// object converts an object. A null is as good as nothing.
+func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secret bool, s spot) any {
+	found := map[string]any{}
+	known := slices.Sorted(maps.Keys(node.Properties))
+	for name, v := range fields {
+		property, named := node.Properties[name]
+		switch {
+		case v.IsNull():
+		case named:
+			found[name] = f.value(v, property, s.step(name))
+		case node.AdditionalProperties == nil && len(known) == 0:
+			found[name] = f.value(v, &jsonschema.Schema{}, s.step(name))
+		case node.AdditionalProperties == nil || isFalse(node.AdditionalProperties):
+			f.refuseUnknown(s, name, known)
+		default:
+			found[name] = f.value(v, node.AdditionalProperties, s.step(name))
+		}
+	}
+	for _, name := range known {
+		if v, given := fields[name]; given && !v.IsNull() {
+			continue
+		}
+		if standard := node.Properties[name].Default; standard != nil {
+			found[name] = f.standard(standard, s.step(name))
+		}
+	}
+	for _, name := range node.Required {
+		if _, there := found[name]; !there {
+			f.problems = append(f.problems, f.plugin.problem(s.at(f.plugin), "Missing argument",
+				fmt.Sprintf("%s needs the argument %q.", s.title(), name)))
+		}
+	}
+	f.judge(found, node, secret, s)
+	return found
+}
+
+// standard converts a default of the schema, which was found to fit when the schema was parsed.
+func (f *fit) standard(text json.RawMessage, s spot) any {
+	var v ctyjson.SimpleJSONValue
+	if err := json.Unmarshal(text, &v); err != nil {
+		f.refuse(s, "has a default that cannot be read")
+		return nil
+	}
+	return f.value(v.Value, &jsonschema.Schema{}, s)
+}
+
+func (f *fit) refuseUnknown(s spot, name string, known []string) {
+	at := s.step(name).at(f.plugin)
+	if a := f.plugin.configBlock.Body.Attributes[name]; len(s.path) == 0 && a != nil {
+		at = a.NameRange
+	}
+	detail := fmt.Sprintf("%s has no argument %q.%s", s.title(), name, suggestion(name, known))
+	if len(s.path) == 0 && len(known) == 0 {
+		detail = "The plugin takes no config."
+	}
+	f.problems = append(f.problems, f.plugin.problem(at, "Unknown argument", detail))
+}
+
+// judge applies the rules that look at a value by itself.
+func (f *fit) judge(v any, node *jsonschema.Schema, secret bool, s spot) {
+	for _, r := range rules(node, secret) {
+		if !r.admits(v) {
+			f.refuse(s, "%s", r.complaint)
+		}
+	}
+}
+
+// kind is the value's type in JSON Schema.
+func kind(v cty.Value) string {
+	switch t := v.Type(); {
+	case v.IsNull():
+		return "null"
+	case t == cty.Bool:
+		return "boolean"
+	case t == cty.String:
+		return "string"
+	case t == cty.Number && v.AsBigFloat().IsInt():
+		return "integer"
+	case t == cty.Number:
+		return "number"
+	case t.IsObjectType() || t.IsMapType():
+		return "object"
+	}
+	return "array"
+}
+
+// toTypes converts a value to one of the types, if it is of none of them: text to a number or a truth value, and these to
+// text.
+func toTypes(v cty.Value, allowed []string) (cty.Value, bool) {
+	k := kind(v)
+	if len(allowed) == 0 || slices.Contains(allowed, k) || k == "integer" && slices.Contains(allowed, "number") {
+		return v, true
+	}
+	if k == "null" || k == "array" || k == "object" {
+		return v, false
+	}
+	for _, t := range typeNames {
+		if !slices.Contains(allowed, t.name) {
+			continue
+		}
+		var to cty.Type
+		switch t.name {
+		case "integer", "number":
+			to = cty.Number
+		case "boolean":
+			to = cty.Bool
+		case "string":
+			to = cty.String
+		default:
+			continue
+		}
+		converted, err := convert.Convert(v, to)
+		if err == nil && (t.name != "integer" || kind(converted) == "integer") {
+			return converted, true
+		}
+	}
+	return v, false
+}
+
+// number returns the Go number that JSON writes best.
+func number(n *big.Float) any {
+	if i, accuracy := n.Int64(); accuracy == big.Exact {
+		return i
+	}
+	if u, accuracy := n.Uint64(); accuracy == big.Exact {
+		return u
+	}
+	f, _ := n.Float64()
+	return f
+}
+
+// titles names types as a person would.
+func titles(allowed []string) string {
+	var names []string
+	for _, t := range typeNames {
+		if slices.Contains(allowed, t.name) && t.title != "" {
+			names = append(names, t.title)
+		}
+	}
+	if len(names) == 0 {
+		return "left out"
+	}
+	return strings.Join(names, " or ")
+}
