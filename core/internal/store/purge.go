@@ -22,7 +22,9 @@ const (
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
 // requests; ended runs and replaced claude sessions after 30 days; the networks' ids of sent messages and dead pieces
 // after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
-func (s *Store) Purge(ctx context.Context) error {
+func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
+
+func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 	now := s.now()
 	dedupeLimit := millis(now.Add(-dedupeAge))
 	var overflow int64

@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// benchStore is a store that has this many idle sessions, of the users "user-1" and so on.
+func benchStore(b *testing.B, sessions int) *store.Store {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "clawhost.db")
+	open := func() *store.Store {
+		s, err := store.Open(b.Context(), path, store.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	}
+	if err := open().Close(); err != nil {
+		b.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	const users = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) `
+	for _, insert := range []string{
+		`INSERT INTO claude_sessions (id, session, begun_at, started_at)
+			SELECT printf('%036d', i), 'telegram:user-' || i, 1, 1 FROM n`,
+		`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)
+			SELECT 'telegram:user-' || i, printf('%036d', i), 1, 'user-' || i, 'telegram', 'user-' || i, '', 1, 1, 1, 1 FROM n`,
+		`INSERT INTO lanes (session, lane, next_seq, queued) SELECT 'telegram:user-' || i, 'turn', 1, 0 FROM n`,
+		`INSERT INTO dedupe (kind, channel, id, seen_at) SELECT 'event', 'telegram', 'user-' || i || '-0', 1 FROM n`,
+	} {
+		if _, err := db.Exec(users+insert, sessions); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	s := open()
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// benchInbound is the nth message of a random one of the users, of 480 bytes.
+func benchInbound(sessions, n int) store.Inbound {
+	in := inbound(fmt.Sprintf("user-%d", 1+rand.IntN(sessions)), n)
+	in.Message.Text = fmt.Sprintf("%480d", n)
+	return in
+}
+
+// reportLatency reports the median and the 99th percentile.
+func reportLatency(b *testing.B, name string, took []time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), name+"-p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), name+"-p99-µs")
+}
+
+func perSession(b *testing.B, f func(b *testing.B, sessions int)) {
+	for _, sessions := range []int{10, 100_000} {
+		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) { f(b, sessions) })
+	}
+}
+
+func BenchmarkAccept(b *testing.B) {
+	perSession(b, func(b *testing.B, sessions int) {
+		s, took := benchStore(b, sessions), []time.Duration{}
+		for n := 1; b.Loop(); n++ {
+			began := time.Now()
+			if _, err := s.Accept(b.Context(), benchInbound(sessions, n)); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+		reportLatency(b, "accept", took)
+	})
+}
+
+func BenchmarkAccept16Writers(b *testing.B) {
+	perSession(b, func(b *testing.B, sessions int) {
+		s, next := benchStore(b, sessions), atomic.Int64{}
+		b.SetParallelism(8) // times two processors
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := s.Accept(b.Context(), benchInbound(sessions, int(next.Add(1)))); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "accepts/s")
+	})
+}
+
+// BenchmarkMessage takes a message all its way, one at a time: accept, claim, consumed, complete with two pieces, and
+// the delivery of both.
+func BenchmarkMessage(b *testing.B) {
+	perSession(b, func(b *testing.B, sessions int) {
+		s := benchStore(b, sessions)
+		var accepted, claimed []time.Duration
+		fail := func(err error) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		for n := 1; b.Loop(); n++ {
+			began := time.Now()
+			_, err := s.Accept(b.Context(), benchInbound(sessions, n))
+			fail(err)
+			accepted = append(accepted, time.Since(began))
+			began = time.Now()
+			run, _, err := s.Claim(b.Context(), store.TurnLane)
+			fail(err)
+			claimed = append(claimed, time.Since(began))
+			fail(s.Consumed(b.Context(), run.ID))
+			to := run.Message.Message.Address()
+			fail(s.Complete(b.Context(), run.ID, store.Completion{
+				State:  store.RunDone,
+				Pieces: []store.Piece{{To: to, Text: "one"}, {To: to, Text: "two"}},
+				Transcript: []chat.TranscriptEntry{
+					{Role: chat.User, Text: run.Message.Message.Text, At: began}, {Role: chat.Assistant, Text: "one two", At: began},
+				},
+				Turn: &store.TurnFigures{Usage: store.Usage{Turns: 1}, Model: "sonnet"},
+			}))
+			for range 2 {
+				ds, _, err := s.ClaimDeliveries(b.Context(), "telegram", 10)
+				fail(err)
+				fail(s.Delivered(b.Context(), ds[0].ID, []chat.MessageID{chat.MessageID(ds[0].Key)}))
+			}
+		}
+		reportLatency(b, "accept", accepted)
+		reportLatency(b, "claim", claimed)
+	})
+}

@@ -1,0 +1,244 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLaneRunsOneMessageAtATimeInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 3; n++ {
+		if a := b.accept(t, inbound("anna", n)); a.Waiting != n-1 {
+			t.Errorf("message %d has %d before it", n, a.Waiting)
+		}
+	}
+	for n := int64(1); n <= 3; n++ {
+		run := b.claim(t)
+		if run.Message.Seq != n {
+			t.Fatalf("claimed message %d, want %d", run.Message.Seq, n)
+		}
+		b.idle(t)
+		b.complete(t, run)
+	}
+	b.idle(t)
+}
+
+func TestControlLaneRunsBesideTheTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.claim(t)
+	stop := inbound("anna", 2)
+	stop.Lane = store.ControlLane
+	b.accept(t, stop)
+	if !poked(b.Ready(store.ControlLane)) {
+		t.Error("the control lane was not poked")
+	}
+	run, _, err := b.Claim(b.ctx, store.ControlLane)
+	if err != nil || run == nil || run.Lane != store.ControlLane {
+		t.Fatalf("got %+v, %v", run, err)
+	}
+	b.complete(t, run)
+	b.idle(t)
+}
+
+func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 3; n++ {
+		b.accept(t, inbound("anna", n))
+	}
+	b.clock.Advance(time.Second)
+	b.accept(t, inbound("bob", 1))
+	b.clock.Advance(time.Second)
+	var order []string
+	for range 4 {
+		run := b.claim(t)
+		order = append(order, run.Session.Key)
+		b.complete(t, run)
+		b.clock.Advance(time.Second)
+	}
+	want := []string{"telegram:anna", "telegram:bob", "telegram:anna", "telegram:anna"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadyIsPokedWhenALaneHasMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.accept(t, inbound("anna", 2))
+	run := b.claim(t)
+	if !poked(b.Ready(store.TurnLane)) || poked(b.Ready(store.TurnLane)) {
+		t.Error("two messages of one lane should leave one poke")
+	}
+	b.complete(t, run)
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("no poke for the next message")
+	}
+	b.complete(t, b.claim(t))
+	if poked(b.Ready(store.TurnLane)) {
+		t.Error("a poke for an empty lane")
+	}
+}
+
+func TestFreshMessageBeginsAClaudeSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	old := run.Session.ClaudeSession
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.complete(t, run)
+	b.clock.Advance(time.Minute)
+
+	fresh := inbound("anna", 2)
+	fresh.Message.Fresh = true
+	b.accept(t, fresh)
+	run = b.claim(t)
+	if s := run.Session; s.ClaudeSession == old || s.ClaudeStarted || !s.ResetAt.Equal(start.Add(time.Minute)) {
+		t.Errorf("session %+v, want one that is not %s and not started", s, old)
+	}
+	begun := run.Session.ClaudeSession
+	if err := b.Release(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if run := b.claim(t); run.Session.ClaudeSession != begun {
+		t.Error("claimed again, the message began another session")
+	}
+}
+
+func TestReclaimedMessageKeepsItsClaudeSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	first := run.Session.ClaudeSession
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	reset, ok, err := b.ResetSession(b.ctx, "telegram:anna")
+	if err != nil || !ok || reset.ClaudeSession == first || reset.ClaudeStarted {
+		t.Fatalf("reset: %+v, %v, %v", reset, ok, err)
+	}
+	b.reopen(t)
+	if runs, deliveries, err := b.Reclaim(b.ctx); runs != 1 || deliveries != 0 || err != nil {
+		t.Fatalf("reclaimed %d runs, %d deliveries, error %v", runs, deliveries, err)
+	}
+
+	again := b.claim(t)
+	if again.ID <= run.ID {
+		t.Errorf("run id %d after %d", again.ID, run.ID)
+	}
+	if m := again.Message; m.UUID != run.Message.UUID || m.Attempts != 2 || !m.ConsumedAt.Equal(start) || m.ClaudeSession != first {
+		t.Errorf("message %+v", m)
+	}
+	if s := again.Session; s.ClaudeSession != first || !s.ClaudeStarted {
+		t.Errorf("session %+v, want the started %s", s, first)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("the lost run completes: %v", err)
+	}
+	b.complete(t, again)
+	b.accept(t, inbound("anna", 2))
+	if s := b.claim(t).Session; s.ClaudeSession != reset.ClaudeSession || s.ClaudeStarted {
+		t.Errorf("the next message's session %+v, want the new %s", s, reset.ClaudeSession)
+	}
+}
+
+func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Rebind(b.ctx, run.ID)
+	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
+		t.Fatalf("rebind: %+v, %v", s, err)
+	}
+	if err := b.Release(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	again := b.claim(t)
+	if again.Session.ClaudeSession != s.ClaudeSession || !again.Message.ConsumedAt.IsZero() {
+		t.Errorf("claimed again: %+v", again)
+	}
+	if err := b.Consumed(b.ctx, again.ID); err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := b.Session(b.ctx, "telegram:anna"); !s.ClaudeStarted {
+		t.Error("the new session is not started after it consumed a message")
+	}
+}
+
+func TestReleaseUndoesAClaim(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	poked(b.Ready(store.TurnLane))
+	if err := b.Release(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("no poke")
+	}
+	again := b.claim(t)
+	if again.ID == run.ID || again.Message.Attempts != 1 {
+		t.Errorf("run %d then %d, attempts %d", run.ID, again.ID, again.Message.Attempts)
+	}
+}
+
+func TestStepsOfALostRunAreFenced(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	lost := b.claim(t).ID
+	if err := b.Release(b.ctx, lost); err != nil {
+		t.Fatal(err)
+	}
+	held := b.claim(t).ID
+	steps := map[string]func(id int64) error{
+		"consumed": func(id int64) error { return b.Consumed(b.ctx, id) },
+		"rebind":   func(id int64) error { _, err := b.Rebind(b.ctx, id); return err },
+		"release":  func(id int64) error { return b.Release(b.ctx, id) },
+		"complete": func(id int64) error {
+			return b.Complete(b.ctx, id, store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: chat.Address{Channel: "c"}}}})
+		},
+	}
+	for name, step := range steps {
+		if err := step(lost); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("%s: %v, want ErrFenced", name, err)
+		}
+	}
+	got, err := b.Heartbeat(b.ctx, []int64{lost, held, 99})
+	if diff := cmp.Diff([]int64{lost, 99}, got); err != nil || diff != "" {
+		t.Errorf("heartbeat: %v\n%s", err, diff)
+	}
+	if ds := b.deliveries(t, "c"); len(ds) != 0 {
+		t.Errorf("a fenced run's answer is in the outbox: %+v", ds)
+	}
+}
+
+func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.clock.Advance(-time.Hour)
+	b.reopen(t)
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.claim(t)
+}

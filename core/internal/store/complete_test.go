@@ -1,0 +1,145 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestCompleteWritesEverythingOfATurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	to := run.Message.Message.Address()
+	poked(b.DeliveriesReady())
+	err := b.Complete(b.ctx, run.ID, store.Completion{
+		State:  store.RunDone,
+		Pieces: []store.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
+		Transcript: []chat.TranscriptEntry{
+			{Role: chat.User, Text: "message 1", At: start},
+			{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)},
+		},
+		Turn: &store.TurnFigures{
+			Usage: store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
+			Model: "sonnet", ContextTokens: 6, ContextWindow: 7,
+		},
+		Answer: "one two",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !poked(b.DeliveriesReady()) {
+		t.Error("the outbox is not told")
+	}
+
+	ds := b.deliveries(t, "telegram")
+	if len(ds) != 1 || ds[0].Piece.Text != "one" || ds[0].Piece.ReplyTo != "1" || ds[0].RunID != run.ID || ds[0].Piece.To != to {
+		t.Errorf("deliveries %+v", ds)
+	}
+	history, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	want := []chat.TranscriptEntry{
+		{Role: chat.User, Text: "message 1", At: start},
+		{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)},
+	}
+	if diff := cmp.Diff(want, history, cmpopts.IgnoreFields(chat.TranscriptEntry{}, "ID")); err != nil || diff != "" {
+		t.Errorf("transcript: %v (-want +got):\n%s", err, diff)
+	}
+	s, err := b.Session(b.ctx, "telegram:anna")
+	if err != nil || s.Usage != (store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}) ||
+		s.Model != "sonnet" || s.ContextTokens != 6 || s.ContextWindow != 7 {
+		t.Errorf("session %+v, %v", s, err)
+	}
+}
+
+func TestFiguresOfAReplacedClaudeSessionAreDropped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Turn: &store.TurnFigures{
+		Usage: store.Usage{Turns: 1, CostMicros: 5}, Model: "sonnet", ContextTokens: 6,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Session(b.ctx, "telegram:anna")
+	if err != nil || s.Usage != (store.Usage{Turns: 1, CostMicros: 5}) || s.ContextTokens != 0 || s.Model != "" {
+		t.Errorf("session %+v, %v; want the usage and nothing else", s, err)
+	}
+}
+
+func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	for name, c := range map[string]store.Completion{
+		"no state": {},
+		"lost":     {State: store.RunLost},
+		"piece without a channel": {State: store.RunDone, Pieces: []store.Piece{
+			{To: chat.Address{Channel: "telegram", Chat: "anna"}}, {To: chat.Address{Chat: "anna"}},
+		}},
+	} {
+		if err := b.Complete(b.ctx, run.ID, c); err == nil {
+			t.Errorf("%s: completed", name)
+		}
+	}
+	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
+		t.Errorf("a refused completion left pieces: %+v", ds)
+	}
+	b.complete(t, run)
+}
+
+func TestOutcomeOfAnEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, _, _, _, err := b.Outcome(b.ctx, "telegram", "anna-1"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("before it is accepted: %v", err)
+	}
+	b.accept(t, inbound("anna", 1))
+	watch, stop := b.Watch("telegram", "anna-1")
+	unwatched, stopOther := b.Watch("telegram", "anna-1")
+	stopOther()
+	stopOther()
+	notDone := func(when string) {
+		t.Helper()
+		if state, _, _, done, err := b.Outcome(b.ctx, "telegram", "anna-1"); done || err != nil || state != "" {
+			t.Errorf("%s: state %q, done %v, error %v", when, state, done, err)
+		}
+	}
+	notDone("waiting")
+	b.claim(t)
+	notDone("running")
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	notDone("lost")
+	if poked(watch) {
+		t.Error("told before the end")
+	}
+	c := store.Completion{State: store.RunFailed, Error: "overloaded", Answer: "sorry"}
+	if err := b.Complete(b.ctx, b.claim(t).ID, c); err != nil {
+		t.Fatal(err)
+	}
+	if !poked(watch) {
+		t.Error("not told of the end")
+	}
+	stop()
+	if poked(unwatched) {
+		t.Error("told after the watch was ended")
+	}
+	b.reopen(t)
+	state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", "anna-1")
+	if state != store.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
+		t.Errorf("outcome: %q, %q, %q, %v, %v", state, answer, errText, done, err)
+	}
+}

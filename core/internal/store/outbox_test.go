@@ -1,0 +1,267 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func piece(to, text string) store.Piece {
+	return store.Piece{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
+}
+
+func (b *bundle) post(t *testing.T, key string, pieces ...store.Piece) int64 {
+	t.Helper()
+	id, err := b.Post(b.ctx, key, pieces...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// head claims the only due delivery.
+func (b *bundle) head(t *testing.T) store.Delivery {
+	t.Helper()
+	ds := b.deliveries(t, "telegram")
+	if len(ds) != 1 {
+		t.Fatalf("%d deliveries are due, want 1: %+v", len(ds), ds)
+	}
+	return ds[0]
+}
+
+func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"), piece("bob", "x"), piece("anna", "2"))
+	thread := piece("anna", "thread")
+	thread.To.Thread = "t"
+	b.post(t, "", thread)
+
+	first := b.deliveries(t, "telegram")
+	var texts []string
+	for _, d := range first {
+		texts = append(texts, d.Piece.Text)
+		if d.Attempts != 0 || d.Uncertain || d.RunID != 0 || !d.CreatedAt.Equal(start) {
+			t.Errorf("delivery %+v", d)
+		}
+	}
+	if diff := cmp.Diff([]string{"1", "thread", "x"}, texts); diff != "" {
+		t.Fatalf("first round (-want +got):\n%s", diff)
+	}
+	b.post(t, "", piece("anna", "3")) // while the first one is on its way
+	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
+		t.Fatalf("a destination is due while a piece of it is sent: %+v", ds)
+	}
+	for _, want := range []string{"2", "3"} {
+		if err := b.Delivered(b.ctx, first[0].ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		if first[0] = b.head(t); first[0].Piece.Text != want {
+			t.Errorf("got %q, want %q", first[0].Piece.Text, want)
+		}
+	}
+}
+
+func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"))
+	b.clock.Advance(time.Second)
+	b.post(t, "", piece("bob", "1"), piece("carl", "1"))
+	ds, next, err := b.ClaimDeliveries(b.ctx, "telegram", 2)
+	if err != nil || len(ds) != 2 || ds[0].Piece.To.Chat != "anna" || next.After(b.clock.Now()) || next.IsZero() {
+		t.Fatalf("got %+v, next %v, error %v; want anna and another, and more at once", ds, next, err)
+	}
+	rest := b.head(t)
+	at := b.clock.Now().Add(time.Minute)
+	if err := b.Retry(b.ctx, rest.ID, at, "rate limited", false); err != nil {
+		t.Fatal(err)
+	}
+	if ds, next, _ := b.ClaimDeliveries(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
+		t.Errorf("got %+v, next %v; want next %v", ds, next, at)
+	}
+	if ds, next, _ := b.ClaimDeliveries(b.ctx, "discord", 2); len(ds) != 0 || !next.IsZero() {
+		t.Errorf("another channel: %+v, next %v", ds, next)
+	}
+}
+
+func TestRetriedPieceStaysFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
+	d := b.head(t)
+	poked(b.DeliveriesReady())
+	if err := b.Retry(b.ctx, d.ID, start.Add(time.Second), "rate limited", false); err != nil {
+		t.Fatal(err)
+	}
+	if !poked(b.DeliveriesReady()) {
+		t.Error("nobody is told of the new time")
+	}
+	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
+		t.Fatalf("due before its time: %+v", ds)
+	}
+	b.post(t, "", piece("anna", "3"))
+	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
+		t.Fatalf("a new piece made its destination due: %+v", ds)
+	}
+	status, err := b.Destinations(b.ctx)
+	want := []store.DestinationStatus{{To: d.Piece.To, Pending: 3, NextAt: start.Add(time.Second), Attempts: 1, LastError: "rate limited"}}
+	if diff := cmp.Diff(want, status); err != nil || diff != "" {
+		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
+	}
+	b.clock.Advance(time.Second)
+	again := b.head(t)
+	if again.ID != d.ID || again.Key != d.Key || again.Attempts != 1 || again.Uncertain {
+		t.Errorf("delivery %+v, want %+v again", again, d)
+	}
+}
+
+func TestUncertainPiecesAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"))
+	b.post(t, "", piece("bob", "1"))
+	ds := b.deliveries(t, "telegram")
+	key := ds[0].Key
+	if err := b.Retry(b.ctx, ds[0].ID, start, "timeout", true); err != nil {
+		t.Fatal(err)
+	}
+	d := b.head(t)
+	if !d.Uncertain {
+		t.Error("not marked")
+	}
+	b.reopen(t) // both on their way
+	if _, deliveries, err := b.Reclaim(b.ctx); err != nil || deliveries != 2 {
+		t.Fatalf("reclaimed %d deliveries, %v", deliveries, err)
+	}
+	for _, d := range b.deliveries(t, "telegram") {
+		if !d.Uncertain {
+			t.Errorf("reclaimed delivery %+v is not marked", d)
+		}
+		if d.Piece.To.Chat == "anna" && d.Key != key {
+			t.Errorf("key %q, was %q", d.Key, key)
+		}
+		if err := b.Retry(b.ctx, d.ID, start, "refused", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := b.Uncertain(b.ctx); n != 2 || err != nil {
+		t.Errorf("%d uncertain pieces, %v; want 2", n, err)
+	}
+}
+
+func TestKeysOfTwoDatabasesDiffer(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for range 2 {
+		b := setup(t)
+		b.post(t, "", piece("anna", "1"))
+		keys = append(keys, b.head(t).Key)
+	}
+	if keys[0] == keys[1] || !strings.HasSuffix(keys[0], "-1") || len(keys[0]) != len("0123456789abcdef-1") {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+func TestBuriedPieceIsKeptAndItsDestinationGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
+	d := b.head(t)
+	b.clock.Advance(time.Second)
+	if err := b.Bury(b.ctx, d.ID, "chat not found"); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := b.DeadPieces(b.ctx, 0)
+	want := []store.DeadPiece{{ID: d.ID, To: d.Piece.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
+	if diff := cmp.Diff(want, dead); err != nil || diff != "" {
+		t.Errorf("dead pieces: %v (-want +got):\n%s", err, diff)
+	}
+	if d := b.head(t); d.Piece.Text != "2" {
+		t.Errorf("next is %q", d.Piece.Text)
+	}
+}
+
+func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waiting := b.post(t, "", piece("anna", "1"))
+	gone := b.post(t, "", piece("bob", "1"))
+	for _, d := range b.deliveries(t, "telegram") {
+		var err error
+		if d.ID == waiting {
+			err = b.Retry(b.ctx, d.ID, start, "", false)
+		} else {
+			err = b.Delivered(b.ctx, d.ID, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []int64{waiting, gone, 99} {
+		for name, err := range map[string]error{
+			"delivered": b.Delivered(b.ctx, id, nil),
+			"retry":     b.Retry(b.ctx, id, start, "", true),
+			"bury":      b.Bury(b.ctx, id, ""),
+		} {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s of piece %d: %v, want ErrNotFound", name, id, err)
+			}
+		}
+	}
+	if ds := b.deliveries(t, "telegram"); len(ds) != 1 || ds[0].ID != waiting {
+		t.Errorf("left: %+v", ds)
+	}
+}
+
+func TestSentMessagesAreKnownAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	b.complete(t, run, "answer")
+	if err := b.Delivered(b.ctx, b.head(t).ID, []chat.MessageID{"100", "101"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []chat.MessageID{"100", "101"} {
+		if got, err := b.SentBy(b.ctx, "telegram", "anna", id); got != run.ID || err != nil {
+			t.Errorf("message %s: run %d, %v; want %d", id, got, err, run.ID)
+		}
+	}
+	if _, err := b.SentBy(b.ctx, "telegram", "bob", "100"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another chat: %v", err)
+	}
+}
+
+func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	event := inbound("anna", 1)
+	event.EventID = "k"
+	b.accept(t, event) // events' ids are another namespace
+	first := b.post(t, "k", piece("anna", "1"), piece("anna", "2"))
+	b.reopen(t)
+	if again := b.post(t, "k", piece("anna", "1"), piece("anna", "2")); again != first {
+		t.Errorf("id %d, then %d", first, again)
+	}
+	if other := b.post(t, "", piece("anna", "3")); other == first {
+		t.Error("no key was taken for the same key")
+	}
+	got, err := b.Destinations(b.ctx)
+	want := []store.DestinationStatus{{Pending: 3}}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.DestinationStatus{}, "To", "NextAt")); err != nil || diff != "" {
+		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
+	}
+	if _, err := b.Post(b.ctx, "k"); err == nil {
+		t.Error("posted nothing")
+	}
+	if _, err := b.Post(b.ctx, "", store.Piece{Text: "to nobody"}); err == nil {
+		t.Error("posted to no channel")
+	}
+}

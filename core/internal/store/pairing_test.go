@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+func (b *bundle) request(channel, user, code string) (bool, error) {
+	now := b.clock.Now()
+	p := store.Pairing{
+		Code: code, Channel: channel, User: chat.UserID(user), Name: user, Chat: chat.ID(user),
+		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+	}
+	return b.RequestPairing(b.ctx, p, 2, store.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
+}
+
+func notice(p store.Pairing) store.Piece {
+	return store.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
+}
+
+func TestPairingIsRequestedOnceAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i, step := range []struct {
+		channel, user, code string
+		wait                time.Duration
+		want                bool
+	}{
+		{"telegram", "anna", "A", 0, true},
+		{"telegram", "anna", "B", 0, false},               // has one
+		{"discord", "anna", "A", 0, true},                 // another channel
+		{"telegram", "bob", "C", time.Minute, true},       //
+		{"telegram", "carl", "D", 0, false},               // two are enough
+		{"telegram", "carl", "A", 59 * time.Minute, true}, // anna's has expired, and her code is free
+		{"telegram", "anna", "E", 0, false},               // two again
+	} {
+		b.clock.Advance(step.wait)
+		if got, err := b.request(step.channel, step.user, step.code); got != step.want || err != nil {
+			t.Errorf("step %d: %v, %v; want %v", i, got, err, step.want)
+		}
+	}
+	got, err := b.Pairings(b.ctx)
+	var users []chat.UserID
+	for _, p := range got {
+		users = append(users, p.User)
+	}
+	if diff := cmp.Diff([]chat.UserID{"bob", "carl"}, users); err != nil || diff != "" {
+		t.Errorf("pending: %v (-want +got):\n%s", err, diff)
+	}
+	d := b.deliveries(t, "telegram")
+	if len(d) != 3 || d[0].Piece.Text != "your code: A" {
+		t.Errorf("prompts %+v, want one for each request that was made", d)
+	}
+}
+
+func TestApprovedUserIsAllowed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.request("telegram", "anna", "A"); err != nil {
+		t.Fatal(err)
+	}
+	allowed := func(channel string, users ...chat.UserID) bool {
+		t.Helper()
+		ok, err := b.Allowed(b.ctx, channel, users...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if allowed("telegram", "anna") {
+		t.Error("allowed before the approval")
+	}
+	p, err := b.ApprovePairing(b.ctx, "", "A", notice)
+	if err != nil || p.User != "anna" || p.Channel != "telegram" {
+		t.Fatalf("approved %+v, %v", p, err)
+	}
+	if !allowed("telegram", "lid", "anna") || allowed("discord", "anna") || allowed("telegram", "bob") || allowed("telegram") {
+		t.Error("the wrong ones are allowed")
+	}
+	if err := b.Delivered(b.ctx, b.head(t).ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.head(t); d.Piece.Text != "you are in" {
+		t.Errorf("notice %+v", d.Piece)
+	}
+	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("approved twice: %v", err)
+	}
+}
+
+func TestRejectedUserMayAskAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.request("telegram", "anna", "A"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.RejectPairing(b.ctx, "discord", "A"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another channel: %v", err)
+	}
+	if _, err := b.RejectPairing(b.ctx, "telegram", "A"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := b.Allowed(b.ctx, "telegram", "anna"); ok || err != nil {
+		t.Errorf("allowed %v, %v", ok, err)
+	}
+	if ok, err := b.request("telegram", "anna", "B"); !ok || err != nil {
+		t.Errorf("asked again: %v, %v", ok, err)
+	}
+}
+
+func TestCodeMustNameOneRequest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, channel := range []string{"telegram", "discord"} {
+		if _, err := b.request(channel, "anna", "A"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); err == nil || errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a code of two channels: %v", err)
+	}
+	if _, err := b.request("telegram", "bob", "A"); err == nil {
+		t.Error("two requests of a channel have one code")
+	}
+	if p, err := b.ApprovePairing(b.ctx, "discord", "A", notice); err != nil || p.Channel != "discord" {
+		t.Errorf("approved %+v, %v", p, err)
+	}
+	b.clock.Advance(time.Hour)
+	if _, err := b.ApprovePairing(b.ctx, "telegram", "A", notice); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an expired code: %v", err)
+	}
+}

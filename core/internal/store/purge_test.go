@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+// rows counts the rows of the tables that grow.
+func (b *bundle) rows(t *testing.T) map[string]int {
+	t.Helper()
+	db, counts := raw(t, b.path), map[string]int{}
+	for _, table := range []string{"dedupe", "pairings", "runs", "sent", "dead_pieces", "claude_sessions", "inbox", "outbox", "out_lanes", "transcript"} {
+		var n int
+		if err := db.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			counts[table] = n
+		}
+	}
+	return counts
+}
+
+func (b *bundle) purge(t *testing.T) {
+	t.Helper()
+	if err := b.Purge(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const day = 24 * time.Hour
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	if err := b.Complete(b.ctx, run.ID, store.Completion{
+		State:      store.RunDone,
+		Pieces:     []store.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
+		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "1", At: start}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delivered(b.ctx, b.head(t).ID, []chat.MessageID{"100"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Bury(b.ctx, b.head(t).ID, "too old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.request("telegram", "bob", "A"); err != nil {
+		t.Fatal(err)
+	}
+	// A message that is bound to a claude session which is replaced while it waits.
+	b.accept(t, inbound("anna", 2))
+	if err := b.Release(b.ctx, b.claim(t).ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := map[string]int{"inbox": 1, "outbox": 2, "out_lanes": 2, "transcript": 1, "claude_sessions": 2}
+	for _, tc := range []struct {
+		after time.Duration
+		more  map[string]int
+	}{
+		{time.Hour - time.Second, map[string]int{"dedupe": 2, "runs": 1, "sent": 1, "dead_pieces": 1, "pairings": 1, "claude_sessions": 3}},
+		{30*day - time.Second, map[string]int{"dedupe": 2, "runs": 1, "sent": 1, "dead_pieces": 1, "claude_sessions": 3}},
+		{90*day - time.Second, map[string]int{"sent": 1, "dead_pieces": 1}},
+		{90 * day, nil},
+	} {
+		b.clock.Advance(start.Add(tc.after).Sub(b.clock.Now()))
+		b.purge(t)
+		want := map[string]int{}
+		for _, m := range []map[string]int{kept, tc.more} {
+			for table, n := range m {
+				want[table] = n
+			}
+		}
+		if diff := cmp.Diff(want, b.rows(t)); diff != "" {
+			t.Errorf("after %v (-want +got):\n%s", tc.after, diff)
+		}
+	}
+	if again := b.claim(t); again.Message.Message.Text != "message 2" || again.Session.ClaudeSession != run.Session.ClaudeSession {
+		t.Errorf("the waiting message is %+v", again)
+	}
+}
+
+func TestPurgeTakesManyRowsInSmallSteps(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	db := raw(t, b.path)
+	if _, err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+		INSERT INTO dedupe (kind, channel, id, seen_at) SELECT 'event', 'old', i, ?1 FROM n`, start.UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(31 * 24 * time.Hour)
+	b.accept(t, inbound("anna", 1))
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	if err := b.Purge(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("purge with an ended context: %v", err)
+	}
+	b.purge(t)
+	if got := b.rows(t)["dedupe"]; got != 1 {
+		t.Errorf("%d dedupe keys are left, want 1", got)
+	}
+}

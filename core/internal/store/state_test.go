@@ -1,0 +1,131 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStateRevisions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	put := func(key, value string, ifRevision *uint64) (uint64, error) {
+		return b.PutState(b.ctx, "memory", key, []byte(value), ifRevision)
+	}
+	if _, _, err := b.GetState(b.ctx, "memory", "k"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("absent: %v", err)
+	}
+	absent, never := uint64(0), uint64(99)
+	if rev, err := put("k", "x", &never); !errors.Is(err, store.ErrConflict) || rev != 0 {
+		t.Errorf("a revision of an absent key: %d, %v", rev, err)
+	}
+	first, err := put("k", "one", &absent)
+	if err != nil || first == 0 {
+		t.Fatalf("put: %d, %v", first, err)
+	}
+	if rev, err := put("k", "x", &absent); !errors.Is(err, store.ErrConflict) || rev != first {
+		t.Errorf("present taken for absent: %d, %v", rev, err)
+	}
+	second, err := put("k", "two", &first)
+	if err != nil || second == first {
+		t.Fatalf("put: %d, %v", second, err)
+	}
+	if rev, err := put("k", "x", &first); !errors.Is(err, store.ErrConflict) || rev != second {
+		t.Errorf("an old revision: %d, %v", rev, err)
+	}
+	b.reopen(t)
+	if value, rev, err := b.GetState(b.ctx, "memory", "k"); string(value) != "two" || rev != second || err != nil {
+		t.Errorf("got %q, %d, %v", value, rev, err)
+	}
+	if err := b.DeleteState(b.ctx, "memory", "k"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.DeleteState(b.ctx, "memory", "k"); err != nil {
+		t.Errorf("deleted twice: %v", err)
+	}
+	if rev, err := put("k", "three", nil); err != nil || rev == first || rev == second {
+		t.Errorf("after a delete the revision %d is used again, %v", rev, err)
+	}
+	if _, err := put("empty", "", nil); err != nil {
+		t.Errorf("an empty value: %v", err)
+	}
+	if _, err := b.PutState(b.ctx, "memory", "nil", nil, nil); err != nil {
+		t.Errorf("a nil value: %v", err)
+	}
+}
+
+func TestStateKeysByPrefix(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, key := range []string{"a", "a/1", "a/2", "a/3", "b", "ü%_"} {
+		if _, err := b.PutState(b.ctx, "memory", key, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.PutState(b.ctx, "other", "a/4", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		prefix, after string
+		limit         int
+		want          []string
+	}{
+		{"", "", 0, []string{"a", "a/1", "a/2", "a/3", "b", "ü%_"}},
+		{"a/", "", 0, []string{"a/1", "a/2", "a/3"}},
+		{"a/", "", 2, []string{"a/1", "a/2"}},
+		{"a/", "a/2", 2, []string{"a/3"}},
+		{"a/", "a/3", 2, nil},
+		{"a/", "b", 2, nil},
+		{"_", "", 0, nil},
+		{"ü", "", 0, []string{"ü%_"}},
+	} {
+		got, err := b.ListState(b.ctx, "memory", tc.prefix, tc.after, tc.limit)
+		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+			t.Errorf("prefix %q after %q limit %d: %v (-want +got):\n%s", tc.prefix, tc.after, tc.limit, err, diff)
+		}
+	}
+}
+
+func TestMediaIsTheInstancesOwn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := chat.Media{Ref: "r", Kind: chat.Image, MIMEType: "image/png", FileName: "a b.png", Size: 1 << 40}
+	if err := b.PutMedia(b.ctx, "telegram", want, start); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Media(b.ctx, "telegram", "r"); got != want || err != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := b.Media(b.ctx, "discord", "r"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another instance: %v", err)
+	}
+	if err := b.PutMedia(b.ctx, "telegram", chat.Media{}, start); err == nil {
+		t.Error("media without a ref")
+	}
+}
+
+func TestProcessesOutliveTheHost(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	plugin := store.Process{Kind: "plugin", Name: "telegram", PID: 7, StartTime: 1, BootID: "boot"}
+	claude := store.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot"}
+	for _, p := range []store.Process{claude, plugin, plugin} {
+		if err := b.RecordProcess(b.ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.reopen(t)
+	got, err := b.Processes(b.ctx)
+	if diff := cmp.Diff([]store.Process{plugin, claude}, got); err != nil || diff != "" {
+		t.Errorf("processes: %v (-want +got):\n%s", err, diff)
+	}
+	if err := b.ForgetProcess(b.ctx, 7, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Processes(b.ctx); len(got) != 1 || err != nil {
+		t.Errorf("left %+v, %v", got, err)
+	}
+}
