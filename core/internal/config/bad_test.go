@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -415,5 +416,42 @@ func TestSocketPathLength(t *testing.T) {
 	want := path + ":1:13: Unsuitable value; state_dir is too deep: the path of its control socket has 104 bytes and must have fewer than 104."
 	if _, err := config.Load(path, variables(nil)); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestProblemsAsJSON(t *testing.T) {
+	t.Parallel()
+	path := write(t, "log {\n  level = \"<loud>\"\n}\nplugin \"p\" {\n  source = 5\n}\n")
+	_, err := config.Load(path, variables(nil))
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("error %v", err)
+	}
+	for i := range problems {
+		problems[i].File = "F"
+	}
+	got, err := json.MarshalIndent(problems, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[
+ {
+  "file": "F",
+  "line": 2,
+  "column": 11,
+  "summary": "Unsuitable value",
+  "detail": "log.level must be \"debug\", \"info\", \"warn\" or \"error\".",
+  "snippet": "level = \"\u003cloud\u003e\""
+ },
+ {
+  "file": "F",
+  "line": 5,
+  "column": 12,
+  "summary": "Unsuitable value",
+  "detail": "plugin.source must be text in quotes."
+ }
+]`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 }

@@ -259,11 +259,13 @@ func toTypes(v cty.Value, allowed []string) (cty.Value, bool) {
 
 // number returns the Go number that JSON writes best.
 func number(n *big.Float) any {
-	if i, accuracy := n.Int64(); accuracy == big.Exact {
-		return i
-	}
-	if u, accuracy := n.Uint64(); accuracy == big.Exact {
-		return u
+	if n.IsInt() { // Uint64 calls what it cuts off exact.
+		if i, accuracy := n.Int64(); accuracy == big.Exact {
+			return i
+		}
+		if u, accuracy := n.Uint64(); accuracy == big.Exact {
+			return u
+		}
 	}
 	f, _ := n.Float64()
 	return f
