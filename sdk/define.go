@@ -1,0 +1,180 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// Component is one thing that a plugin does. [NewChannel], [Service], [Command] and [BeforeAgentStart] make one, [Serve]
+// serves several. A plugin has at most one channel, one before_agent_start hook and one component with a config.
+type Component struct {
+	name         string // for messages to the author
+	schema       *jsonschema.Schema
+	capabilities []pluginv1.Capability
+	commands     []CommandSpec
+	limits       func(chat.Kind) chat.Limits // of a channel
+	// open decodes the config and opens the component. What it returns is found out by its interfaces.
+	open func(ctx context.Context, env Env, config []byte) (any, error)
+	err  error // a mistake in the definition; Serve tells it
+}
+
+// NewChannel is a channel. Open is called once with the checked config, of which C is the struct; its context ends when it
+// returns. An error of open with a [ConfigError] in it is shown in the config file; any other has the host start the
+// plugin again with backoff, unless it wraps [ErrBadCredentials] or [ErrLoggedOut].
+//
+// Limits are the same for each kind of chat unless T is a [Limiter].
+func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context, Env, C) (T, error)) Component {
+	c := configured("channel", open)
+	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}
+	for _, extra := range []struct {
+		is         reflect.Type
+		capability pluginv1.Capability
+	}{
+		{reflect.TypeFor[Editor](), pluginv1.Capability_CAPABILITY_CHANNEL_EDIT},
+		{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
+		{reflect.TypeFor[Reactor](), pluginv1.Capability_CAPABILITY_CHANNEL_REACT},
+		{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
+	} {
+		if reflect.TypeFor[T]().Implements(extra.is) {
+			c.capabilities = append(c.capabilities, extra.capability)
+		}
+	}
+	c.limits = func(chat.Kind) chat.Limits { return limits }
+	var zero T
+	if limiter, ok := any(zero).(Limiter); ok {
+		c.limits = limiter.Limits
+	}
+	return c
+}
+
+// Service is a component without a chat network. What it does is found by the interfaces of T: [Runner], [CommandRunner]
+// (then it answers the commands given here), [AgentStarter], [HealthChecker], [Stopper]. Open is called as that of
+// [NewChannel].
+func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
+	c := configured("service", open)
+	c.commands = commands
+	t := reflect.TypeFor[T]()
+	if len(commands) > 0 {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_COMMANDS)
+		if !t.Implements(reflect.TypeFor[CommandRunner]()) {
+			c.err = fmt.Errorf("the service has commands, but %s is no sdk.CommandRunner", t)
+		}
+	}
+	if t.Implements(reflect.TypeFor[AgentStarter]()) {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START)
+	}
+	return c
+}
+
+// Command is a slash command that needs no config.
+func Command(spec CommandSpec, run CommandFunc) Component {
+	c := plain("command /"+spec.Name, run)
+	c.commands = []CommandSpec{spec}
+	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_COMMANDS}
+	return c
+}
+
+// BeforeAgentStart is a hook that needs no config.
+func BeforeAgentStart(f BeforeAgentStartFunc) Component {
+	c := plain("before_agent_start hook", f)
+	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START}
+	return c
+}
+
+// RunCommand makes a CommandFunc a [CommandRunner].
+func (f CommandFunc) RunCommand(ctx context.Context, call CommandCall) (string, error) {
+	return f(ctx, call)
+}
+
+// BeforeAgentStart makes a BeforeAgentStartFunc an [AgentStarter].
+func (f BeforeAgentStartFunc) BeforeAgentStart(ctx context.Context, start AgentStart) (AgentContext, error) {
+	return f(ctx, start)
+}
+
+func plain(name string, value any) Component {
+	return Component{name: name, open: func(context.Context, Env, []byte) (any, error) { return value, nil }}
+}
+
+func configured[C, T any](name string, open func(context.Context, Env, C) (T, error)) Component {
+	schema, err := schemaOf(reflect.TypeFor[C]())
+	if err != nil {
+		err = fmt.Errorf("the config of the %s: %w", name, err)
+	}
+	return Component{
+		name: name, schema: schema, err: err,
+		open: func(ctx context.Context, env Env, raw []byte) (any, error) {
+			var config C
+			if schema != nil {
+				if err := decodeConfig(raw, schema, &config); err != nil {
+					return nil, err
+				}
+			}
+			return open(ctx, env, config)
+		},
+	}
+}
+
+// validate finds what an author got wrong in putting components together.
+func validate(name string, components []Component) error {
+	if !pluginName.MatchString(name) {
+		return fmt.Errorf("the plugin's name %q is not made of lower-case letters, digits and hyphens", name)
+	}
+	if len(components) == 0 {
+		return errors.New("the plugin has no component")
+	}
+	var channels, configs, hooks int
+	commands := map[string]bool{}
+	for _, c := range components {
+		if c.open == nil {
+			return errors.New("a component was not made by NewChannel, Service, Command or BeforeAgentStart")
+		}
+		if c.err != nil {
+			return c.err
+		}
+		if c.limits != nil {
+			channels++
+		}
+		if c.schema != nil {
+			configs++
+		}
+		if c.has(pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START) {
+			hooks++
+		}
+		for _, spec := range c.commands {
+			if !wire.ValidCommandName(spec.Name) {
+				return fmt.Errorf("the command's name %q is not made of 1 to %d lower-case letters, digits and underscores",
+					spec.Name, wire.MaxCommand)
+			}
+			if commands[spec.Name] {
+				return fmt.Errorf("the command /%s is there twice", spec.Name)
+			}
+			commands[spec.Name] = true
+		}
+	}
+	switch {
+	case channels > 1:
+		return errors.New("the plugin has several channels; a binary serves one")
+	case configs > 1:
+		return errors.New("several components have a config; only one may, for a plugin's block has one")
+	case hooks > 1:
+		return errors.New("the plugin has several before_agent_start hooks; a binary serves one")
+	}
+	return nil
+}
+
+func (c Component) has(capability pluginv1.Capability) bool {
+	for _, have := range c.capabilities {
+		if have == capability {
+			return true
+		}
+	}
+	return false
+}

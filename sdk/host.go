@@ -1,0 +1,183 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// hostTimeout is the deadline of a call to the host, where the author's context has no earlier one. It is generous: the
+// host answers each of them with one transaction.
+const hostTimeout = 30 * time.Second
+
+// newEnv is the environment of a configured plugin.
+func newEnv(log hclog.Logger, conn *grpc.ClientConn, r *pluginv1.ConfigureRequest) Env {
+	return Env{
+		Log:      log,
+		Instance: r.GetInstance(),
+		StateDir: r.GetStateDir(),
+		State:    hostState{pluginv1.NewStateClient(conn)},
+		Media:    hostMedia{pluginv1.NewMediaStoreClient(conn)},
+		Outbox:   hostOutbox{pluginv1.NewOutboxClient(conn)},
+		Turns:    hostTurns{pluginv1.NewTurnsClient(conn)},
+		History:  hostHistory{pluginv1.NewSessionsClient(conn)},
+	}
+}
+
+// hostError says what a call was for and translates gRPC's codes, here and nowhere else, to errors that authors test for.
+func hostError(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", doing, ctx.Err())
+	}
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.NotFound:
+		return fmt.Errorf("%s: %w", doing, ErrNotFound)
+	case codes.PermissionDenied:
+		return fmt.Errorf("%s: %w: %s", doing, ErrNotGranted, s.Message())
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+}
+
+type hostState struct{ client pluginv1.StateClient }
+
+func (h hostState) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := h.client.GetValue(ctx, &pluginv1.GetValueRequest{Key: key})
+	if err != nil {
+		return nil, 0, hostError(ctx, "get state", err)
+	}
+	if !r.GetFound() {
+		return nil, 0, fmt.Errorf("get state: %w", ErrNotFound)
+	}
+	return r.GetValue(), r.GetRevision(), nil
+}
+
+func (h hostState) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	return h.put(ctx, &pluginv1.PutValueRequest{Key: key, Value: value})
+}
+
+func (h hostState) PutIf(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	return h.put(ctx, &pluginv1.PutValueRequest{Key: key, Value: value, IfRevision: &revision})
+}
+
+func (h hostState) put(ctx context.Context, request *pluginv1.PutValueRequest) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := h.client.PutValue(ctx, request)
+	if err != nil {
+		return 0, hostError(ctx, "put state", err)
+	}
+	if !r.GetWritten() {
+		return r.GetRevision(), fmt.Errorf("put state: %w", ErrConflict)
+	}
+	return r.GetRevision(), nil
+}
+
+func (h hostState) Delete(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	if _, err := h.client.DeleteValue(ctx, &pluginv1.DeleteValueRequest{Key: key}); err != nil {
+		return hostError(ctx, "delete state", err)
+	}
+	return nil
+}
+
+func (h hostState) List(ctx context.Context, prefix, after string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := h.client.ListKeys(ctx, &pluginv1.ListKeysRequest{Prefix: prefix, After: after})
+	if err != nil {
+		return nil, hostError(ctx, "list state", err)
+	}
+	return r.GetKeys(), nil
+}
+
+type hostOutbox struct{ client pluginv1.OutboxClient }
+
+func (h hostOutbox) Post(ctx context.Context, key string, to chat.Address, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	_, err := h.client.Post(ctx, &pluginv1.PostRequest{
+		IdempotencyKey: key, Address: wire.AddressToProto(to), Text: wire.Repair(text),
+	})
+	if err != nil {
+		return hostError(ctx, "post", err)
+	}
+	return nil
+}
+
+type hostTurns struct{ client pluginv1.TurnsClient }
+
+// Run waits for as long as ctx lives: a turn may wait behind others in its lane.
+func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	request := &pluginv1.RunTurnRequest{
+		IdempotencyKey: t.Key,
+		Address:        wire.AddressToProto(t.To),
+		ChatKind:       wire.KindToProto(t.Kind),
+		Prompt:         wire.Repair(t.Prompt),
+		Deliver:        t.Deliver,
+	}
+	if t.Timeout > 0 {
+		request.Timeout = durationpb.New(t.Timeout)
+	}
+	stream, err := h.client.RunTurn(ctx, request)
+	if err != nil {
+		return "", hostError(ctx, "run turn", err)
+	}
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return "", errors.New("run turn: the host ended the stream without a result")
+		}
+		if err != nil {
+			return "", hostError(ctx, "run turn", err)
+		}
+		if result := r.GetResult(); result != nil {
+			if result.GetError() != "" {
+				return "", &TurnError{Message: result.GetError()}
+			}
+			return result.GetText(), nil
+		}
+	}
+}
+
+type hostHistory struct{ client pluginv1.SessionsClient }
+
+func (h hostHistory) Read(
+	ctx context.Context, to chat.Address, kind chat.Kind, limit int, before int64,
+) ([]chat.TranscriptEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := h.client.ReadHistory(ctx, &pluginv1.ReadHistoryRequest{
+		Address: wire.AddressToProto(to), ChatKind: wire.KindToProto(kind), Limit: uint32(max(0, min(limit, 200))), BeforeId: before,
+	})
+	if err != nil {
+		return nil, hostError(ctx, "read history", err)
+	}
+	var entries []chat.TranscriptEntry
+	for _, e := range r.GetEntries() {
+		entry, err := wire.TranscriptEntryFromProto(e)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}

@@ -1,0 +1,122 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// How Submit tries again. The host answers within the time of a disk write; it is late when it is stopping or its disk
+// is, and both last.
+const (
+	submitTimeout   = 30 * time.Second
+	submitFirstWait = 100 * time.Millisecond
+	submitLastWait  = 5 * time.Second
+)
+
+// inbox is the [Inbox] of one Run.
+type inbox struct {
+	plugin *Plugin
+	client pluginv1.InboxClient
+
+	mu     sync.Mutex // a stream takes one Send at a time, and none after its end
+	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
+}
+
+func (p *Plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &inbox{plugin: p, client: pluginv1.NewInboxClient(p.conn), stream: stream}
+}
+
+// end cuts the inbox from Run's stream: what is reported later is lost.
+func (in *inbox) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.stream = nil
+}
+
+// Submit implements [Inbox].
+func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(in.plugin.life, cancel)()
+
+	event := wire.EventToProto(e)
+	if _, err := wire.EventFromProto(event); err != nil {
+		// The host would say the same, each time that the network delivers the event again.
+		in.plugin.log.Error("an event cannot be taken and is dropped", "event", string(e.ID), "error", err)
+		return chat.Rejected, nil
+	}
+	for wait := submitFirstWait; ; wait = min(2*wait, submitLastWait) {
+		verdict, err := in.try(ctx, event)
+		if err == nil {
+			return verdict, nil
+		}
+		if ctx.Err() != nil || !worthAnotherTry(err) {
+			return 0, fmt.Errorf("submit event %s: %w", e.ID, err)
+		}
+		in.plugin.log.Warn("the host cannot take events now", "event", string(e.ID), "error", err, "again_in", wait.String())
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, fmt.Errorf("submit event %s: %w", e.ID, ctx.Err())
+		}
+	}
+}
+
+func (in *inbox) try(ctx context.Context, event *pluginv1.Event) (chat.Verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	defer cancel()
+	response, err := in.client.Submit(ctx, &pluginv1.SubmitRequest{Event: event})
+	if err != nil {
+		return 0, err
+	}
+	verdict, err := wire.VerdictFromProto(response.GetVerdict())
+	if err != nil {
+		return 0, err
+	}
+	if verdict == chat.Rejected {
+		in.plugin.log.Debug("the host rejected an event", "event", event.GetEventId(), "reason", response.GetReason())
+	}
+	return verdict, nil
+}
+
+// worthAnotherTry tells whether the host may take the same event later.
+func worthAnotherTry(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Report implements [Inbox].
+func (in *inbox) Report(s chat.State, detail string) { in.ReportURL(s, detail, "") }
+
+// ReportURL implements [Inbox].
+func (in *inbox) ReportURL(s chat.State, detail, url string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.stream == nil {
+		return
+	}
+	// An error means that the host has left; Run's context says so too.
+	_ = in.stream.Send(&pluginv1.RunResponse{
+		State:   wire.StateToProto(s),
+		Detail:  wire.Cut(in.plugin.redact.text(detail), wire.MaxDetail),
+		OpenUrl: wire.Repair(url),
+	})
+}

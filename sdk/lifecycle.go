@@ -1,0 +1,202 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// defaultGrace is how long Shutdown takes at most where the host names no time.
+const defaultGrace = 5 * time.Second
+
+type pluginServer struct {
+	pluginv1.UnimplementedPluginServer
+	*Plugin
+
+	dial func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error)
+}
+
+// Describe answers from what NewPlugin put together.
+func (s *pluginServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return s.description, nil
+}
+
+// Configure opens the components, once. After diagnostics it may be called again.
+func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
+	if err := s.beginConfigure(); err != nil {
+		return nil, err
+	}
+	var parts []part
+	var conn *grpc.ClientConn
+	defer func() { s.endConfigure(parts, conn) }()
+
+	for _, c := range s.components {
+		if c.schema == nil {
+			continue
+		}
+		if object, err := objectOf(r.GetConfigJson()); err == nil {
+			s.redact.learn(secretsIn(object, c.schema))
+		}
+	}
+	dialled, err := s.dial(r.GetHostBrokerId(), handshake.DialOptions()...)
+	if err != nil {
+		return nil, status.Errorf(codes.Unavailable, "dial the host: %v", err)
+	}
+	opened, err := s.open(ctx, newEnv(s.log, dialled, r), r.GetConfigJson())
+	if err != nil {
+		_ = dialled.Close()
+		return s.refuse(err)
+	}
+	parts, conn = opened, dialled
+	return &pluginv1.ConfigureResponse{}, nil
+}
+
+// beginConfigure makes sure that Configure runs alone, and not again once it has succeeded.
+func (s *pluginServer) beginConfigure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.configuring || s.parts != nil || s.closed {
+		return status.Error(codes.FailedPrecondition, "the plugin was configured before")
+	}
+	s.configuring = true
+	return nil
+}
+
+// endConfigure takes the opened components over and starts those that run by themselves. There are none if Configure
+// failed.
+func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.configuring = false
+	if s.closed {
+		s.stop(s.life, parts)
+		return
+	}
+	s.parts, s.conn = parts, conn
+	for _, p := range parts {
+		if runner, ok := p.value.(Runner); ok && s.runs.enter() {
+			go s.runService(runner)
+		}
+	}
+}
+
+// open opens the components in order. If one fails, those opened before are stopped.
+func (s *pluginServer) open(ctx context.Context, env Env, config []byte) ([]part, error) {
+	var parts []part
+	for _, c := range s.components {
+		value, err := c.open(ctx, env, config)
+		if err != nil {
+			s.stop(ctx, parts)
+			return nil, err
+		}
+		parts = append(parts, part{Component: c, value: value})
+	}
+	return parts, nil
+}
+
+// refuse answers Configure for an error of an open function.
+func (s *pluginServer) refuse(err error) (*pluginv1.ConfigureResponse, error) {
+	found := findings(err)
+	switch {
+	case len(found) > 0:
+		response := &pluginv1.ConfigureResponse{}
+		for _, f := range found {
+			f.summary = s.redact.text(f.summary)
+			response.Diagnostics = append(response.Diagnostics, f.diagnostic())
+		}
+		return response, nil
+	case errors.Is(err, ErrBadCredentials), errors.Is(err, ErrLoggedOut):
+		return nil, status.Errorf(codes.FailedPrecondition, "open: %v", err)
+	default:
+		return nil, status.Errorf(codes.Aborted, "open: %v", err)
+	}
+}
+
+// runService runs a service until the plugin shuts down.
+func (s *pluginServer) runService(runner Runner) {
+	defer s.runs.leave()
+	err := func() (err error) {
+		defer s.recoverPanic("the service's Run", &err)
+		return runner.Run(s.life)
+	}()
+	if err == nil || s.life.Err() != nil {
+		return
+	}
+	select {
+	case s.failed <- fmt.Errorf("the service ended: %s", s.redact.text(err.Error())):
+	default: // another service has failed already
+	}
+}
+
+// CheckHealth asks each component that can tell.
+func (s *pluginServer) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest) (*pluginv1.CheckHealthResponse, error) {
+	for _, p := range s.opened() {
+		checker, ok := p.value.(HealthChecker)
+		if !ok {
+			continue
+		}
+		if err := checker.Health(ctx); err != nil {
+			return &pluginv1.CheckHealthResponse{Detail: wire.Cut(s.redact.text(err.Error()), wire.MaxDetail)}, nil
+		}
+	}
+	return &pluginv1.CheckHealthResponse{Healthy: true}, nil
+}
+
+// Shutdown drains, in this order: calls under way end, Run ends, Stop is called. What takes longer than the grace is
+// left behind.
+func (s *pluginServer) Shutdown(ctx context.Context, r *pluginv1.ShutdownRequest) (*pluginv1.ShutdownResponse, error) {
+	grace := defaultGrace
+	if r.GetGrace().IsValid() && r.GetGrace().AsDuration() > 0 {
+		grace = r.GetGrace().AsDuration()
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	s.mu.Lock()
+	parts, conn, first := s.parts, s.conn, !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !first {
+		return &pluginv1.ShutdownResponse{}, nil
+	}
+	s.calls.close()
+	if !s.calls.wait(ctx) {
+		s.log.Warn("calls of the host are still under way at shutdown")
+	}
+	s.runs.close()
+	s.end()
+	if !s.runs.wait(ctx) {
+		s.log.Warn("Run has not returned at shutdown, though its context has ended")
+	}
+	s.stop(ctx, parts)
+	if conn != nil {
+		_ = conn.Close()
+	}
+	return &pluginv1.ShutdownResponse{}, nil
+}
+
+// stop stops components, the last one first.
+func (p *Plugin) stop(ctx context.Context, parts []part) {
+	for _, part := range slices.Backward(parts) {
+		stopper, ok := part.value.(Stopper)
+		if !ok {
+			continue
+		}
+		err := func() (err error) {
+			defer p.recoverPanic("Stop", &err)
+			return stopper.Stop(ctx)
+		}()
+		if err != nil {
+			p.log.Warn("a component did not stop well", "component", part.name, "error", err)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package sdk
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// redactor takes the config's secrets out of what leaves the plugin for people to read. Authors do not print secrets,
+// but libraries do: an HTTP client's error quotes the URL, and some networks have the token in it.
+type redactor struct {
+	replacer atomic.Pointer[strings.Replacer]
+}
+
+// minSecret is the shortest secret that is looked for, in bytes. A shorter one would blot out ordinary text.
+const minSecret = 6
+
+// learn has the redactor look for these secrets, also as they stand in a URL or in JSON.
+func (r *redactor) learn(secrets []string) {
+	var forms []string
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		quoted, err := json.Marshal(s)
+		if err != nil {
+			continue
+		}
+		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), string(quoted[1:len(quoted)-1]))
+	}
+	// The replacer takes the first form that matches at a place, so a secret that begins another comes after it.
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range forms {
+		pairs = append(pairs, form, hidden)
+	}
+	r.replacer.Store(strings.NewReplacer(pairs...))
+}
+
+// text returns s without secrets.
+func (r *redactor) text(s string) string {
+	if replacer := r.replacer.Load(); replacer != nil {
+		return replacer.Replace(s)
+	}
+	return s
+}
+
+// writer returns a writer that passes whole lines on to w without secrets.
+func (r *redactor) writer(w io.Writer) io.Writer { return redactingWriter{r, w} }
+
+type redactingWriter struct {
+	redactor *redactor
+	to       io.Writer
+}
+
+func (w redactingWriter) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(w.to, w.redactor.text(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}

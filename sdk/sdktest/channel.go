@@ -1,0 +1,200 @@
+package sdktest
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// Limits asks what the channel can in a kind of chat. It works before Configure too.
+func (h *Harness) Limits(kind chat.Kind) chat.Limits {
+	h.t.Helper()
+	r, err := h.channel.GetCapabilities(h.t.Context(), &pluginv1.GetCapabilitiesRequest{ChatKind: wire.KindToProto(kind)})
+	if err != nil {
+		h.t.Fatalf("GetCapabilities: %v", h.note(err))
+	}
+	limits, err := wire.LimitsFromProto(r)
+	if err != nil {
+		h.t.Fatalf("GetCapabilities: %v", err)
+	}
+	return limits
+}
+
+// Send has the channel send a message. The error is a [*chat.Failure], or a gRPC error if the plugin broke.
+func (h *Harness) Send(out chat.Outgoing) (chat.Receipt, error) {
+	h.t.Helper()
+	r, err := h.channel.SendMessage(h.t.Context(), wire.OutgoingToProto(out))
+	if err != nil {
+		return chat.Receipt{}, h.note(err)
+	}
+	if failure := r.GetFailure(); failure != nil {
+		if failure.GetReason() == 0 || failure.GetDelivery() == 0 {
+			h.t.Errorf("a failure without reason or delivery: %v", failure)
+		}
+		return chat.Receipt{}, h.note(wire.FailureFromProto(failure))
+	}
+	receipt, err := wire.ReceiptFromProto(r.GetSent())
+	if err != nil {
+		h.t.Fatalf("SendMessage: %v", err)
+	}
+	return receipt, nil
+}
+
+// Edit has the channel change a message.
+func (h *Harness) Edit(to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	h.t.Helper()
+	r, err := h.channel.EditMessage(h.t.Context(), &pluginv1.EditMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id), Text: text, Buttons: wire.ButtonsToProto(buttons),
+	})
+	return h.outcome(r.GetFailure(), err)
+}
+
+// Delete has the channel delete a message.
+func (h *Harness) Delete(to chat.Address, id chat.MessageID) error {
+	h.t.Helper()
+	r, err := h.channel.DeleteMessage(h.t.Context(), &pluginv1.DeleteMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id),
+	})
+	return h.outcome(r.GetFailure(), err)
+}
+
+// React has the channel put an emoji on a message.
+func (h *Harness) React(to chat.Address, id chat.MessageID, emoji string) error {
+	h.t.Helper()
+	r, err := h.channel.ReactToMessage(h.t.Context(), &pluginv1.ReactToMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id), Emoji: emoji,
+	})
+	return h.outcome(r.GetFailure(), err)
+}
+
+// Typing has the channel show that an answer is being written.
+func (h *Harness) Typing(to chat.Address, active bool) error {
+	h.t.Helper()
+	r, err := h.channel.SetTyping(h.t.Context(), &pluginv1.SetTypingRequest{Address: wire.AddressToProto(to), Active: active})
+	return h.outcome(r.GetFailure(), err)
+}
+
+func (h *Harness) outcome(failure *pluginv1.Failure, err error) error {
+	if err != nil {
+		return h.note(err)
+	}
+	return h.note(wire.FailureFromProto(failure))
+}
+
+// NextEvent returns the next event that the host accepted, and fails the test if none comes.
+func (h *Harness) NextEvent() chat.Event {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	e, err := h.Host.next(ctx)
+	if err != nil {
+		h.t.Fatalf("no event came: %v", err)
+	}
+	return e
+}
+
+// State is a state of the connection that a channel reported.
+type State struct {
+	State  chat.State
+	Detail string
+	URL    string
+}
+
+// Run is a running channel.
+type Run struct {
+	h      *Harness
+	cancel context.CancelFunc
+	states chan State
+	ended  chan struct{} // closed when the stream has ended
+	err    error         // why; nil after Stop
+}
+
+// Run starts the channel.
+func (h *Harness) Run() *Run {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(h.t.Context())
+	stream, err := h.channel.Run(ctx, &pluginv1.RunRequest{})
+	if err != nil {
+		cancel()
+		h.t.Fatalf("Run: %v", h.note(err))
+	}
+	r := &Run{h: h, cancel: cancel, states: make(chan State, 1024), ended: make(chan struct{})}
+	go r.receive(ctx, stream)
+	h.t.Cleanup(cancel)
+	return r
+}
+
+func (r *Run) receive(ctx context.Context, stream grpc.ServerStreamingClient[pluginv1.RunResponse]) {
+	defer close(r.ended)
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			if ctx.Err() == nil {
+				r.err = r.h.note(err)
+			}
+			return
+		}
+		state, err := wire.StateFromProto(response.GetState())
+		if err != nil {
+			r.err = err
+			return
+		}
+		_, _ = r.h.logs.errors.Write([]byte(response.GetDetail() + "\n"))
+		select {
+		case r.states <- State{State: state, Detail: response.GetDetail(), URL: response.GetOpenUrl()}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// NextState returns the next state that the channel reports, and fails the test if none comes.
+func (r *Run) NextState() State {
+	r.h.t.Helper()
+	select {
+	case s := <-r.states:
+		return s
+	case <-time.After(patience):
+		r.h.t.Fatal("the channel reported no state")
+		return State{}
+	}
+}
+
+// WaitFor waits for a state and returns it; others before it are passed over.
+func (r *Run) WaitFor(state chat.State) State {
+	r.h.t.Helper()
+	for {
+		if s := r.NextState(); s.State == state {
+			return s
+		}
+	}
+}
+
+// Stop ends the channel's context and waits until Run has returned in the plugin.
+func (r *Run) Stop() {
+	r.h.t.Helper()
+	r.cancel()
+	<-r.ended
+	select {
+	case <-r.h.runs:
+	case <-time.After(patience):
+		r.h.t.Fatal("Run does not return though its context has ended")
+	}
+}
+
+// Wait waits until Run ends by itself and returns why; nil is a clean end.
+func (r *Run) Wait() error {
+	r.h.t.Helper()
+	select {
+	case <-r.ended:
+		return r.err
+	case <-time.After(patience):
+		r.h.t.Fatal("Run does not end")
+		return nil
+	}
+}

@@ -1,0 +1,330 @@
+// Package sdktest runs a plugin in a test: served over gRPC within the process, as [sdk.Serve] would serve it, against a
+// host that the test controls. [New] is the harness for tests of one's own; [Exercise] is what each channel must pass.
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// Instance is the label under which the harness configures a plugin.
+const Instance = "test"
+
+// patience is how long the harness waits for what must happen, before it fails the test. No test is quicker or slower by
+// it.
+const patience = 30 * time.Second
+
+// brokerID names the one brokered connection, the plugin's way to the host.
+const brokerID = 1
+
+// Harness is a plugin under test. Its methods fail the test where the plugin breaks the protocol; what the protocol
+// allows to fail they return. It is shut down when the test ends.
+type Harness struct {
+	// Host is what the plugin talks to.
+	Host *Host
+
+	t        testing.TB
+	label    string // marks the goroutines of the plugin
+	logs     *recorder
+	conn     *grpc.ClientConn
+	plugin   pluginv1.PluginClient
+	channel  pluginv1.ChannelClient
+	commands pluginv1.CommandsClient
+	hooks    pluginv1.HooksClient
+	runs     chan struct{} // one entry for each Run that returned in the plugin
+	failed   <-chan error
+	stop     func() // idempotent
+}
+
+// New serves a plugin made of these components. Nothing is configured yet.
+func New(t testing.TB, components ...sdk.Component) *Harness {
+	t.Helper()
+	logs := &recorder{}
+	plugin, err := sdk.NewPlugin("test", "0.0.0", logs, components...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Harness{
+		Host:   newHost(),
+		t:      t,
+		label:  fmt.Sprintf("%s-%p", t.Name(), logs),
+		logs:   logs,
+		runs:   make(chan struct{}, 16),
+		failed: plugin.Failed(),
+	}
+	hostPipe, pluginPipe := bufconn.Listen(1<<20), bufconn.Listen(1<<20)
+	hostServer := h.Host.server()
+	pluginServer := plugin.NewServer([]grpc.ServerOption{grpc.StreamInterceptor(h.noteRun)})
+	plugin.Register(pluginServer, func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+		if id != brokerID {
+			return nil, fmt.Errorf("the host has no connection %d", id)
+		}
+		return dial(hostPipe, options...)
+	})
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = hostServer.Serve(hostPipe) })
+	serving.Go(func() {
+		// Goroutines inherit the label from the one that starts them, so that each of the plugin's can be told.
+		pprof.Do(context.Background(), pprof.Labels("sdktest", h.label), func(context.Context) { _ = pluginServer.Serve(pluginPipe) })
+	})
+	if h.conn, err = dial(pluginPipe, handshake.DialOptions()...); err != nil {
+		t.Fatal(err)
+	}
+	h.plugin, h.channel = pluginv1.NewPluginClient(h.conn), pluginv1.NewChannelClient(h.conn)
+	h.commands, h.hooks = pluginv1.NewCommandsClient(h.conn), pluginv1.NewHooksClient(h.conn)
+	h.stop = sync.OnceFunc(func() {
+		h.shutdown()
+		_ = h.conn.Close()
+		pluginServer.Stop()
+		hostServer.Stop()
+		serving.Wait()
+	})
+	t.Cleanup(func() {
+		h.stop()
+		if t.Failed() {
+			t.Logf("logs of the plugin:\n%s", h.logs)
+		}
+	})
+	return h
+}
+
+func dial(pipe *bufconn.Listener, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///pipe", append(options,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) }),
+	)...)
+}
+
+// noteRun tells when a Run has returned in the plugin, which the host's end of the stream does not know.
+func (h *Harness) noteRun(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if info.FullMethod == pluginv1.Channel_Run_FullMethodName {
+		defer func() {
+			select {
+			case h.runs <- struct{}{}:
+			default: // nobody stops that many
+			}
+		}()
+	}
+	return handle(server, stream)
+}
+
+// Description is what a plugin tells of itself.
+type Description struct {
+	Name, Version string
+	Capabilities  []string // names of the protocol, such as "CAPABILITY_CHANNEL_EDIT"
+	Schema        []byte   // JSON Schema; empty: the plugin takes no config
+	Commands      []sdk.CommandSpec
+}
+
+// Describe asks the plugin what it is.
+func (h *Harness) Describe() Description {
+	h.t.Helper()
+	r, err := h.plugin.Describe(h.t.Context(), &pluginv1.DescribeRequest{HostVersion: "test"})
+	if err != nil {
+		h.t.Fatalf("Describe: %v", h.note(err))
+	}
+	d := Description{Name: r.GetName(), Version: r.GetVersion(), Schema: r.GetConfigSchemaJson()}
+	for _, c := range r.GetCapabilities() {
+		d.Capabilities = append(d.Capabilities, c.String())
+	}
+	for _, c := range r.GetCommands() {
+		spec, err := wire.CommandSpecFromProto(c)
+		if err != nil {
+			h.t.Fatalf("Describe: %v", err)
+		}
+		d.Commands = append(d.Commands, spec)
+	}
+	return d
+}
+
+// Diagnostic is a finding about a config.
+type Diagnostic struct {
+	Path    string // such as "endpoint.url" or "list[2]"; empty: the config as a whole
+	Summary string
+}
+
+// Configure hands a config over and fails the test if the plugin does not take it. Config is JSON as a string, or
+// anything that marshals to it; nil is an empty config.
+func (h *Harness) Configure(config any) {
+	h.t.Helper()
+	diagnostics, err := h.TryConfigure(config)
+	if err != nil || len(diagnostics) > 0 {
+		h.t.Fatalf("the plugin refuses its config: %v, %v", diagnostics, err)
+	}
+}
+
+// TryConfigure hands a config over and returns what the plugin finds wrong with it. An error means that the plugin could
+// not start, and the host would try again.
+func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
+	h.t.Helper()
+	r, err := h.plugin.Configure(h.t.Context(), &pluginv1.ConfigureRequest{
+		ConfigJson:   h.marshal(config),
+		HostBrokerId: brokerID,
+		Instance:     Instance,
+		StateDir:     h.t.TempDir(),
+	})
+	if err != nil {
+		return nil, h.note(err)
+	}
+	var list []Diagnostic
+	for _, d := range r.GetDiagnostics() {
+		if d.GetSeverity() == pluginv1.Diagnostic_SEVERITY_UNSPECIFIED || d.GetSummary() == "" {
+			h.t.Errorf("a diagnostic without severity or text: %v", d)
+		}
+		_ = h.note(errors.New(d.GetSummary() + d.GetDetail()))
+		list = append(list, Diagnostic{Path: pathString(d.GetPath()), Summary: d.GetSummary()})
+	}
+	return list, nil
+}
+
+func (h *Harness) marshal(config any) []byte {
+	h.t.Helper()
+	switch c := config.(type) {
+	case nil:
+		return []byte("{}")
+	case string:
+		return []byte(c)
+	}
+	raw, err := json.Marshal(config)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return raw
+}
+
+func pathString(steps []*pluginv1.PathStep) string {
+	var b strings.Builder
+	for _, s := range steps {
+		switch step := s.GetStep().(type) {
+		case *pluginv1.PathStep_Index:
+			fmt.Fprintf(&b, "[%d]", step.Index)
+		case *pluginv1.PathStep_Name:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(step.Name)
+		}
+	}
+	return b.String()
+}
+
+// Command uses a slash command. A call without a chat comes from an owner in a direct chat.
+func (h *Harness) Command(call sdk.CommandCall) (string, error) {
+	h.t.Helper()
+	r, err := h.commands.RunCommand(h.t.Context(), &pluginv1.RunCommandRequest{
+		Name: call.Name, Args: call.Args, Caller: wire.CallerToProto(callerOr(call.Caller)),
+	})
+	return r.GetReply(), h.note(err)
+}
+
+// BeforeAgentStart asks the hook. A start without a chat is an owner's in a direct chat.
+func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, error) {
+	h.t.Helper()
+	r, err := h.hooks.BeforeAgentStart(h.t.Context(), &pluginv1.BeforeAgentStartRequest{
+		TurnId: start.TurnID, Caller: wire.CallerToProto(callerOr(start.Caller)), Prompt: start.Prompt,
+	})
+	return sdk.AgentContext{Prepend: r.GetPrependContext()}, h.note(err)
+}
+
+func callerOr(c chat.Caller) chat.Caller {
+	if c.Address.Chat != "" {
+		return c
+	}
+	return chat.Caller{
+		Session:   Instance + ":owner",
+		Address:   chat.Address{Channel: Instance, Chat: "chat"},
+		Kind:      chat.Direct,
+		Sender:    chat.Sender{ID: "owner", DisplayName: "Owner"},
+		Authority: chat.Owner,
+	}
+}
+
+// Health asks the plugin how it is; nil is well.
+func (h *Harness) Health() error {
+	h.t.Helper()
+	r, err := h.plugin.CheckHealth(h.t.Context(), &pluginv1.CheckHealthRequest{})
+	if err == nil && !r.GetHealthy() {
+		err = errors.New(r.GetDetail())
+	}
+	return h.note(err)
+}
+
+// Failed gets the error of a service that gave up; under Serve the process would end.
+func (h *Harness) Failed() <-chan error { return h.failed }
+
+// Shutdown drains the plugin and ends it. Calling it again does nothing.
+func (h *Harness) Shutdown() {
+	h.t.Helper()
+	h.stop()
+}
+
+func (h *Harness) shutdown() {
+	// The test's own context has ended when this runs at its end.
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := h.plugin.Shutdown(ctx, &pluginv1.ShutdownRequest{Grace: durationpb.New(patience)})
+	if err != nil {
+		h.t.Errorf("Shutdown: %v", h.note(err))
+	}
+}
+
+// Logs returns what the plugin has logged so far, as JSON lines.
+func (h *Harness) Logs() string { return h.logs.String() }
+
+// note keeps an error of the plugin for the search for secrets, and returns it.
+func (h *Harness) note(err error) error {
+	if err != nil {
+		_, _ = fmt.Fprintf(&h.logs.errors, "%v\n", err)
+	}
+	return err
+}
+
+// Panicked tells whether an error of the harness comes from a panic of the plugin.
+func Panicked(err error) bool {
+	return status.Code(err) == codes.Internal && strings.Contains(err.Error(), "panic")
+}
+
+// recorder keeps what is written.
+type recorder struct {
+	buffer
+	errors buffer
+}
+
+type buffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}

@@ -1,0 +1,272 @@
+package sdktest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// Host is the host of a [Harness]. It takes each event once, keeps state and files in memory and records what the plugin
+// posts.
+type Host struct {
+	mu        sync.Mutex
+	submit    SubmitFunc
+	turn      TurnFunc
+	submitted []chat.Event
+	accepted  []chat.Event
+	taken     int           // events that next has returned
+	changed   chan struct{} // closed and made anew at each change
+	posts     []Post
+	history   []chat.TranscriptEntry
+
+	state stateServer
+	media mediaServer
+}
+
+// SubmitFunc decides what becomes of an event. Its error reaches the plugin's Submit as a gRPC error; one that is no gRPC
+// status is codes.Unavailable, which Submit tries again.
+type SubmitFunc func(ctx context.Context, e chat.Event) (chat.Verdict, error)
+
+// TurnFunc answers a turn that the plugin asks for. Its error is that of a failed turn.
+type TurnFunc func(ctx context.Context, t sdk.Turn) (string, error)
+
+// Post is a message that the plugin posted.
+type Post struct {
+	Key  string
+	To   chat.Address
+	Text string
+}
+
+func newHost() *Host {
+	return &Host{
+		changed: make(chan struct{}),
+		state:   stateServer{values: map[string]value{}},
+		media:   mediaServer{files: map[string]file{}},
+	}
+}
+
+// OnSubmit has f decide from now on; nil restores [Host.Accept].
+func (h *Host) OnSubmit(f SubmitFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.submit = f
+}
+
+// Accept is what a host does with an event: it is accepted, or a duplicate if its id is known.
+func (h *Host) Accept(_ context.Context, e chat.Event) (chat.Verdict, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.ContainsFunc(h.accepted, func(known chat.Event) bool { return known.ID == e.ID }) {
+		return chat.Duplicate, nil
+	}
+	h.accepted = append(h.accepted, e)
+	h.signal()
+	return chat.Accepted, nil
+}
+
+// Unavailable is a [SubmitFunc] of a host that cannot take events now.
+func Unavailable(context.Context, chat.Event) (chat.Verdict, error) {
+	return 0, status.Error(codes.Unavailable, "the host cannot take events now")
+}
+
+// OnTurn has f answer the turns that the plugin asks for.
+func (h *Host) OnTurn(f TurnFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turn = f
+}
+
+// AddHistory puts entries into every session's history. Their ids must rise.
+func (h *Host) AddHistory(entries ...chat.TranscriptEntry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.history = append(h.history, entries...)
+}
+
+// Submissions returns every event that was submitted, accepted or not, each time that it was.
+func (h *Host) Submissions() []chat.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.submitted)
+}
+
+// Events returns the accepted events in order.
+func (h *Host) Events() []chat.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.accepted)
+}
+
+// Posts returns what the plugin posted, each key once.
+func (h *Host) Posts() []Post {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.posts)
+}
+
+// signal wakes those who wait; mu is held.
+func (h *Host) signal() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// await waits until done, which is called with mu held, is true.
+func (h *Host) await(ctx context.Context, done func() bool) error {
+	for {
+		h.mu.Lock()
+		ok, changed := done(), h.changed
+		h.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// next waits for the next accepted event.
+func (h *Host) next(ctx context.Context) (e chat.Event, err error) {
+	err = h.await(ctx, func() bool {
+		if h.taken >= len(h.accepted) {
+			return false
+		}
+		e = h.accepted[h.taken]
+		h.taken++
+		return true
+	})
+	return e, err
+}
+
+func (h *Host) server() *grpc.Server {
+	s := grpc.NewServer(handshake.ServerOptions()...)
+	pluginv1.RegisterInboxServer(s, inboxServer{host: h})
+	pluginv1.RegisterOutboxServer(s, outboxServer{host: h})
+	pluginv1.RegisterTurnsServer(s, turnsServer{host: h})
+	pluginv1.RegisterSessionsServer(s, sessionsServer{host: h})
+	pluginv1.RegisterStateServer(s, &h.state)
+	pluginv1.RegisterMediaStoreServer(s, &h.media)
+	return s
+}
+
+type inboxServer struct {
+	pluginv1.UnimplementedInboxServer
+
+	host *Host
+}
+
+func (s inboxServer) Submit(ctx context.Context, r *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
+	event, err := wire.EventFromProto(r.GetEvent())
+	if err != nil {
+		return &pluginv1.SubmitResponse{Verdict: pluginv1.Verdict_VERDICT_REJECTED, Reason: err.Error()}, nil
+	}
+	s.host.mu.Lock()
+	decide := s.host.submit
+	if decide == nil {
+		decide = s.host.Accept
+	}
+	s.host.submitted = append(s.host.submitted, event)
+	s.host.signal()
+	s.host.mu.Unlock()
+	verdict, err := decide(ctx, event)
+	if err != nil {
+		if _, ok := status.FromError(err); !ok {
+			err = status.Error(codes.Unavailable, err.Error())
+		}
+		return nil, err
+	}
+	return &pluginv1.SubmitResponse{Verdict: wire.VerdictToProto(verdict)}, nil
+}
+
+type outboxServer struct {
+	pluginv1.UnimplementedOutboxServer
+
+	host *Host
+}
+
+func (s outboxServer) Post(_ context.Context, r *pluginv1.PostRequest) (*pluginv1.PostResponse, error) {
+	to, err := wire.AddressFromProto(r.GetAddress())
+	if err != nil || r.GetIdempotencyKey() == "" {
+		return nil, status.Errorf(codes.InvalidArgument, "post: key %q, %v", r.GetIdempotencyKey(), err)
+	}
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	i := slices.IndexFunc(s.host.posts, func(p Post) bool { return p.Key == r.GetIdempotencyKey() })
+	if i < 0 {
+		i = len(s.host.posts)
+		s.host.posts = append(s.host.posts, Post{Key: r.GetIdempotencyKey(), To: to, Text: r.GetText()})
+		s.host.signal()
+	}
+	return &pluginv1.PostResponse{OutboxId: int64(i + 1)}, nil
+}
+
+type turnsServer struct {
+	pluginv1.UnimplementedTurnsServer
+
+	host *Host
+}
+
+func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, stream grpc.ServerStreamingServer[pluginv1.RunTurnResponse]) error {
+	to, err := wire.AddressFromProto(r.GetAddress())
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	kind, err := wire.KindFromProto(r.GetChatKind())
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.host.mu.Lock()
+	answer := s.host.turn
+	s.host.mu.Unlock()
+	if answer == nil {
+		return status.Error(codes.Unimplemented, "the test has not called OnTurn")
+	}
+	queued := &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Queued{Queued: &pluginv1.TurnQueued{}}}
+	if err := stream.Send(queued); err != nil {
+		return err
+	}
+	result := &pluginv1.TurnResult{}
+	result.Text, err = answer(stream.Context(), sdk.Turn{
+		Key: r.GetIdempotencyKey(), To: to, Kind: kind, Prompt: r.GetPrompt(), Deliver: r.GetDeliver(),
+		Timeout: r.GetTimeout().AsDuration(),
+	})
+	if err != nil {
+		result.Error = err.Error()
+	}
+	return stream.Send(&pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Result{Result: result}})
+}
+
+type sessionsServer struct {
+	pluginv1.UnimplementedSessionsServer
+
+	host *Host
+}
+
+func (s sessionsServer) ReadHistory(_ context.Context, r *pluginv1.ReadHistoryRequest) (*pluginv1.ReadHistoryResponse, error) {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	limit := int(r.GetLimit())
+	if limit == 0 {
+		limit = 50
+	}
+	response := &pluginv1.ReadHistoryResponse{}
+	for _, e := range s.host.history {
+		if r.GetBeforeId() == 0 || e.ID < r.GetBeforeId() {
+			response.Entries = append(response.Entries, wire.TranscriptEntryToProto(e))
+		}
+	}
+	response.Entries = response.Entries[max(0, len(response.Entries)-limit):]
+	return response, nil
+}

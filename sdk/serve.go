@@ -1,0 +1,76 @@
+package sdk
+
+import (
+	"fmt"
+	stdlog "log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+// parentPoll is how often a plugin looks whether its host is still there. The kernel tells no process of its parent's end
+// in a way that works on every system and belongs to the process rather than to the thread that asked.
+const parentPoll = 200 * time.Millisecond
+
+// Serve serves a plugin's components to the host that started the process. It is the last line of main and does not
+// return: the process ends when the host ends it, when the host is gone, or when a service gives up. SIGTERM and SIGINT
+// are ignored, for only the host knows when the plugin has been drained. Started by hand it prints what it is and how it
+// is configured.
+//
+// The version is the plugin's own, such as "0.1.0". What the standard library's log package writes goes to [Env]'s Log.
+func Serve(name, version string, components ...Component) {
+	os.Exit(serve(name, version, components))
+}
+
+// serve returns the exit code.
+func serve(name, version string, components []Component) int {
+	p, err := NewPlugin(name, version, os.Stderr, components...)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "plugin %s: %v.\n", name, err)
+		return 1
+	}
+	cookie := handshake.Config()
+	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue {
+		startedByHand(os.Stderr, os.Args[0], p.description)
+		return 1
+	}
+	if err := forbidDump(); err != nil {
+		p.log.Warn("other processes of this user can read this one's memory", "error", err)
+	}
+	// Signals are taken and dropped, not ignored: ignoring would be inherited by what the plugin starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(p.log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}))
+
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		plugin.Serve(&plugin.ServeConfig{
+			HandshakeConfig: cookie,
+			Plugins:         plugin.PluginSet{handshake.PluginName: p},
+			GRPCServer:      p.NewServer,
+			Logger:          p.log.Named("go-plugin"),
+		})
+	}()
+	parent := time.NewTicker(parentPoll)
+	defer parent.Stop()
+	for host := os.Getppid(); ; {
+		select {
+		case <-served:
+			return 0
+		case err := <-p.Failed():
+			p.log.Error("the plugin ends", "error", err)
+			return 1
+		case <-parent.C:
+			if os.Getppid() != host {
+				return 1
+			}
+		}
+	}
+}

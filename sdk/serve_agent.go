@@ -1,0 +1,83 @@
+package sdk
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// maxReply is the longest answer of a command and maxContext the longest context of a hook, in bytes; more is cut.
+const (
+	maxReply   = 256 << 10
+	maxContext = 64 << 10
+)
+
+// commandsServer serves the plugin's slash commands.
+type commandsServer struct {
+	pluginv1.UnimplementedCommandsServer
+	*Plugin
+}
+
+// RunCommand finds the component that has the command.
+func (s *commandsServer) RunCommand(ctx context.Context, r *pluginv1.RunCommandRequest) (*pluginv1.RunCommandResponse, error) {
+	caller, err := wire.CallerFromProto(r.GetCaller())
+	if err != nil {
+		return nil, invalid(err)
+	}
+	parts := s.opened()
+	if parts == nil {
+		return nil, errNotConfigured
+	}
+	for _, p := range parts {
+		runner, ok := p.value.(CommandRunner)
+		if !ok || !p.answers(r.GetName()) {
+			continue
+		}
+		reply, err := runner.RunCommand(ctx, CommandCall{Name: r.GetName(), Args: wire.Repair(r.GetArgs()), Caller: caller})
+		if err != nil {
+			return nil, err
+		}
+		return &pluginv1.RunCommandResponse{Reply: wire.Cut(reply, maxReply)}, nil
+	}
+	return nil, status.Errorf(codes.InvalidArgument, "the plugin has no command %q", wire.Cut(r.GetName(), wire.MaxName))
+}
+
+func (c Component) answers(command string) bool {
+	for _, spec := range c.commands {
+		if spec.Name == command {
+			return true
+		}
+	}
+	return false
+}
+
+// hooksServer serves the plugin's hooks.
+type hooksServer struct {
+	pluginv1.UnimplementedHooksServer
+	*Plugin
+}
+
+// BeforeAgentStart asks the component that has the hook.
+func (s *hooksServer) BeforeAgentStart(
+	ctx context.Context, r *pluginv1.BeforeAgentStartRequest,
+) (*pluginv1.BeforeAgentStartResponse, error) {
+	caller, err := wire.CallerFromProto(r.GetCaller())
+	if err != nil {
+		return nil, invalid(err)
+	}
+	starter, ok := find[AgentStarter](s.Plugin, pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START)
+	if !ok {
+		return nil, errNotConfigured
+	}
+	added, err := starter.BeforeAgentStart(ctx, AgentStart{
+		TurnID: r.GetTurnId(), Caller: caller, Prompt: wire.Repair(r.GetPrompt()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pluginv1.BeforeAgentStartResponse{PrependContext: wire.Cut(added.Prepend, maxContext)}, nil
+}

@@ -1,0 +1,161 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// channelServer serves the plugin's channel.
+type channelServer struct {
+	pluginv1.UnimplementedChannelServer
+	*Plugin
+
+	running sync.Mutex // held by Run
+}
+
+// Run runs the channel until the host cancels or the plugin shuts down.
+func (s *channelServer) Run(_ *pluginv1.RunRequest, stream grpc.ServerStreamingServer[pluginv1.RunResponse]) error {
+	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	if !ok {
+		return errNotConfigured
+	}
+	if !s.running.TryLock() {
+		return status.Error(codes.FailedPrecondition, "the channel runs already")
+	}
+	defer s.running.Unlock()
+
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	in := s.newInbox(stream)
+	defer in.end()
+
+	err := channel.Run(ctx, in)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, ErrBadCredentials):
+		in.Report(chat.BadCredentials, err.Error())
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, ErrLoggedOut):
+		in.Report(chat.LoggedOut, err.Error())
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case err == nil:
+		return status.Error(codes.Aborted, "Run returned, though it was not told to")
+	default:
+		return status.Error(codes.Aborted, err.Error())
+	}
+}
+
+// GetCapabilities is answered before Configure too.
+func (s *channelServer) GetCapabilities(
+	_ context.Context, r *pluginv1.GetCapabilitiesRequest,
+) (*pluginv1.GetCapabilitiesResponse, error) {
+	kind, err := wire.KindFromProto(r.GetChatKind())
+	if err != nil {
+		return nil, invalid(err)
+	}
+	for _, c := range s.components {
+		if c.limits != nil {
+			return wire.LimitsToProto(c.limits(kind)), nil
+		}
+	}
+	return nil, status.Error(codes.Unimplemented, "no channel")
+}
+
+// SendMessage sends one message.
+func (s *channelServer) SendMessage(ctx context.Context, r *pluginv1.SendMessageRequest) (*pluginv1.SendMessageResponse, error) {
+	out, err := wire.OutgoingFromProto(r)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	if !ok {
+		return nil, errNotConfigured
+	}
+	receipt, err := channel.Send(ctx, out)
+	if err != nil {
+		return &pluginv1.SendMessageResponse{Outcome: &pluginv1.SendMessageResponse_Failure{Failure: s.failure(err)}}, nil
+	}
+	return &pluginv1.SendMessageResponse{Outcome: &pluginv1.SendMessageResponse_Sent{Sent: wire.ReceiptToProto(receipt)}}, nil
+}
+
+// EditMessage changes a sent message, if the channel is an [Editor].
+func (s *channelServer) EditMessage(ctx context.Context, r *pluginv1.EditMessageRequest) (*pluginv1.EditMessageResponse, error) {
+	editor, to, err := optional[Editor](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	buttons, err := wire.ButtonsFromProto(r.GetButtons())
+	if err != nil {
+		return nil, invalid(err)
+	}
+	err = editor.Edit(ctx, to, chat.MessageID(r.GetMessageId()), wire.Repair(r.GetText()), buttons)
+	return &pluginv1.EditMessageResponse{Failure: s.failure(err)}, nil
+}
+
+// DeleteMessage deletes a sent message, if the channel is a [Deleter].
+func (s *channelServer) DeleteMessage(ctx context.Context, r *pluginv1.DeleteMessageRequest) (*pluginv1.DeleteMessageResponse, error) {
+	deleter, to, err := optional[Deleter](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	err = deleter.Delete(ctx, to, chat.MessageID(r.GetMessageId()))
+	return &pluginv1.DeleteMessageResponse{Failure: s.failure(err)}, nil
+}
+
+// ReactToMessage puts an emoji on a message, if the channel is a [Reactor].
+func (s *channelServer) ReactToMessage(ctx context.Context, r *pluginv1.ReactToMessageRequest) (*pluginv1.ReactToMessageResponse, error) {
+	reactor, to, err := optional[Reactor](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	err = reactor.React(ctx, to, chat.MessageID(r.GetMessageId()), wire.Repair(r.GetEmoji()))
+	return &pluginv1.ReactToMessageResponse{Failure: s.failure(err)}, nil
+}
+
+// SetTyping shows that an answer is being written, if the channel is a [Typer].
+func (s *channelServer) SetTyping(ctx context.Context, r *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
+	typer, to, err := optional[Typer](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	return &pluginv1.SetTypingResponse{Failure: s.failure(typer.Typing(ctx, to, r.GetActive()))}, nil
+}
+
+// optional finds the channel as a T and the address that it is asked about.
+func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
+	to, err = wire.AddressFromProto(address)
+	if err != nil {
+		return value, to, invalid(err)
+	}
+	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	if !ok {
+		return value, to, errNotConfigured
+	}
+	value, ok = channel.(T)
+	if !ok {
+		return value, to, status.Error(codes.Unimplemented, "the channel has no such capability")
+	}
+	return value, to, nil
+}
+
+// failure is a channel's error as the host reads it.
+func (p *Plugin) failure(err error) *pluginv1.Failure {
+	f := wire.FailureToProto(err)
+	if f != nil {
+		f.Message = p.redact.text(f.GetMessage())
+	}
+	return f
+}
+
+func invalid(err error) error { return status.Error(codes.InvalidArgument, err.Error()) }
