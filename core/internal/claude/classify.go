@@ -1,0 +1,117 @@
+package claude
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// failed returns why a finished turn has no answer, or nil. A turn is judged by is_error: failures of the API come with
+// subtype "success".
+func (t *track) failed() *agent.Failure {
+	r := t.outcome
+	if !r.IsError {
+		return nil
+	}
+	detail := r.Result
+	if detail == "" {
+		detail = strings.Join(append([]string{r.Subtype}, r.Errors...), ": ")
+	}
+	return &agent.Failure{Class: t.classify(), Detail: detail, ResetsAt: t.resetsAt}
+}
+
+// classify maps a failed result to its class. The order matters: the surest sign first, the words of the message last.
+func (t *track) classify() agent.Class {
+	r := t.outcome
+	switch r.TerminalReason {
+	case "aborted_streaming", "aborted_tools":
+		return agent.Aborted
+	case "prompt_too_long", "blocking_limit":
+		return agent.ContextOverflow
+	}
+	if r.StopReason == "refusal" {
+		return agent.ContentFilter
+	}
+	if strings.HasPrefix(r.Subtype, "error_max_") {
+		return agent.Limit
+	}
+	switch t.failure {
+	case "authentication_failed", "oauth_org_not_allowed":
+		return agent.Auth
+	case "billing_error":
+		return agent.Billing
+	case "rate_limit":
+		return agent.RateLimit
+	case "overloaded":
+		return agent.Overloaded
+	case "model_not_found":
+		return agent.Model
+	}
+	switch r.APIErrorStatus {
+	case 401, 403:
+		return agent.Auth
+	case 402:
+		return agent.Billing
+	case 404:
+		return agent.Model
+	case 413:
+		return agent.ContextOverflow
+	case 429:
+		return agent.RateLimit
+	case 529:
+		return agent.Overloaded
+	}
+	if class := byWords(r.Result + " " + strings.Join(r.Errors, " ")); class != agent.Unknown {
+		return class
+	}
+	if t.retried == "overloaded" {
+		return agent.Overloaded
+	}
+	if t.failure == "server_error" || r.APIErrorStatus >= 500 {
+		return agent.Server
+	}
+	return agent.Unknown
+}
+
+// byWords is the last resort: a message's words.
+func byWords(text string) agent.Class {
+	for _, w := range words {
+		if strings.Contains(text, w.part) {
+			return w.class
+		}
+	}
+	return agent.Unknown
+}
+
+var words = []struct {
+	part  string
+	class agent.Class
+}{
+	{"No conversation found", agent.TranscriptMissing},
+	{"Overloaded", agent.Overloaded},
+	{"timed out", agent.Timeout},
+	{"content filtering", agent.ContentFilter},
+	{"Usage Policy", agent.ContentFilter},
+	{"context window", agent.ContextOverflow},
+	{"too long", agent.ContextOverflow},
+	{"Unable to connect", agent.Server},
+	{"/login", agent.Auth},
+}
+
+// secrets are the shapes of credentials that a foreign text could carry.
+var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
+
+// redact takes credentials out of a foreign text and bounds it.
+func (p *Pool) redact(text string) string {
+	const limit = 2000
+	text = strings.TrimSpace(text)
+	for _, value := range p.hidden {
+		text = strings.ReplaceAll(text, value, "[redacted]")
+	}
+	text = secrets.ReplaceAllString(text, "[redacted]")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + " …"
+	}
+	return text
+}

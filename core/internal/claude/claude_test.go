@@ -1,0 +1,221 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// binary is the built stub: the tests run it as the process that it stands in for.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "claude-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "claude")
+	build := exec.Command("go", "build", "-o", binary, "github.com/clawhost/clawhost/core/cmd/claude-stub")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the stub: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// rig is a host with one claude session.
+type rig struct {
+	*testing.T
+	config    claude.Config
+	processes *records
+	session   string
+	started   bool
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	home := t.TempDir()
+	return &rig{
+		T: t, processes: newRecords(), session: uuid.NewString(),
+		config: claude.Config{
+			Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
+			Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
+		},
+	}
+}
+
+// pool starts a life of the host. The test ends with no process left.
+func (r *rig) pool() *claude.Pool {
+	r.Helper()
+	pool, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		if err := pool.Close(context.Background()); err != nil {
+			r.Errorf("close: %v", err)
+		}
+		if left := r.processes.all(); len(left) > 0 {
+			r.Errorf("processes were not forgotten: %v", left)
+		}
+	})
+	return pool
+}
+
+// turn is a first attempt at a message of the session.
+func (r *rig) turn(text string) agent.Turn {
+	return agent.Turn{
+		Session: r.session, UUID: uuid.NewString(), Attempt: 1, Prompt: "[Bob] " + text, Authority: chat.Owner,
+		Started: r.started,
+		OnConsumed: func() {
+			r.started = true
+		},
+	}
+}
+
+// again is the next attempt at a message, by what is known of the one before.
+func (r *rig) again(t agent.Turn) agent.Turn {
+	t.Attempt++
+	t.Consumed, t.Started = r.started, r.started
+	return t
+}
+
+// ask runs a turn that must be answered.
+func (r *rig) ask(pool *claude.Pool, t agent.Turn) agent.Result {
+	r.Helper()
+	result, err := pool.Run(r.Context(), t)
+	if err != nil {
+		r.Fatalf("turn %q: %v", t.Prompt, err)
+	}
+	return result
+}
+
+// wantClass fails unless the turn failed in this way.
+func (r *rig) wantClass(err error, want agent.Class) *agent.Failure {
+	r.Helper()
+	var failure *agent.Failure
+	if !errors.As(err, &failure) {
+		r.Fatalf("error = %v, want class %s", err, want)
+	}
+	if failure.Class != want {
+		r.Errorf("class = %s, want %s (%v)", failure.Class, want, failure)
+	}
+	return failure
+}
+
+// attempt is a turn in the background.
+type attempt struct {
+	done   chan struct{}
+	result agent.Result
+	err    error
+}
+
+func (r *rig) begin(ctx context.Context, pool *claude.Pool, t agent.Turn) *attempt {
+	a := &attempt{done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.result, a.err = pool.Run(ctx, t)
+	}()
+	r.Cleanup(func() { <-a.done })
+	return a
+}
+
+// poll waits for what only looking again can tell: it happens in a foreign process.
+func poll(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for !happened() {
+		select {
+		case <-ticker.C:
+		case <-t.Context().Done():
+			t.Fatalf("did not happen: %s", what)
+		}
+	}
+}
+
+// records is the host's list of processes.
+type records struct {
+	mu    sync.Mutex
+	list  []store.Process
+	begun int
+	fail  error
+}
+
+func newRecords() *records { return &records{} }
+
+func (r *records) RecordProcess(_ context.Context, p store.Process) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fail != nil {
+		return r.fail
+	}
+	r.list = append(r.list, p)
+	r.begun++
+	return nil
+}
+
+func (r *records) ForgetProcess(_ context.Context, pid int, started uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = slices.DeleteFunc(r.list, func(p store.Process) bool { return p.PID == pid && p.StartTime == started })
+	return nil
+}
+
+func (r *records) all() []store.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+// spawned is how many processes were started in all.
+func (r *records) spawned() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun
+}
+
+func TestAnswersOverOneProcess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	for i := range 3 {
+		text := fmt.Sprintf("message %d", i)
+		result := r.ask(pool, r.turn(text))
+		if want := "echo: [Bob] " + text; result.Text != want {
+			t.Errorf("answer = %q, want %q", result.Text, want)
+		}
+		if result.CostMicros != 12500 || result.ContextWindow != 200000 || result.ContextTokens == 0 || result.OutputTokens == 0 {
+			t.Errorf("turn %d has the figures %+v", i, result)
+		}
+		if !strings.HasPrefix(result.Model, "claude-") {
+			t.Errorf("model = %q", result.Model)
+		}
+	}
+	if n := r.processes.spawned(); n != 1 {
+		t.Errorf("%d processes were started, want 1", n)
+	}
+	if !r.started {
+		t.Error("OnConsumed was not called")
+	}
+}

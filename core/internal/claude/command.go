@@ -1,0 +1,211 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
+// processes are found. Its value is of one life of the host.
+const marker = "CLAWHOST_RUN"
+
+// sessionMarker is the variable that the CLI gives to its tools.
+const sessionMarker = "CLAUDE_CODE_SESSION_ID"
+
+// command is the command line of claude, without the session.
+type command struct {
+	path      string
+	args      []string
+	env       []string
+	workspace string // as given
+	projects  string // the folder of the workspace's transcripts
+}
+
+// newCommand finds the CLI, writes the files that its flags name, and builds the command line.
+func newCommand(cfg Config, life string) (*command, error) {
+	path, err := exec.LookPath(cfg.Command)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, &NotInstalledError{Command: cfg.Command, Err: err}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	for _, arg := range cfg.Args {
+		if name, _, _ := strings.Cut(arg, "="); slices.Contains(ownFlags, name) {
+			return nil, fmt.Errorf("claude.args: %s is set by the host", name)
+		}
+	}
+	workspace, err := filepath.Abs(cfg.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	if info, err := os.Stat(real); err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("workspace: %s is not a folder", workspace)
+	}
+	settings, err := writeSettings(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &command{path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
+	c.args = append(c.args, cfg.Args...)
+	c.args = append(c.args,
+		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--include-partial-messages", "--replay-user-messages",
+		"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
+		"--permission-prompt-tool", "stdio", "--permission-mode", cfg.PermissionMode,
+	)
+	if len(cfg.FallbackModels) > 0 {
+		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
+	}
+	if cfg.Effort != "" {
+		c.args = append(c.args, "--effort", cfg.Effort)
+	}
+	if cfg.SystemPrompt != "" {
+		file := filepath.Join(cfg.RunDir, "claude-system-prompt.md")
+		if err := writePrivate(file, []byte(cfg.SystemPrompt)); err != nil {
+			return nil, fmt.Errorf("write the system prompt: %w", err)
+		}
+		c.args = append(c.args, "--append-system-prompt-file", file)
+	}
+	if len(cfg.AllowedTools) > 0 {
+		c.args = append(append(c.args, "--allowedTools"), cfg.AllowedTools...)
+	}
+	if len(cfg.DisallowedTools) > 0 {
+		c.args = append(append(c.args, "--disallowedTools"), cfg.DisallowedTools...)
+	}
+	return c, nil
+}
+
+// ownFlags are the CLI's flags that the host sets or that would undo what it sets.
+var ownFlags = []string{
+	"-p", "--print", "--input-format", "--output-format", "--verbose", "--include-partial-messages", "--replay-user-messages",
+	"--session-id", "--resume", "-r", "--continue", "-c", "--fork-session", "--no-session-persistence",
+	"--setting-sources", "--settings", "--permission-prompt-tool", "--permission-mode", "--dangerously-skip-permissions",
+	"--allow-dangerously-skip-permissions", "--model", "--fallback-model", "--effort", "--append-system-prompt",
+	"--append-system-prompt-file", "--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools",
+	"--strict-mcp-config", "--mcp-config", "--bg", "--background",
+}
+
+// switches are the CLI's own variables that the host sets. The first part may be overridden by the configuration.
+var (
+	tunable = map[string]string{
+		"CLAUDE_CODE_MAX_RETRIES":                  "2", // the host retries; the CLI's ten would hide a 401 for three minutes
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS":       "1",
+		"DISABLE_TELEMETRY":                        "1",
+		"DISABLE_ERROR_REPORTING":                  "1",
+		"DISABLE_AUTOUPDATER":                      "1",
+	}
+	fixed = map[string]string{
+		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // else "@/any/file" in a chat reads that file unasked
+		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":  "1",
+		"CLAUDE_CODE_DISABLE_CRON":              "1",
+	}
+	// inherited are the variables of the host's environment that claude gets, beside LC_*.
+	inherited = []string{"HOME", "PATH", "USER", "LANG", "TZ", "TERM", "TMPDIR", "CLAUDE_CONFIG_DIR"}
+)
+
+// environment is claude's environment, sorted.
+func environment(lookup func(string) (string, bool), all []string, configured map[string]string, life string) []string {
+	vars := map[string]string{}
+	for _, name := range inherited {
+		if value, ok := lookup(name); ok {
+			vars[name] = value
+		}
+	}
+	for _, pair := range all {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "LC_") {
+			vars[name] = value
+		}
+	}
+	for _, more := range []map[string]string{tunable, configured, fixed, {marker: life}} {
+		for name, value := range more {
+			vars[name] = value
+		}
+	}
+	env := make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// configDir is the CLI's configuration folder under an environment.
+func configDir(env []string) string {
+	dir, home := "", ""
+	for _, pair := range env {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "CLAUDE_CONFIG_DIR":
+			dir = value
+		case "HOME":
+			home = value
+		}
+	}
+	if dir == "" {
+		dir = filepath.Join(home, ".claude")
+	}
+	return dir
+}
+
+// writeSettings writes the settings file. The CLI deletes old transcripts; kept for a century they can be resumed. The
+// rules of denied paths bind the CLI's file tools; a shell command is bound by the operating system only.
+func writeSettings(cfg Config) (string, error) {
+	const days = 36500
+	deny := []string{}
+	for _, path := range cfg.DenyPaths {
+		paths := []string{path}
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			paths = append(paths, real)
+		}
+		for _, p := range paths {
+			if !filepath.IsAbs(p) {
+				return "", fmt.Errorf("denied path %s is not absolute", p)
+			}
+			for _, tool := range []string{"Read", "Edit"} {
+				deny = append(deny, fmt.Sprintf("%s(/%s)", tool, p), fmt.Sprintf("%s(/%s/**)", tool, p))
+			}
+		}
+	}
+	data, err := json.MarshalIndent(map[string]any{
+		"cleanupPeriodDays": days,
+		"permissions":       map[string]any{"deny": deny},
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(cfg.RunDir, "claude-settings.json")
+	if err := writePrivate(file, data); err != nil {
+		return "", fmt.Errorf("write claude's settings: %w", err)
+	}
+	return file, nil
+}
+
+// writePrivate replaces a file by one that only this user can read.
+func writePrivate(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	next := path + ".new"
+	if err := os.WriteFile(next, data, 0o600); err != nil {
+		return err
+	}
+	if err := os.Chmod(next, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

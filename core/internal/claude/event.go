@@ -1,0 +1,162 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// event is a line of the CLI's stdout, of whatever type. What a type does not have is zero.
+type event struct {
+	Type     string `json:"type"`
+	Subtype  string `json:"subtype"`
+	UUID     string `json:"uuid"`
+	Parent   string `json:"parent_tool_use_id"` // set: of a subagent
+	IsReplay bool   `json:"isReplay"`
+
+	Message *message  `json:"message"` // assistant, user
+	Stream  apiEvent  `json:"event"`   // stream_event
+	Error   string    `json:"error"`   // assistant (synthetic), api_retry
+	Status  *string   `json:"status"`  // status
+	State   string    `json:"state"`   // session_state_changed, command_lifecycle
+	Command string    `json:"command_uuid"`
+	Limits  limitInfo `json:"rate_limit_info"`
+
+	result  // result
+	control // control_request, control_response, control_cancel_request
+}
+
+// result is what a result event has.
+type result struct {
+	IsError        bool                   `json:"is_error"`
+	APIErrorStatus int                    `json:"api_error_status"`
+	Result         string                 `json:"result"`
+	StopReason     string                 `json:"stop_reason"`
+	TerminalReason string                 `json:"terminal_reason"`
+	Errors         []string               `json:"errors"`
+	Origin         *struct{ Kind string } `json:"origin"`
+	Messages       []string               `json:"user_message_uuids"`
+	Usage          tokens                 `json:"usage"`
+	ModelUsage     map[string]modelUsage  `json:"modelUsage"`                    // of the process
+	SinceLast      map[string]modelUsage  `json:"model_usage_since_last_result"` // newer CLIs
+	TotalCost      float64                `json:"total_cost_usd"`                // of the process
+}
+
+// control is what the events of the control protocol have.
+type control struct {
+	RequestID string `json:"request_id"`
+	Request   struct {
+		Subtype  string `json:"subtype"`
+		ToolName string `json:"tool_name"`
+	} `json:"request"`
+	Response struct {
+		Subtype   string `json:"subtype"`
+		RequestID string `json:"request_id"`
+		Error     string `json:"error"`
+	} `json:"response"`
+}
+
+type limitInfo struct {
+	Status   string `json:"status"`
+	ResetsAt int64  `json:"resetsAt"` // unix seconds
+}
+
+// modelUsage is what one model was used for.
+type modelUsage struct {
+	InputTokens   int64   `json:"inputTokens"`
+	OutputTokens  int64   `json:"outputTokens"`
+	CacheRead     int64   `json:"cacheReadInputTokens"`
+	CacheCreation int64   `json:"cacheCreationInputTokens"`
+	CostUSD       float64 `json:"costUSD"`
+	ContextWindow int64   `json:"contextWindow"`
+	Canonical     string  `json:"canonicalModel"`
+}
+
+// tokens is a usage of the Messages API.
+type tokens struct {
+	Input         int64 `json:"input_tokens"`
+	Output        int64 `json:"output_tokens"`
+	CacheRead     int64 `json:"cache_read_input_tokens"`
+	CacheCreation int64 `json:"cache_creation_input_tokens"`
+}
+
+// context is how much of the window a request and its answer fill.
+func (t tokens) context() int64 { return t.Input + t.Output + t.CacheRead + t.CacheCreation }
+
+// apiEvent is a raw event of the Messages API's stream.
+type apiEvent struct {
+	Type    string   `json:"type"`
+	Message *message `json:"message"` // message_start
+	Usage   tokens   `json:"usage"`   // message_delta
+	Delta   struct {
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"`
+}
+
+// message is a message of the Messages API.
+type message struct {
+	ID         string  `json:"id"`
+	Model      string  `json:"model"`
+	Content    content `json:"content"`
+	StopReason string  `json:"stop_reason"`
+	Usage      tokens  `json:"usage"`
+}
+
+// synthetic is the model of messages that the CLI writes itself. They are never an answer.
+const synthetic = "<synthetic>"
+
+// block is a content block.
+type block struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	ID        string `json:"id"`          // tool_use
+	ToolUseID string `json:"tool_use_id"` // tool_result
+}
+
+// content is a message's content; a plain string counts as one block of text, and what is neither as none.
+type content []block
+
+// UnmarshalJSON reads a string or a list of blocks.
+func (c *content) UnmarshalJSON(data []byte) error {
+	*c = nil
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return nil
+	}
+	switch data[0] {
+	case '"':
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		*c = content{{Type: "text", Text: text}}
+	case '[':
+		return lenient(json.Unmarshal(data, (*[]block)(c)))
+	}
+	return nil
+}
+
+// lenient drops the error of a value that has another type than expected: the rest was decoded, and an event that newer
+// CLIs changed must not stop a turn.
+func lenient(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return nil
+	}
+	return err
+}
+
+// errNoEvent is returned for a line that is no JSON object with a type.
+var errNoEvent = errors.New("not an event")
+
+// parseEvent reads a line of stdout.
+func parseEvent(line []byte) (*event, error) {
+	e := new(event)
+	if err := lenient(json.Unmarshal(line, e)); err != nil {
+		return nil, errNoEvent
+	}
+	if e.Type == "" {
+		return nil, errNoEvent
+	}
+	return e, nil
+}

@@ -1,0 +1,314 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+const (
+	spawnsAtOnce = 2                // a start takes a core for half a second
+	spawnTimeout = 30 * time.Second // from the start to the answer to initialize
+	parkPatience = 3 * time.Second  // from the end of stdin to the end of an idle process
+)
+
+// Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses.
+type Pool struct {
+	config    Config
+	command   *command
+	life      string
+	hidden    []string // values that no error may show
+	log       hclog.Logger
+	processes Processes
+
+	spawns  chan struct{} // a place for each start that may run
+	closing context.Context
+	close   context.CancelFunc
+	work    sync.WaitGroup // runs, starts, exits, parkings and the janitor
+	kick    chan struct{}  // the janitor looks again
+
+	mu      sync.Mutex
+	closed  bool
+	busy    map[string]chan struct{} // sessions with a run; closed at its end
+	idle    map[string]*session
+	live    map[*session]bool
+	retired map[string]bool
+	slots   int       // taken: processes, and those that are about to be
+	parking int       // processes that are leaving so that a waiting run gets their slot
+	waiting []*waiter // runs without a slot, in order
+}
+
+// waiter is a run that waits for a slot.
+type waiter struct{ granted chan struct{} }
+
+// Stats is what a pool holds at the moment.
+type Stats struct {
+	Running int // processes with a turn, or starting for one
+	Idle    int
+	Waiting int   // turns that wait for a process
+	PIDs    []int // of all processes, in order
+}
+
+// New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
+func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	life := uuid.NewString()
+	command, err := newCommand(cfg, life)
+	if err != nil {
+		return nil, err
+	}
+	closing, stop := context.WithCancel(context.Background())
+	p := &Pool{
+		config: cfg, command: command, life: life, hidden: hiddenValues(cfg.Env), log: log, processes: processes,
+		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
+		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{}, retired: map[string]bool{},
+	}
+	log.Debug("the claude CLI was found", "path", command.path, "demo", cfg.Demo)
+	p.work.Go(p.janitor)
+	return p, nil
+}
+
+// hiddenValues are the configured variables that look like credentials.
+func hiddenValues(env map[string]string) []string {
+	const shortest = 6
+	var hidden []string
+	for name, value := range env {
+		for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"} {
+			if strings.Contains(strings.ToUpper(name), part) && len(value) >= shortest {
+				hidden = append(hidden, value)
+				break
+			}
+		}
+	}
+	return hidden
+}
+
+// Close stops the running turns, ends all processes and waits until they are gone. When ctx ends before, they are killed.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	for _, s := range slices.Collect(maps.Values(p.idle)) {
+		p.leave(s)
+	}
+	p.mu.Unlock()
+	p.close()
+	done := make(chan struct{})
+	go func() {
+		p.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	left := slices.Collect(maps.Keys(p.live))
+	p.mu.Unlock()
+	for _, s := range left {
+		s.destroy()
+	}
+	<-done
+	return ctx.Err()
+}
+
+// Retire says that a session will not be used again: its process is ended as soon as it is idle.
+func (p *Pool) Retire(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.idle[id]; s != nil {
+		p.leave(s)
+	} else if p.busy[id] != nil {
+		p.retired[id] = true
+	}
+}
+
+// Stats returns what the pool holds.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting)}
+	stats.Running = p.slots - stats.Idle - p.parking
+	for s := range p.live {
+		stats.PIDs = append(stats.PIDs, s.self.pid)
+	}
+	slices.Sort(stats.PIDs)
+	return stats
+}
+
+// enter gives a run its session, of which there is one run at a time. The pool waits for the run until it calls exit.
+func (p *Pool) enter(ctx context.Context, id string) error {
+	for {
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return errors.New("the pool is closed")
+		}
+		running := p.busy[id]
+		if running == nil {
+			p.busy[id] = make(chan struct{})
+			p.work.Add(1)
+			p.mu.Unlock()
+			return nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-running:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// exit ends what enter began, and keeps a live process for the session's next turn.
+func (p *Pool) exit(id string, s *session) {
+	defer p.work.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.busy[id])
+	delete(p.busy, id)
+	retired := p.retired[id]
+	delete(p.retired, id)
+	if s == nil || !s.isAlive() {
+		return
+	}
+	s.since = time.Now()
+	p.idle[id] = s
+	if retired || p.closed {
+		p.leave(s)
+	} else {
+		p.grant()
+		p.wake()
+	}
+}
+
+// leave parks an idle process. The pool is locked.
+func (p *Pool) leave(s *session) {
+	delete(p.idle, s.id)
+	s.leaving = true
+	p.parking++
+	p.work.Go(func() { s.park(parkPatience) })
+}
+
+// acquire returns the session's process: the idle one (reused), or a new one as soon as there is a slot.
+func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bool, err error) {
+	p.mu.Lock()
+	if s := p.idle[t.Session]; s != nil && s.isAlive() {
+		delete(p.idle, t.Session)
+		p.mu.Unlock()
+		return s, true, nil
+	}
+	w := &waiter{granted: make(chan struct{})}
+	p.waiting = append(p.waiting, w)
+	p.grant()
+	p.mu.Unlock()
+	select {
+	case <-w.granted:
+	case <-ctx.Done():
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		select {
+		case <-w.granted:
+			p.release()
+		default:
+			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiter) bool { return o == w })
+		}
+		return nil, false, aborted(ctx.Err())
+	}
+	s, err = p.spawn(ctx, t)
+	return s, false, err
+}
+
+// grant gives free slots to the waiting runs, and sends idle processes away, the least recently used first, while runs
+// still wait. The pool is locked.
+func (p *Pool) grant() {
+	for len(p.waiting) > 0 && p.slots < p.config.MaxProcesses {
+		p.slots++
+		close(p.waiting[0].granted)
+		p.waiting = p.waiting[1:]
+	}
+	for len(p.waiting) > p.parking && len(p.idle) > 0 {
+		p.leave(slices.MinFunc(slices.Collect(maps.Values(p.idle)), func(a, b *session) int {
+			return a.since.Compare(b.since)
+		}))
+	}
+}
+
+// release gives a slot back. The pool is locked.
+func (p *Pool) release() {
+	p.slots--
+	p.grant()
+}
+
+// ended is called once for each process that has ended.
+func (p *Pool) ended(s *session) {
+	defer p.work.Done()
+	const forget = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), forget)
+	defer cancel()
+	if err := p.processes.ForgetProcess(ctx, s.self.pid, s.self.started); err != nil {
+		p.log.Warn("forget a process", "pid", s.self.pid, "error", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle[s.id] == s {
+		delete(p.idle, s.id)
+		p.log.Warn("an idle claude ended", "session", s.id, "error", s.exit)
+	}
+	delete(p.live, s)
+	if s.leaving {
+		p.parking--
+	}
+	s.over = true
+	if s.holds {
+		p.release()
+	}
+}
+
+// janitor parks processes that have been idle for long.
+func (p *Pool) janitor() {
+	timer := time.NewTimer(p.config.ParkAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.closing.Done():
+			return
+		case <-timer.C:
+		case <-p.kick:
+		}
+		timer.Reset(p.parkDue())
+	}
+}
+
+// wake has the janitor look at the idle processes again.
+func (p *Pool) wake() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// parkDue parks what is due and returns when to look again.
+func (p *Pool) parkDue() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := p.config.ParkAfter
+	for _, s := range slices.Collect(maps.Values(p.idle)) {
+		if left := p.config.ParkAfter - time.Since(s.since); left <= 0 {
+			p.log.Debug("parking an idle claude", "session", s.id)
+			p.leave(s)
+		} else {
+			next = min(next, left)
+		}
+	}
+	return next
+}

@@ -1,0 +1,113 @@
+package claude
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// proc is a process of the system, told from another with the same pid by its start time.
+type proc struct {
+	pid     int
+	started uint64
+}
+
+func newProc(pid int) proc {
+	started, err := process.StartTime(pid)
+	if err != nil {
+		return proc{} // it has ended
+	}
+	return proc{pid: pid, started: started}
+}
+
+func (p proc) alive() bool { return p.pid > 0 && process.Alive(p.pid, p.started) }
+
+// patience bounds the wait for killed processes. One that is stuck in the kernel cannot be waited for.
+const patience = 2 * time.Second
+
+// killAll kills the known processes, and all that find still finds, until none is left. The kernel tells nobody of the
+// end of a process that is not its child, so it is polled.
+func killAll(known []proc, find func() []proc) {
+	const step = 2 * time.Millisecond
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	ticker := time.NewTicker(step)
+	defer ticker.Stop()
+	for {
+		left := find()
+		for _, p := range known {
+			if p.alive() {
+				left = append(left, p)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		for _, p := range left {
+			p.kill()
+		}
+		select {
+		case <-deadline.C:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Reap ends what an earlier life of the host left running: claude processes, known by pid, start time and boot, and the
+// tools that they started. A pid that is another process's by now is not touched. Each is forgotten once it is gone.
+//
+// A claude whose host died goes on to the end of its turn and then leaves by itself, as its stdin has ended. It is ended
+// here because the message is run again, and two writers on a session lose messages.
+func Reap(ctx context.Context, left []store.Process, processes Processes, log hclog.Logger) {
+	boot := process.BootID()
+	for _, old := range left {
+		if ctx.Err() != nil {
+			return
+		}
+		if old.BootID == boot {
+			reap(old, log)
+		}
+		if err := processes.ForgetProcess(ctx, old.PID, old.StartTime); err != nil {
+			log.Warn("forget a process", "pid", old.PID, "error", err)
+		}
+	}
+}
+
+func reap(old store.Process, log hclog.Logger) {
+	root := proc{pid: old.PID, started: old.StartTime}
+	// Its tools outlive it, as children of nobody. They carry the session's name and the mark of some life of a host.
+	find := func() []proc { return descendants(0, sessionMarker+"="+old.Name, marker+"=") }
+	var known []proc
+	if root.alive() {
+		known = append(descendants(root.pid), root)
+	}
+	if len(known) > 0 || len(find()) > 0 {
+		log.Warn("ending a claude of an earlier life", "session", old.Name, "pid", old.PID)
+		killAll(known, find)
+	}
+}
+
+// IsTool tells whether a process descends from a claude of a host: it or one of its ancestors carries a host's mark. A
+// process that left the tree and cleared its environment is not known.
+func IsTool(pid int) bool {
+	const depth = 64
+	for range depth {
+		if pid <= 1 {
+			return false
+		}
+		if carries(pid, []string{marker + "="}) {
+			return true
+		}
+		parent, err := process.Parent(pid)
+		if err != nil {
+			return false
+		}
+		pid = parent
+	}
+	return true
+}

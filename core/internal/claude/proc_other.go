@@ -1,0 +1,18 @@
+//go:build !linux
+
+package claude
+
+import "golang.org/x/sys/unix"
+
+// There is no /proc here, so the tools of a turn are not found: those that run in sessions of their own outlive a claude
+// that does not take an interrupt, and what an earlier life left is not ended, as start times and boots are unknown.
+
+func descendants(int, ...string) []proc { return nil }
+
+func carries(int, []string) bool { return false }
+
+func (p proc) kill() {
+	if p.pid > 0 {
+		_ = unix.Kill(p.pid, unix.SIGKILL)
+	}
+}

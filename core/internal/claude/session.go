@@ -1,0 +1,370 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// session is a running claude. Four goroutines serve it: one each reads stdout and stderr, one writes stdin, one waits
+// for the exit and then for the others.
+type session struct {
+	id    string
+	life  string
+	log   hclog.Logger
+	cmd   *exec.Cmd
+	self  proc
+	stdin *os.File
+	lines chan []byte // to stdin
+
+	ready  chan struct{} // initialize was answered
+	gone   chan struct{} // it has ended
+	exited chan struct{} // and all that it wrote was read
+
+	// Written before exited is closed.
+	exit   error
+	stderr tail
+
+	mu       sync.Mutex
+	track    *track        // the running turn
+	moved    chan struct{} // closed and replaced with each event while a turn runs
+	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
+	isReady  bool
+	total    map[string]modelUsage // what the process has used, by its own count
+	overlong bool
+
+	// The pool's.
+	since   time.Time // idle
+	holds   bool      // a slot, which its end gives back
+	leaving bool      // parked
+	over    bool      // ended
+}
+
+// launch starts claude for a session. Where it returns a session, done is called once that has ended.
+func (c *command) launch(id string, resume bool, life string, log hclog.Logger, done func(*session)) (*session, error) {
+	choice := "--session-id"
+	if resume {
+		choice = "--resume"
+	}
+	args := append([]string{choice, id}, c.args...)
+	s := &session{
+		id: id, life: life, log: log.With("session", id), cmd: exec.Command(c.path, args...),
+		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
+		heard: time.Now(),
+	}
+	s.cmd.Dir, s.cmd.Env = c.workspace, c.env
+	// A group of its own keeps the terminal's signals away. There is no death signal: it would leave the tools running,
+	// whereas the end of stdin lets claude finish them and leave.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, stdout, stderr, err := s.pipes()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		for _, f := range []*os.File{stdin, stdout, stderr} {
+			f.Close()
+		}
+		s.closeChildEnds()
+		return nil, err
+	}
+	s.closeChildEnds()
+	s.stdin = stdin
+	s.self = newProc(s.cmd.Process.Pid)
+	var readers sync.WaitGroup
+	readers.Go(func() { s.read(stdout) })
+	readers.Go(func() { s.stderr.read(stderr) })
+	readers.Go(s.write)
+	go s.wait(&readers, stdout, stderr, done)
+	return s, nil
+}
+
+// record is what the host's next life needs to end the process.
+func (s *session) record() store.Process {
+	return store.Process{
+		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(),
+	}
+}
+
+// control sends a request of the control protocol.
+func (s *session) control(subtype string) {
+	s.send(map[string]any{
+		"type": "control_request", "request_id": uuid.NewString(), "request": map[string]any{"subtype": subtype},
+	})
+}
+
+// pipes makes the three pipes and gives the command its ends. They are made by hand because a descendant that holds
+// stdout open must not hold up the end of the process.
+func (s *session) pipes() (stdin, stdout, stderr *os.File, err error) {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		inW.Close()
+		return nil, nil, nil, err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		for _, f := range []*os.File{inR, inW, outR, outW} {
+			f.Close()
+		}
+		return nil, nil, nil, err
+	}
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = inR, outW, errW
+	return inW, outR, errR, nil
+}
+
+func (s *session) closeChildEnds() {
+	s.cmd.Stdin.(*os.File).Close()
+	s.cmd.Stdout.(*os.File).Close()
+	s.cmd.Stderr.(*os.File).Close()
+}
+
+// wait reaps the process and then ends its other goroutines.
+func (s *session) wait(readers *sync.WaitGroup, stdout, stderr *os.File, done func(*session)) {
+	const drain = 250 * time.Millisecond // for what was written before the exit; a tool may hold the pipes for ever
+	s.exit = s.cmd.Wait()
+	_ = stdout.SetReadDeadline(time.Now().Add(drain))
+	_ = stderr.SetReadDeadline(time.Now().Add(drain))
+	s.stdin.Close()
+	close(s.gone)
+	readers.Wait()
+	stdout.Close()
+	stderr.Close()
+	close(s.exited)
+	done(s)
+}
+
+// write writes the lines to stdin until the process is gone.
+func (s *session) write() {
+	for {
+		select {
+		case <-s.gone:
+			return
+		case line := <-s.lines:
+			if line == nil {
+				s.stdin.Close()
+			} else if _, err := s.stdin.Write(line); err != nil {
+				s.log.Debug("cannot write to claude", "error", err) // it has left, or is about to: wait tells
+			}
+		}
+	}
+}
+
+// send queues a line for stdin. A process that does not read hundreds of lines is of no use and is killed.
+func (s *session) send(v any) {
+	line, err := json.Marshal(v)
+	if err != nil {
+		s.log.Error("cannot encode a line for claude", "error", err)
+		return
+	}
+	s.queue(append(line, '\n'))
+}
+
+// queue hands a line to the writer; nil ends stdin.
+func (s *session) queue(line []byte) {
+	select {
+	case s.lines <- line:
+	case <-s.gone:
+	default:
+		s.log.Error("claude does not read its stdin and is killed")
+		s.self.kill()
+	}
+}
+
+// read takes the events from stdout until it ends.
+func (s *session) read(stdout io.Reader) {
+	buffered := bufio.NewReaderSize(stdout, 64<<10)
+	for {
+		line, err := readLine(buffered, maxLine)
+		if errors.Is(err, errLineTooLong) {
+			// It may have been the result: the turn cannot be followed any more.
+			s.log.Error("claude wrote a line over the limit and is killed", "limit", maxLine)
+			s.mu.Lock()
+			s.overlong = true
+			s.mu.Unlock()
+			s.self.kill()
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			s.line(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// line takes one line.
+func (s *session) line(line []byte) {
+	e, err := parseEvent(line)
+	if err != nil {
+		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = time.Now()
+	if err != nil {
+		return
+	}
+	switch e.Type {
+	case "control_request":
+		s.answer(e)
+	case "control_response":
+		// Answers to the host's requests come back, and so do copies of the host's own answers.
+		if !s.isReady {
+			s.isReady = true
+			close(s.ready)
+		}
+	default:
+		if e.Type == "result" {
+			s.count(e)
+		}
+		if s.track != nil {
+			s.track.observe(e)
+		}
+	}
+	if s.track != nil {
+		close(s.moved)
+		s.moved = make(chan struct{})
+	}
+}
+
+// answer refuses what the CLI asks for: nobody is there to decide.
+func (s *session) answer(e *event) {
+	response := map[string]any{"subtype": "error", "request_id": e.RequestID, "error": "the host does not support this request"}
+	if e.Request.Subtype == "can_use_tool" {
+		s.log.Info("a tool was not allowed", "tool", e.Request.ToolName)
+		response = map[string]any{"subtype": "success", "request_id": e.RequestID, "response": map[string]any{
+			"behavior": "deny",
+			"message":  e.Request.ToolName + " is not allowed here; the owner can add it to claude.allowed_tools.",
+		}}
+	}
+	s.send(map[string]any{"type": "control_response", "response": response})
+}
+
+// count keeps the process's totals, and gives a result the figures of its own turn where the CLI did not.
+func (s *session) count(e *event) {
+	if e.SinceLast == nil {
+		e.SinceLast = map[string]modelUsage{}
+		for name, now := range e.ModelUsage {
+			before := s.total[name]
+			now.InputTokens -= before.InputTokens
+			now.OutputTokens -= before.OutputTokens
+			now.CacheRead -= before.CacheRead
+			now.CacheCreation -= before.CacheCreation
+			now.CostUSD -= before.CostUSD
+			e.SinceLast[name] = now
+		}
+	}
+	if e.ModelUsage != nil {
+		s.total = e.ModelUsage
+	}
+}
+
+// isAlive tells whether the process runs.
+func (s *session) isAlive() bool {
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// died is the error of a process that ended by itself.
+func (s *session) died(p *Pool) *agent.Failure {
+	s.mu.Lock()
+	overlong := s.overlong
+	s.mu.Unlock()
+	detail := "the process ended"
+	if overlong {
+		detail = "the process was ended: it wrote a line over the limit"
+	}
+	if s.exit != nil {
+		detail += ": " + s.exit.Error()
+	}
+	if text := s.stderr.String(); text != "" {
+		detail += ": " + p.redact(text)
+	}
+	return &agent.Failure{Class: agent.Unavailable, Detail: detail}
+}
+
+// variables is what this session's tools carry in their environment.
+func (s *session) variables() []string {
+	return []string{sessionMarker + "=" + s.id, marker + "=" + s.life}
+}
+
+// destroy kills the process and all that it started, beside what is known already, and waits until they are gone.
+func (s *session) destroy(known ...proc) {
+	find := func() []proc {
+		left := descendants(s.self.pid, s.variables()...)
+		if s.self.alive() {
+			left = append(left, s.self)
+		}
+		return left
+	}
+	killAll(append(known, find()...), find)
+	<-s.exited
+}
+
+// park ends an idle process in good order: the end of stdin, and if that does not do it, by force.
+func (s *session) park(patience time.Duration) {
+	s.queue(nil)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-s.exited:
+	case <-timer.C:
+		s.log.Warn("claude did not leave and is killed")
+		s.destroy()
+	}
+}
+
+// tail keeps the end of a stream.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// read fills the tail until r ends.
+func (t *tail) read(r io.Reader) {
+	const limit = 8 << 10
+	chunk := make([]byte, 4<<10)
+	for {
+		n, err := r.Read(chunk)
+		t.mu.Lock()
+		t.data = append(t.data, chunk[:n]...)
+		if over := len(t.data) - limit; over > 0 {
+			t.data = append(t.data[:0], t.data[over:]...)
+		}
+		t.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// String returns what was kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
+}

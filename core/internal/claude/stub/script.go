@@ -1,0 +1,88 @@
+package stub
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Script says how the stub treats a message. In a message's text it stands as [[stub {...}]]; CLAUDE_STUB_SCRIPT holds
+// one for all messages without.
+type Script struct {
+	Answer       string `json:"answer,omitempty"`         // the answer's text; empty: an echo
+	DelayMS      int    `json:"delay_ms,omitempty"`       // before the answer begins
+	TokenDelayMS int    `json:"token_delay_ms,omitempty"` // between the words of the answer
+	Tool         string `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
+	Ask          bool   `json:"ask,omitempty"`            // ask for permission before the tool
+	Error        string `json:"error,omitempty"`          // a name of the failures table: the turn fails so
+	Compact      bool   `json:"compact,omitempty"`        // compact before the answer
+	Hang         string `json:"hang,omitempty"`           // "stream": stop in the answer; "deaf": the same and take no interrupt
+	Garbage      bool   `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
+	Huge         int    `json:"huge,omitempty"`           // the answer is this many bytes long
+	Unsolicited  bool   `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
+	Question     string `json:"question,omitempty"`       // a control request of this subtype before the answer
+	Blocks       bool   `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
+
+	// Crash kills the process once for this message: "before" it is consumed, at the "ack" (echoed, not yet in the
+	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", in the
+	// "answer" (half streamed), "answered" (in the transcript, no result yet), after the "result".
+	Crash string `json:"crash,omitempty"`
+	Exit  *int   `json:"exit,omitempty"` // Crash leaves with this exit code, not by SIGKILL
+}
+
+// directive finds a script in text and returns it with the text around it.
+func directive(text string, fallback Script) (Script, string) {
+	before, rest, found := strings.Cut(text, "[[stub ")
+	if !found {
+		return fallback, text
+	}
+	end := strings.LastIndex(rest, "]]")
+	if end < 0 {
+		return fallback, text
+	}
+	var script Script
+	if err := json.Unmarshal([]byte(rest[:end]), &script); err != nil {
+		return fallback, text
+	}
+	return script, strings.TrimSpace(before + rest[end+2:])
+}
+
+// failure is the shape of a turn that fails, as the CLI shows it.
+type failure struct {
+	text     string // of the synthetic message and the result
+	error    string // the synthetic message's error
+	status   int    // api_error_status; zero: null
+	stop     string // stop_reason
+	terminal string // terminal_reason
+	subtype  string // of the result
+	resetsAt int64  // a rate_limit_event before it
+	retries  int    // api_retry events before it
+	refusal  bool   // a model_refusal_no_fallback event before it
+}
+
+// failures are the error turns that were observed, by the names that Script.Error takes.
+var failures = map[string]failure{
+	"401":        {text: "Invalid API key · Fix external API key", error: "authentication_failed", status: 401, retries: 1},
+	"403":        {text: "Failed to authenticate. API Error: 403 Your account does not have access", error: "authentication_failed", status: 403},
+	"nologin":    {text: "Not logged in · Please run /login", error: "authentication_failed"},
+	"402":        {text: "API Error: 402 payment required", error: "unknown", status: 402},
+	"credit":     {text: "Credit balance is too low", error: "billing_error", status: 400},
+	"429":        {text: "API Error: Request rejected (429) · slow down", error: "rate_limit", status: 429, retries: 1},
+	"limit":      {text: "You've hit your session limit · resets 8:33am (UTC)", error: "rate_limit", status: 429, resetsAt: 1795250000},
+	"500":        {text: "API Error: 500 boom. This is a server-side issue", error: "server_error", status: 500, retries: 1},
+	"529":        {text: "API Error: 529 Overloaded. This is a server-side issue", error: "server_error", status: 529, retries: 1},
+	"529repeat":  {text: "API Error: Repeated 529 Overloaded errors", error: "server_error"},
+	"overloaded": {text: "API Error: Overloaded", error: "unknown"},
+	"refused":    {text: "API Error: Unable to connect to API (ConnectionRefused)", error: "server_error", retries: 1},
+	"timeout":    {text: "Request timed out", error: "server_error"},
+	"timeout2":   {text: "API Error: The operation timed out.", error: "unknown"},
+	"overflow":   {text: "Prompt is too long · the request is ~210000 tokens (limit 200000)", error: "invalid_request", status: 400, terminal: "prompt_too_long"},
+	"blocking":   {text: "Prompt is too long", error: "invalid_request", terminal: "blocking_limit"},
+	"window":     {text: "API Error: The model has reached its context window limit.", error: "max_output_tokens"},
+	"413":        {text: "Request too large (max 32MB). Try with a smaller file.", error: "invalid_request", status: 413, terminal: "image_error"},
+	"refusal":    {text: "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy", error: "invalid_request", stop: "refusal", refusal: true},
+	"filter":     {text: "API Error: 400 Output blocked by content filtering policy", error: "unknown", status: 400},
+	"404":        {text: "There's an issue with the selected model (nope). It may not exist or you may not have access to it.", error: "model_not_found", status: 404},
+	"other":      {text: "API Error: 400 something else", error: "invalid_request", status: 400},
+	"maxturns":   {subtype: "error_max_turns", terminal: "max_turns"},
+	"budget":     {subtype: "error_max_budget_usd"},
+}

@@ -1,0 +1,290 @@
+package stub
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// message is a user line.
+type message struct {
+	uuid string
+	text string
+	acks []string // the uuids of lines that were merged into this one
+}
+
+// session is the running stub. One goroutine owns it.
+type session struct {
+	opts    options
+	log     *transcript
+	out     *output
+	model   string
+	lines   chan line
+	signals chan os.Signal
+
+	queue    []message
+	oneshot  bool
+	over     bool   // stdin has ended
+	quit     bool   // SIGINT: leave after this turn
+	fatal    string // a line that the CLI does not take: leave at once
+	failed   bool   // the last result was an error
+	busy     bool
+	inTool   bool
+	stop     bool // the running turn was interrupted
+	deaf     bool // interrupts are not taken, nor answered
+	steered  []message
+	answers  map[string]json.RawMessage // answers to control requests of the stub's
+	cost     float64
+	inTokens int
+	output   int
+}
+
+// loop serves until stdin ends, and returns the exit code.
+func (s *session) loop() int {
+	s.answers = map[string]json.RawMessage{}
+	for {
+		switch {
+		case s.fatal != "":
+			s.out.flush()
+			return 1
+		case s.quit:
+			s.out.flush()
+			return 0
+		case len(s.queue) > 0:
+			s.turn(s.merge())
+		case s.over:
+			s.out.flush()
+			if s.failed {
+				return 1
+			}
+			return 0
+		default:
+			s.out.flush()
+			s.wait(nil, nil)
+		}
+	}
+}
+
+// merge takes all waiting messages as one turn, as the CLI does.
+func (s *session) merge() message {
+	m := s.queue[0]
+	m.acks = []string{m.uuid}
+	for _, more := range s.queue[1:] {
+		if _, seen := s.log.asked[more.uuid]; seen {
+			continue
+		}
+		m = message{uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid)}
+	}
+	s.queue = nil
+	return m
+}
+
+// wait handles one event of the outside, and tells whether timer or done was it.
+func (s *session) wait(timer <-chan time.Time, done <-chan struct{}) bool {
+	select {
+	case l, ok := <-s.lines:
+		if !ok {
+			s.over, s.lines = true, nil
+			return false
+		}
+		s.line(l.data)
+		return false
+	case <-s.signals:
+		s.quit, s.stop = true, true
+		return false
+	case <-timer:
+		return true
+	case <-done:
+		return true
+	}
+}
+
+// sleep waits while the outside is served. It returns early when the turn is interrupted or the stub must leave.
+func (s *session) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	s.out.flush()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for !s.stop && s.fatal == "" {
+		if s.wait(timer.C, nil) {
+			return
+		}
+	}
+}
+
+// input is a line of stdin.
+type input struct {
+	Type    string `json:"type"`
+	UUID    string `json:"uuid"`
+	Message *struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	RequestID string `json:"request_id"`
+	Request   struct {
+		Subtype string `json:"subtype"`
+		Model   string `json:"model"`
+		Mode    string `json:"mode"`
+		UUID    string `json:"message_uuid"`
+	} `json:"request"`
+	Response struct {
+		RequestID string          `json:"request_id"`
+		Response  json.RawMessage `json:"response"`
+	} `json:"response"`
+}
+
+// line handles a line of stdin. One that the CLI does not understand ends the process.
+func (s *session) line(data []byte) {
+	if len(strings.TrimSpace(string(data))) == 0 {
+		return
+	}
+	var in input
+	if err := json.Unmarshal(data, &in); err != nil {
+		s.fatal = "Error parsing streaming input line: " + err.Error()
+		return
+	}
+	switch in.Type {
+	case "user":
+		if in.Message == nil || in.Message.Role != "user" {
+			s.fatal = "Error: Expected message role 'user'"
+			return
+		}
+		text, err := plain(in.Message.Content)
+		if err != nil {
+			s.fatal = "Error: " + err.Error()
+			return
+		}
+		if in.UUID == "" {
+			in.UUID = uuid.NewString()
+		}
+		m := message{uuid: in.UUID, text: text}
+		if s.busy && s.inTool {
+			s.lifecycle(m.uuid, "queued")
+			s.steered = append(s.steered, m)
+			return
+		}
+		if s.busy {
+			s.lifecycle(m.uuid, "queued")
+		}
+		s.queue = append(s.queue, m)
+	case "control_request":
+		s.control(in)
+	case "control_response":
+		s.answers[in.Response.RequestID] = in.Response.Response
+	}
+}
+
+// plain returns the text of a message's content, of which the CLI reads only the last text block as its own.
+func plain(content json.RawMessage) (string, error) {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text, nil
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(content, &blocks); err != nil {
+		return "", fmt.Errorf("bad content: %w", err)
+	}
+	var texts []string
+	for _, b := range blocks {
+		if b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// control answers a control request.
+func (s *session) control(in input) {
+	var response map[string]any
+	switch in.Request.Subtype {
+	case "initialize":
+		response = map[string]any{
+			"commands": []any{}, "agents": []any{}, "models": []any{}, "account": map[string]any{},
+			"pid": os.Getpid(), "output_style": "default",
+		}
+	case "interrupt":
+		if s.deaf {
+			return
+		}
+		response = map[string]any{"still_queued": []any{}}
+		s.stop = s.stop || s.busy
+	case "set_model":
+		s.model = resolveModel(in.Request.Model)
+	case "set_permission_mode":
+		response = map[string]any{"mode": in.Request.Mode}
+	case "set_max_thinking_tokens":
+	case "get_context_usage":
+		response = map[string]any{"totalTokens": s.inTokens + s.output, "maxTokens": window, "percentage": 0}
+	case "mcp_status":
+		response = map[string]any{"mcpServers": []any{}}
+	case "cancel_async_message":
+		cancelled := false
+		for i, m := range s.queue {
+			if m.uuid == in.Request.UUID {
+				s.queue = append(s.queue[:i], s.queue[i+1:]...)
+				s.lifecycle(m.uuid, "cancelled")
+				cancelled = true
+				break
+			}
+		}
+		response = map[string]any{"cancelled": cancelled}
+	default:
+		s.out.bare(map[string]any{"type": "control_response", "response": map[string]any{
+			"subtype": "error", "request_id": in.RequestID,
+			"error": "Unsupported control request subtype: " + in.Request.Subtype,
+		}})
+		s.out.flush()
+		return
+	}
+	answer := map[string]any{"subtype": "success", "request_id": in.RequestID}
+	if response != nil {
+		answer["response"] = response
+	}
+	s.out.bare(map[string]any{"type": "control_response", "response": answer})
+	s.out.flush()
+}
+
+// lifecycle tells a line's fate.
+func (s *session) lifecycle(id, state string) {
+	if !s.opts.legacy {
+		s.out.send(map[string]any{"type": "command_lifecycle", "command_uuid": id, "state": state})
+	}
+}
+
+// state tells what the session does.
+func (s *session) state(name string) {
+	s.out.send(map[string]any{"type": "system", "subtype": "session_state_changed", "state": name})
+}
+
+// echo acknowledges a line.
+func (s *session) echo(id, text string) {
+	if s.opts.replay {
+		s.out.send(map[string]any{
+			"type": "user", "uuid": id, "isReplay": true, "parent_tool_use_id": nil,
+			"message": map[string]any{"role": "user", "content": text},
+		})
+	}
+}
+
+// crash ends the process here if the script says so and it has not been done for this message.
+func (s *session) crash(script Script, point string, m message) {
+	if script.Crash != point || !s.log.crashOnce(m.uuid) {
+		return
+	}
+	s.out.flush()
+	if script.Exit != nil {
+		os.Exit(*script.Exit)
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}

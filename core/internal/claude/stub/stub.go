@@ -1,0 +1,263 @@
+// Package stub is the engine of claude-stub, a stand-in for the claude CLI 2.1.329: the same flags, the same lines on
+// stdin and stdout, the same transcript on disk, the same exit codes, as they were observed on the real binary. What it
+// answers is an echo, a labelled demo answer, or what a directive in the message's text scripts, see [Script].
+package stub
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Version is what the stub calls itself: the CLI's version whose behaviour it shows.
+const Version = "2.1.329"
+
+// options is what the command line and the environment choose.
+type options struct {
+	session  string
+	resume   bool
+	model    string
+	partial  bool // stream_event lines
+	replay   bool // echoes of user lines
+	input    string
+	output   string
+	demo     bool
+	delay    time.Duration // before each answer
+	script   Script        // for messages without a directive
+	workDir  string
+	conf     string // the CLI's configuration folder
+	allowed  []string
+	startErr string // fail at start with this line
+	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
+	hasMode  bool   // -p was given
+	prompt   string
+}
+
+// Run is the stub's main function. It returns the exit code.
+func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	for _, arg := range args {
+		if arg == "-v" || arg == "--version" {
+			fmt.Fprintf(stdout, "%s (Claude Code, the clawhost stub)\n", Version)
+			return 0
+		}
+	}
+	opts, err := parse(args, getenv)
+	if err != nil {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		return 1
+	}
+	if opts.startErr != "" {
+		fmt.Fprintln(stderr, opts.startErr)
+		return 1
+	}
+	log, err := openTranscript(opts)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		if opts.resume && opts.output == "stream-json" {
+			out := newOutput(stdout, opts.session)
+			out.send(map[string]any{
+				"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
+				"total_cost_usd": 0, "errors": []string{err.Error()}, "usage": map[string]any{}, "modelUsage": map[string]any{},
+			})
+			out.flush()
+		}
+		return 1
+	}
+	defer log.close()
+	s := &session{
+		opts: opts, log: log, out: newOutput(stdout, opts.session), model: resolveModel(opts.model),
+		lines: make(chan line), signals: make(chan os.Signal, 1),
+	}
+	signal.Notify(s.signals, os.Interrupt)
+	if opts.input == "stream-json" {
+		go readLines(stdin, s.lines)
+	} else {
+		text := opts.prompt
+		if text == "" {
+			all, err := io.ReadAll(stdin)
+			if err != nil {
+				fmt.Fprintf(stderr, "Error: %v\n", err)
+				return 1
+			}
+			text = string(all)
+		}
+		if strings.TrimSpace(text) == "" {
+			fmt.Fprintln(stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
+			return 1
+		}
+		s.oneshot = true
+		s.queue = append(s.queue, message{uuid: uuid.NewString(), text: text})
+		close(s.lines)
+	}
+	code := s.loop()
+	if s.fatal != "" {
+		fmt.Fprintln(stderr, s.fatal)
+	}
+	return code
+}
+
+// parse reads the command line as the CLI does. Flags that the stub has no use for are passed over, with their value.
+func parse(args []string, getenv func(string) string) (options, error) {
+	opts := options{input: "text", output: "text"}
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		if !strings.HasPrefix(name, "-") {
+			if opts.prompt == "" {
+				opts.prompt = args[i]
+			}
+			continue
+		}
+		take := func() string {
+			if !joined && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			return value
+		}
+		switch name {
+		case "-p", "--print":
+			opts.hasMode = true
+		case "--session-id":
+			opts.session = take()
+		case "--resume", "-r":
+			opts.session, opts.resume = take(), true
+		case "--model":
+			opts.model = take()
+		case "--input-format":
+			opts.input = take()
+		case "--output-format":
+			opts.output = take()
+		case "--include-partial-messages":
+			opts.partial = true
+		case "--replay-user-messages":
+			opts.replay = true
+		case "--demo":
+			opts.demo = true
+		case "--verbose", "--strict-mcp-config", "--fork-session":
+		case "--allowedTools", "--allowed-tools":
+			opts.allowed = append(opts.allowed, take())
+			for i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				opts.allowed = append(opts.allowed, args[i])
+			}
+		case "--settings", "--append-system-prompt-file", "--system-prompt-file", "--mcp-config":
+			if path := take(); !strings.HasPrefix(path, "{") {
+				if _, err := os.Stat(path); err != nil {
+					return opts, fmt.Errorf("%s file not found: %s", strings.TrimLeft(name, "-"), path)
+				}
+			}
+		default:
+			for !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+			}
+		}
+	}
+	if !opts.hasMode {
+		return opts, fmt.Errorf("the stub has no screen: run it with --print")
+	}
+	if opts.session == "" {
+		opts.session = uuid.NewString()
+	} else if _, err := uuid.Parse(opts.session); err != nil {
+		return opts, fmt.Errorf("invalid session ID, must be a valid UUID: %s", opts.session)
+	}
+	if opts.input == "stream-json" && opts.output != "stream-json" {
+		return opts, fmt.Errorf("--input-format=stream-json requires output-format=stream-json")
+	}
+	opts.conf = getenv("CLAUDE_CONFIG_DIR")
+	if opts.conf == "" {
+		opts.conf = getenv("HOME") + "/.claude"
+	}
+	opts.demo = opts.demo || getenv("CLAUDE_STUB_DEMO") == "1"
+	opts.startErr = getenv("CLAUDE_STUB_START_ERROR")
+	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
+	if ms := getenv("CLAUDE_STUB_DELAY_MS"); ms != "" {
+		n, err := strconv.Atoi(ms)
+		if err != nil {
+			return opts, fmt.Errorf("CLAUDE_STUB_DELAY_MS: %w", err)
+		}
+		opts.delay = time.Duration(n) * time.Millisecond
+	}
+	if text := getenv("CLAUDE_STUB_SCRIPT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &opts.script); err != nil {
+			return opts, fmt.Errorf("CLAUDE_STUB_SCRIPT: %w", err)
+		}
+	}
+	var err error
+	opts.workDir, err = os.Getwd()
+	return opts, err
+}
+
+// resolveModel names the model behind an alias as the CLI does.
+func resolveModel(alias string) string {
+	switch alias {
+	case "", "default", "sonnet":
+		return "claude-sonnet-5-5"
+	case "opus":
+		return "claude-opus-4-8"
+	case "haiku":
+		return "claude-haiku-4-5-20251001"
+	default:
+		return alias
+	}
+}
+
+// line is one line of stdin.
+type line struct{ data []byte }
+
+// readLines sends the lines of r, however long, and closes the channel at its end. The process's exit ends it.
+func readLines(r io.Reader, lines chan<- line) {
+	defer close(lines)
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	for {
+		data, err := buffered.ReadBytes('\n')
+		if len(data) > 0 {
+			lines <- line{data: data}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// output writes events.
+type output struct {
+	w       *bufio.Writer
+	session string
+}
+
+func newOutput(w io.Writer, session string) *output {
+	return &output{w: bufio.NewWriterSize(w, 64<<10), session: session}
+}
+
+// send buffers an event, with the fields that each has.
+func (o *output) send(event map[string]any) {
+	event["session_id"] = o.session
+	if event["uuid"] == nil {
+		event["uuid"] = uuid.NewString()
+	}
+	o.bare(event)
+}
+
+// bare buffers an event as it is.
+func (o *output) bare(event map[string]any) {
+	data, err := json.Marshal(event)
+	if err != nil {
+		panic(err) // only maps of plain values come here
+	}
+	o.w.Write(data)
+	o.w.WriteByte('\n')
+}
+
+// raw buffers text that is no event.
+func (o *output) raw(text string) { o.w.WriteString(text) }
+
+// flush hands everything to the reader.
+func (o *output) flush() { o.w.Flush() }

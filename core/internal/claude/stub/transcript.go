@@ -1,0 +1,247 @@
+package stub
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/uuid"
+)
+
+// transcript is the session's file, at the place and in the shape of the CLI's. It is created by the first message.
+type transcript struct {
+	path    string
+	session string
+	workDir string
+	file    *os.File
+	parent  string
+
+	asked    map[string]bool // uuids of the user lines; true: something of the assistant follows
+	last     string          // the uuid of the last user line
+	open     string          // the text of the last user line while it has no answer
+	crashed  map[string]bool // uuids whose scripted crash has been
+	marksLog string
+}
+
+// refusal is a line with which the CLI refuses to start.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// openTranscript finds the session. The errors are the CLI's own lines.
+func openTranscript(opts options) (*transcript, error) {
+	dir, err := filepath.EvalSymlinks(opts.workDir)
+	if err != nil {
+		return nil, err
+	}
+	t := &transcript{
+		path:    filepath.Join(opts.conf, "projects", slug(dir), opts.session+".jsonl"),
+		session: opts.session, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
+	}
+	t.marksLog = t.path + ".crashed"
+	if marks, err := os.ReadFile(t.marksLog); err == nil {
+		for _, mark := range strings.Fields(string(marks)) {
+			t.crashed[mark] = true
+		}
+	}
+	file, err := os.Open(t.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && opts.resume:
+		return nil, refusal("No conversation found with session ID: " + opts.session)
+	case errors.Is(err, os.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, err
+	}
+	defer file.Close()
+	if !opts.resume {
+		return nil, refusal("Error: Session ID " + opts.session + " is already in use.")
+	}
+	if err := t.read(file); err != nil {
+		return nil, err
+	}
+	if t.parent == "" {
+		return nil, refusal("No conversation found with session ID: " + opts.session)
+	}
+	return t, nil
+}
+
+// entry is what the stub needs of a transcript's line.
+type entry struct {
+	Type    string `json:"type"`
+	UUID    string `json:"uuid"`
+	Message struct {
+		Content    json.RawMessage `json:"content"`
+		StopReason string          `json:"stop_reason"`
+	} `json:"message"`
+}
+
+// read takes the state from the lines on disk. A torn last line is passed over, as the CLI does.
+func (t *transcript) read(r io.Reader) error {
+	buffered := bufio.NewReader(r)
+	for {
+		data, err := buffered.ReadBytes('\n')
+		var e entry
+		if json.Unmarshal(data, &e) == nil {
+			t.take(e)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *transcript) take(e entry) {
+	var text string
+	switch e.Type {
+	case "user":
+		t.parent = e.UUID
+		if json.Unmarshal(e.Message.Content, &text) != nil {
+			if strings.Contains(string(e.Message.Content), "[Request interrupted") {
+				t.open = ""
+			}
+			return // a tool result or a note
+		}
+		t.asked[e.UUID], t.last, t.open = false, e.UUID, text
+	case "assistant":
+		t.parent = e.UUID
+		t.asked[t.last] = true
+		if e.Message.StopReason != "tool_use" {
+			t.open = ""
+		}
+	}
+}
+
+// write appends lines in one write, so that a kill leaves all of them or none.
+func (t *transcript) write(lines ...map[string]any) error {
+	if t.file == nil {
+		if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
+			return err
+		}
+		file, err := os.OpenFile(t.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+		if err != nil {
+			return err
+		}
+		t.file = file
+		if info, err := file.Stat(); err == nil && info.Size() > 0 {
+			last := make([]byte, 1)
+			if _, err := file.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+				if _, err := file.WriteString("\n"); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	var all []byte
+	for _, l := range lines {
+		l["sessionId"], l["timestamp"] = t.session, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		if l["type"] == "user" || l["type"] == "assistant" {
+			if l["uuid"] == nil {
+				l["uuid"] = uuid.NewString()
+			}
+			if l["parentUuid"] = nil; t.parent != "" {
+				l["parentUuid"] = t.parent
+			}
+			t.parent, _ = l["uuid"].(string)
+			l["isSidechain"], l["cwd"], l["version"] = false, t.workDir, Version
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		all = append(append(all, data...), '\n')
+	}
+	_, err := t.file.Write(all)
+	return err
+}
+
+// ask records a user line.
+func (t *transcript) ask(m message) error {
+	t.asked[m.uuid], t.last, t.open = false, m.uuid, m.text
+	return t.write(
+		map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text},
+		map[string]any{"type": "queue-operation", "operation": "dequeue"},
+		map[string]any{
+			"type": "user", "uuid": m.uuid, "message": map[string]any{"role": "user", "content": m.text},
+			"promptSource": "sdk", "permissionMode": "default",
+		},
+	)
+}
+
+// note records a user line of the CLI's own: a tool's result or the mark of an interrupt.
+func (t *transcript) note(content []any) error {
+	return t.write(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}})
+}
+
+// answer records a message of the assistant.
+func (t *transcript) answer(content []any, id, model, stop string, failed bool) error {
+	t.asked[t.last] = true
+	if stop != "tool_use" {
+		t.open = ""
+	}
+	l := map[string]any{"type": "assistant", "message": map[string]any{
+		"id": id, "role": "assistant", "type": "message", "model": model, "content": content, "stop_reason": stop,
+	}}
+	if failed {
+		l["isApiErrorMessage"] = true
+	}
+	return t.write(l)
+}
+
+// crashOnce tells whether the scripted crash of a message is due, and remembers that it was.
+func (t *transcript) crashOnce(id string) bool {
+	if t.crashed[id] {
+		return false
+	}
+	t.crashed[id] = true
+	if os.MkdirAll(filepath.Dir(t.marksLog), 0o700) != nil {
+		return false
+	}
+	file, err := os.OpenFile(t.marksLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	_, err = file.WriteString(id + "\n")
+	return err == nil
+}
+
+func (t *transcript) close() {
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
+// slug is the name of a working directory's folder among the CLI's projects: each UTF-16 unit but letters and digits
+// becomes "-"; what is longer than 200 is cut and gets a hash of the path.
+func slug(dir string) string {
+	units := utf16.Encode([]rune(dir))
+	var b strings.Builder
+	var hash int32
+	for _, u := range units {
+		hash = hash*31 + int32(u)
+		if u < 128 && (u >= '0' && u <= '9' || u >= 'A' && u <= 'Z' || u >= 'a' && u <= 'z') {
+			b.WriteByte(byte(u))
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	if b.Len() <= 200 {
+		return b.String()
+	}
+	sum := int64(hash)
+	if sum < 0 {
+		sum = -sum
+	}
+	return b.String()[:200] + "-" + strconv.FormatInt(sum, 36)
+}

@@ -1,0 +1,192 @@
+package claude
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// The CLI keeps a transcript of each session as JSONL. It is written behind: a message's line comes some 100 ms after its
+// echo, all of a turn before its result. What is in it survives a kill of the process, so it, not the echo, says what
+// became of a message:
+//
+//   - a finished answer follows the message: that is the answer;
+//   - the message is not there: it is sent again, under the same id, so that it cannot run twice;
+//   - the message is there without a finished answer: claude is asked to go on, under an id derived from the message's
+//     and the attempt's number, so that this cannot happen twice either.
+
+// fate is what the transcript says of a message.
+type fate int
+
+const (
+	absent fate = iota
+	unfinished
+	answered
+)
+
+// continueText asks for the rest of an answer. It begins as every prompt does, with a line of the host's.
+const continueText = "[clawhost] The answer to the message before this one was cut off by a restart.\n" +
+	"See what has been done already, do not do it twice, finish the rest, and answer that message."
+
+// continueID is the id of the line that asks to go on.
+func continueID(message string, attempt int) string {
+	space, err := uuid.Parse(message)
+	if err != nil {
+		space = uuid.NewSHA1(uuid.NameSpaceOID, []byte(message))
+	}
+	return uuid.NewSHA1(space, []byte("continue "+strconv.Itoa(attempt))).String()
+}
+
+// transcriptPath is where the CLI keeps a session.
+func (c *command) transcriptPath(session string) string {
+	return filepath.Join(c.projects, session+".jsonl")
+}
+
+// hasTranscript tells whether the session is on disk.
+func (c *command) hasTranscript(session string) bool {
+	_, err := os.Stat(c.transcriptPath(session))
+	return err == nil
+}
+
+// recall reads what became of a message, and of the lines that asked to go on with it.
+func (c *command) recall(t agent.Turn) (fate, string, error) {
+	file, err := os.Open(c.transcriptPath(t.Session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return absent, "", nil
+	}
+	if err != nil {
+		return absent, "", fmt.Errorf("read transcript: %w", err)
+	}
+	defer file.Close()
+	ids := map[string]bool{t.UUID: true}
+	for attempt := 1; attempt <= t.Attempt; attempt++ {
+		ids[continueID(t.UUID, attempt)] = true
+	}
+	f, text, err := recall(file, ids)
+	if err != nil {
+		return f, "", fmt.Errorf("read transcript: %w", err)
+	}
+	return f, text, nil
+}
+
+// transcriptLine is what recall needs of a line.
+type transcriptLine struct {
+	Type      string   `json:"type"`
+	UUID      string   `json:"uuid"`
+	Sidechain bool     `json:"isSidechain"`
+	Source    string   `json:"promptSource"` // set: a line that was written to the CLI
+	Message   *message `json:"message"`
+	// Attachment holds a line that was taken up while a tool ran.
+	Attachment struct {
+		UUID string `json:"source_uuid"`
+	} `json:"attachment"`
+}
+
+// recall reads a transcript for the last line with one of the ids and the answer behind it.
+func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
+	found := absent
+	over := false // a later message follows
+	var a answer
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(buffered, maxLine)
+		if errors.Is(err, errLineTooLong) {
+			continue // no message of a session that can be resumed is this long
+		}
+		var l transcriptLine
+		if len(line) > 0 && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
+			switch {
+			case ids[l.UUID] || ids[l.Attachment.UUID]:
+				found, over, a = unfinished, false, answer{}
+			case found == absent || over || l.Message == nil:
+			case l.Type == "assistant" && l.Message.Model != synthetic:
+				a.add(l.Message)
+				if found = unfinished; finishes(l.Message.StopReason) {
+					found = answered
+				}
+			case l.Type == "user" && l.Source != "":
+				over = true
+			case l.Type == "user":
+				found = unfinished // a tool's result, or the CLI asks for more: the turn went on
+			}
+		}
+		if err == io.EOF {
+			return found, strings.TrimSpace(a.text.String()), nil
+		}
+		if err != nil {
+			return found, "", err
+		}
+	}
+}
+
+// finishes tells whether a message with this stop reason ends its turn.
+func finishes(reason string) bool { return reason == "end_turn" || reason == "stop_sequence" }
+
+// slug is the name of a working directory's folder among the CLI's projects, as observed: each UTF-16 unit that is no
+// letter or digit becomes "-"; what is longer than 200 is cut and gets a 32-bit hash of the path.
+func slug(dir string) string {
+	const limit = 200
+	var b strings.Builder
+	var hash int32
+	for _, unit := range utf16.Encode([]rune(dir)) {
+		hash = hash*31 + int32(unit)
+		switch {
+		case unit >= '0' && unit <= '9', unit >= 'A' && unit <= 'Z', unit >= 'a' && unit <= 'z':
+			b.WriteByte(byte(unit))
+		default:
+			b.WriteByte('-')
+		}
+	}
+	name := b.String()
+	if len(name) <= limit {
+		return name
+	}
+	positive := int64(hash)
+	if positive < 0 {
+		positive = -positive
+	}
+	return name[:limit] + "-" + strconv.FormatInt(positive, 36)
+}
+
+// maxLine is the longest line that is read. A result repeats the whole answer, and a tool's output can be megabytes.
+const maxLine = 64 << 20
+
+var errLineTooLong = errors.New("a line is too long")
+
+// readLine reads a line without its end. It returns io.EOF with the last one. A longer line than limit is skipped.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if tooLong = tooLong || len(line)+len(part) > limit; tooLong {
+			line = nil
+		} else if line == nil && err == nil {
+			return part[:len(part)-1], nil // valid until the next read
+		} else {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if tooLong && err == nil {
+			return nil, errLineTooLong
+		}
+		if err == nil {
+			line = line[:len(line)-1]
+		}
+		return line, err
+	}
+}
