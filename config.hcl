@@ -45,7 +45,7 @@ plugin "telegram" {
 }
 
 plugin "whatsapp" {
-  enabled = false # needs no token: `clawhost plugin login whatsapp` shows a code to scan
+  enabled = false # linked to an account by a code, not by a token
   config {}
 }
 

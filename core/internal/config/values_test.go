@@ -263,3 +263,13 @@ func TestFileFunction(t *testing.T) {
 		}
 	}
 }
+
+// The argument enabled is read before the rest of its block, but told of once.
+func TestBadEnabledIsToldOnce(t *testing.T) {
+	t.Parallel()
+	path := write(t, "plugin \"p\" {\n  enabled = 5\n}\n")
+	_, err := config.Load(path, variables(nil))
+	if want := path + ":2:13: Unsuitable value; plugin.enabled must be true or false."; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
