@@ -7,18 +7,15 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// failed returns why a finished turn has no answer, or nil. A turn is judged by is_error: failures of the API come with
+// failed returns why a finished turn has no answer. That it has none is told by is_error: failures of the API come with
 // subtype "success".
-func (t *track) failed() *agent.Failure {
+func (t *track) failed(redact func(string) string) *agent.Failure {
 	r := t.outcome
-	if !r.IsError {
-		return nil
-	}
 	detail := r.Result
 	if detail == "" {
 		detail = strings.Join(append([]string{r.Subtype}, r.Errors...), ": ")
 	}
-	return &agent.Failure{Class: t.classify(), Detail: detail, ResetsAt: t.resetsAt}
+	return &agent.Failure{Class: t.classify(), Detail: redact(detail), ResetsAt: t.resetsAt}
 }
 
 // classify maps a failed result to its class. The order matters: the surest sign first, the words of the message last.

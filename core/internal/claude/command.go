@@ -67,6 +67,9 @@ func newCommand(cfg Config, life string) (*command, error) {
 		"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
 		"--permission-prompt-tool", "stdio", "--permission-mode", cfg.PermissionMode,
 	)
+	if cfg.Model != "" {
+		c.args = append(c.args, "--model", cfg.Model)
+	}
 	if len(cfg.FallbackModels) > 0 {
 		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
 	}

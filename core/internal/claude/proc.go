@@ -29,8 +29,8 @@ func (p proc) alive() bool { return p.pid > 0 && process.Alive(p.pid, p.started)
 // patience bounds the wait for killed processes. One that is stuck in the kernel cannot be waited for.
 const patience = 2 * time.Second
 
-// killAll kills the known processes, and all that find still finds, until none is left. The kernel tells nobody of the
-// end of a process that is not its child, so it is polled.
+// killAll kills the known processes, in their order, and all that find still finds, until none is left. The kernel tells
+// nobody of the end of a process that is not its child, so it is polled.
 func killAll(known []proc, find func() []proc) {
 	const step = 2 * time.Millisecond
 	deadline := time.NewTimer(patience)
@@ -38,12 +38,13 @@ func killAll(known []proc, find func() []proc) {
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
 	for {
-		left := find()
+		var left []proc
 		for _, p := range known {
 			if p.alive() {
 				left = append(left, p)
 			}
 		}
+		left = append(left, find()...)
 		if len(left) == 0 {
 			return
 		}
@@ -84,7 +85,8 @@ func reap(old store.Process, log hclog.Logger) {
 	find := func() []proc { return descendants(0, sessionMarker+"="+old.Name, marker+"=") }
 	var known []proc
 	if root.alive() {
-		known = append(descendants(root.pid), root)
+		// Claude goes first, so that it does not take the end of its tools for their results.
+		known = append([]proc{root}, descendants(root.pid)...)
 	}
 	if len(known) > 0 || len(find()) > 0 {
 		log.Warn("ending a claude of an earlier life", "session", old.Name, "pid", old.PID)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,53 +29,62 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()
 
-	toTell := t.OnConsumed
-	consumed := func() {
-		if toTell != nil {
-			toTell()
-			toTell = nil
-		}
-	}
-	l := line{uuid: t.UUID, text: t.Prompt}
+	t.OnConsumed = once(t.OnConsumed)
+	l, earlier, err := line{uuid: t.UUID, text: t.Prompt}, (*agent.Result)(nil), error(nil)
 	if t.Attempt > 1 || t.Consumed {
-		found, text, err := p.command.recall(t)
-		if err != nil {
-			return agent.Result{}, &agent.Failure{Class: agent.Unavailable, Err: err}
-		}
-		switch found {
-		case answered:
-			consumed()
-			return agent.Result{Text: text, Recovered: true}, nil
-		case unfinished:
-			l = continuation(t)
-		}
+		l, earlier, err = p.plan(t, false)
 	}
-	for {
+	for earlier == nil && err == nil {
 		reused := false
 		if s == nil || !s.isAlive() {
-			var err error
 			if s, reused, err = p.acquire(ctx, t); err != nil {
 				return agent.Result{}, err
 			}
 		}
-		tr, err := p.converse(ctx, s, t, l, consumed)
+		tr, failure := p.converse(ctx, s, t, l)
 		switch {
-		case err != nil && reused && !tr.acked && !s.isAlive() && ctx.Err() == nil:
+		case failure != nil && reused && !tr.acked && !s.isAlive() && ctx.Err() == nil:
 			// The idle process had died unseen. The line's id makes it safe to write it to a new one.
-		case err != nil:
-			return agent.Result{}, err
+		case failure != nil:
+			return agent.Result{}, failure
+		case tr.outcome != nil && tr.outcome.IsError:
+			return agent.Result{}, tr.failed(p.redact)
 		case tr.outcome != nil:
-			if failure := tr.failed(); failure != nil {
-				failure.Detail = p.redact(failure.Detail)
-				return agent.Result{}, failure
-			}
 			return tr.result(), nil
 		case l.uuid == t.UUID:
-			// The CLI had the message already, though the transcript did not say so.
-			l = continuation(t)
+			l, earlier, err = p.plan(t, true)
 		default:
 			return agent.Result{}, &agent.Failure{Class: agent.Unknown, Detail: "the message was acknowledged and not run"}
 		}
+	}
+	if err != nil {
+		return agent.Result{}, &agent.Failure{Class: agent.Unavailable, Err: err}
+	}
+	t.OnConsumed()
+	return *earlier, nil
+}
+
+// once makes a function that may be nil callable any number of times.
+func once(f func()) func() {
+	if f == nil {
+		return func() {}
+	}
+	return sync.OnceFunc(f)
+}
+
+// plan decides how to go on with a message that may have been written before: by the answer that is there already, or
+// by a line to write. Known says that the CLI has the message, even if the transcript does not show it.
+func (p *Pool) plan(t agent.Turn, known bool) (line, *agent.Result, error) {
+	found, text, err := p.command.recall(t)
+	switch {
+	case err != nil:
+		return line{}, nil, err
+	case found == answered:
+		return line{}, &agent.Result{Text: text, Recovered: true}, nil
+	case found == unfinished || known:
+		return line{uuid: continueID(t.UUID, t.Attempt), text: continueText}, nil, nil
+	default:
+		return line{uuid: t.UUID, text: t.Prompt}, nil, nil
 	}
 }
 
@@ -83,11 +93,6 @@ func aborted(err error) error { return &agent.Failure{Class: agent.Aborted, Err:
 
 // line is a message to write.
 type line struct{ uuid, text string }
-
-// continuation asks for the rest of a turn's answer.
-func continuation(t agent.Turn) line {
-	return line{uuid: continueID(t.UUID, t.Attempt), text: continueText}
-}
 
 // spawn starts the session's process in a slot that the caller has, and gives the slot back when it fails.
 func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*session, error) {
@@ -184,7 +189,7 @@ func (p *Pool) await(ctx context.Context, s *session) error {
 // converse writes a line and follows it to the end of its turn. With an error it has none; without an outcome in the
 // track, the line was acknowledged and not run. The timers run on the monotonic clock, which stands still while the
 // machine sleeps: a closed laptop is no silence of claude's.
-func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line, consumed func()) (*track, error) {
+func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*track, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
 		quiet = 2 * time.Second       // after which an echo without a turn is all that will come
@@ -207,7 +212,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line, c
 	for {
 		now := s.look()
 		if now.acked && (now.finished || t.Started || p.command.hasTranscript(t.Session)) {
-			consumed()
+			t.OnConsumed()
 		} else if now.acked && looks == nil {
 			ticker := time.NewTicker(look)
 			defer ticker.Stop()
@@ -226,6 +231,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line, c
 			if s.look().finished {
 				continue
 			}
+			s.destroy() // its tools
 			return tr, s.died(p)
 		case <-silence:
 			if at := s.look(); !at.began && !at.finished {
@@ -241,8 +247,12 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line, c
 			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
 		case <-stall.C:
 			now := s.look()
-			if left := p.config.Stall - time.Since(now.heard); now.busy || left > 0 {
-				stall.Reset(max(left, p.config.Stall/10))
+			left := p.config.Stall - time.Since(now.heard)
+			if now.busy {
+				left = p.config.Stall
+			}
+			if left > 0 {
+				stall.Reset(left)
 				continue
 			}
 			if s.stop(); tr.succeeded() {

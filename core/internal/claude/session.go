@@ -314,14 +314,9 @@ func (s *session) variables() []string {
 
 // destroy kills the process and all that it started, beside what is known already, and waits until they are gone.
 func (s *session) destroy(known ...proc) {
-	find := func() []proc {
-		left := descendants(s.self.pid, s.variables()...)
-		if s.self.alive() {
-			left = append(left, s.self)
-		}
-		return left
-	}
-	killAll(append(known, find()...), find)
+	tools := func() []proc { return descendants(s.self.pid, s.variables()...) }
+	known = append([]proc{s.self}, append(known, tools()...)...)
+	killAll(known, tools)
 	<-s.exited
 }
 

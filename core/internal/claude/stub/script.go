@@ -15,7 +15,7 @@ type Script struct {
 	Ask          bool   `json:"ask,omitempty"`            // ask for permission before the tool
 	Error        string `json:"error,omitempty"`          // a name of the failures table: the turn fails so
 	Compact      bool   `json:"compact,omitempty"`        // compact before the answer
-	Hang         string `json:"hang,omitempty"`           // "stream": stop in the answer; "deaf": the same and take no interrupt
+	Hang         string `json:"hang,omitempty"`           // "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
 	Garbage      bool   `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
 	Huge         int    `json:"huge,omitempty"`           // the answer is this many bytes long
 	Unsolicited  bool   `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one

@@ -62,7 +62,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		if opts.resume && opts.output == "stream-json" {
-			out := newOutput(stdout, opts.session)
+			out := newOutput(stdout, opts)
 			out.send(map[string]any{
 				"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
 				"total_cost_usd": 0, "errors": []string{err.Error()}, "usage": map[string]any{}, "modelUsage": map[string]any{},
@@ -73,7 +73,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	}
 	defer log.close()
 	s := &session{
-		opts: opts, log: log, out: newOutput(stdout, opts.session), model: resolveModel(opts.model),
+		opts: opts, log: log, out: newOutput(stdout, opts), model: resolveModel(opts.model),
 		lines: make(chan line), signals: make(chan os.Signal, 1),
 	}
 	signal.Notify(s.signals, os.Interrupt)
@@ -231,10 +231,11 @@ func readLines(r io.Reader, lines chan<- line) {
 type output struct {
 	w       *bufio.Writer
 	session string
+	quiet   bool // only results: the output formats text and json
 }
 
-func newOutput(w io.Writer, session string) *output {
-	return &output{w: bufio.NewWriterSize(w, 64<<10), session: session}
+func newOutput(w io.Writer, opts options) *output {
+	return &output{w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
 }
 
 // send buffers an event, with the fields that each has.
@@ -248,6 +249,9 @@ func (o *output) send(event map[string]any) {
 
 // bare buffers an event as it is.
 func (o *output) bare(event map[string]any) {
+	if o.quiet && event["type"] != "result" {
+		return
+	}
 	data, err := json.Marshal(event)
 	if err != nil {
 		panic(err) // only maps of plain values come here

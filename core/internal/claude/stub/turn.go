@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"time"
@@ -153,7 +154,7 @@ func (s *session) answer(script Script, text string, m message) {
 		if i == (len(pieces)+1)/2 || len(pieces) == 1 {
 			s.crash(script, "answer", m)
 			if script.Hang != "" {
-				s.deaf = script.Hang == "deaf"
+				s.deafen(script)
 				s.sleep(24 * time.Hour)
 			}
 		}
@@ -178,6 +179,14 @@ func (s *session) answer(script Script, text string, m message) {
 	s.end(id, "end_turn", len(text)/4)
 	if err := s.log.answer(content, id, s.model, "end_turn", false); err != nil {
 		s.fatal = "Error: " + err.Error()
+	}
+}
+
+// deafen has the stub ignore what ends a turn.
+func (s *session) deafen(script Script) {
+	s.deaf = script.Hang == "deaf" || script.Hang == "dead"
+	if script.Hang == "dead" {
+		signal.Ignore(os.Interrupt)
 	}
 }
 
@@ -294,7 +303,7 @@ func (s *session) shell(script Script, m message) (string, bool) {
 	s.inTool = true
 	s.out.flush()
 	s.crash(script, "tool", m)
-	s.deaf = script.Hang == "deaf"
+	s.deafen(script)
 	for !s.stop && s.fatal == "" {
 		if s.wait(nil, done) {
 			break
@@ -454,11 +463,12 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 	for key, value := range fields {
 		event[key] = value
 	}
-	if s.oneshot && s.opts.output == "text" {
+	switch s.opts.output {
+	case "text":
 		s.out.raw(fmt.Sprintln(fields["result"]))
-		return
+	default:
+		s.out.send(event)
 	}
-	s.out.send(event)
 }
 
 // finish tells the lines' fates.

@@ -1,0 +1,199 @@
+package claude_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+)
+
+// transcript returns the session's transcript.
+func (r *rig) transcript() string {
+	r.Helper()
+	paths, err := filepath.Glob(filepath.Join(r.config.Env["CLAUDE_CONFIG_DIR"], "projects", "*", r.session+".jsonl"))
+	if err != nil || len(paths) != 1 {
+		r.Fatalf("transcripts = %v, %v", paths, err)
+	}
+	data, err := os.ReadFile(paths[0])
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(data)
+}
+
+// Wherever claude is killed, the next attempt brings the one answer, and claude has given it once.
+func TestKillAnywhere(t *testing.T) {
+	t.Parallel()
+	points := map[string]struct {
+		recovered bool // the answer was in the transcript
+		continued bool // claude was asked to go on
+		alive     bool // the first attempt is answered
+	}{
+		"before":   {},
+		"ack":      {},
+		"consumed": {continued: true},
+		"tool":     {continued: true},
+		"answer":   {continued: true},
+		"answered": {recovered: true},
+		"result":   {alive: true, recovered: true},
+	}
+	for point, want := range points {
+		for _, first := range []bool{true, false} {
+			for _, life := range []string{"same", "next"} {
+				for _, legacy := range []string{"", "1"} {
+					name := strings.Join([]string{point, map[bool]string{true: "first", false: "later"}[first], life, legacy}, " ")
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						r := newRig(t)
+						r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
+						pool := r.pool()
+						if !first {
+							r.ask(pool, r.turn("earlier"))
+						}
+						script := map[string]any{"crash": point, "answer": "the one answer"}
+						if point == "tool" {
+							script["tool"] = "sleep 100"
+						}
+						turn := r.turn(directive(script))
+						want := want
+						if point == "before" && !first {
+							// An idle process that dies before it takes the line is replaced unseen.
+							want.alive, want.recovered = true, true
+						}
+						_, err := pool.Run(r.Context(), turn)
+						if !want.alive {
+							r.wantClass(err, agent.Unavailable)
+						} else if err != nil {
+							t.Fatal(err)
+						}
+						if life == "next" {
+							r.closeNow(pool)
+							pool = r.pool()
+						}
+						result := r.ask(pool, r.again(turn))
+						if result.Text != "the one answer" || result.Recovered != want.recovered {
+							t.Errorf("the second attempt brought %q, recovered %t", result.Text, result.Recovered)
+						}
+						log := r.transcript()
+						if n := strings.Count(log, `"stop_reason":"end_turn"`); n != map[bool]int{true: 1, false: 2}[first] {
+							t.Errorf("claude has answered %d times:\n%s", n, log)
+						}
+						if got := strings.Contains(log, "was cut off"); got != want.continued {
+							t.Errorf("asked to go on: %t, want %t", got, want.continued)
+						}
+						// A third attempt, after a crash before the answer was stored, brings the same.
+						third := r.again(turn)
+						third.Attempt++
+						if result := r.ask(pool, third); result.Text != "the one answer" || !result.Recovered {
+							t.Errorf("the third attempt brought %+v", result)
+						}
+						if got := r.ask(pool, r.turn("go on")).Text; got != "echo: [Bob] go on" {
+							t.Errorf("the next message is answered by %q", got)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// closeNow ends a life of the host in good order.
+func (r *rig) closeNow(pool *claude.Pool) {
+	r.Helper()
+	if err := pool.Close(r.Context()); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// An id that claude has answered already is never answered again, even if the host has forgotten its attempts.
+func TestRepeatedID(t *testing.T) {
+	t.Parallel()
+	for _, legacy := range []string{"", "1"} {
+		r := newRig(t)
+		r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
+		pool := r.pool()
+		turn := r.turn("once")
+		r.ask(pool, turn)
+		for range 2 {
+			result := r.ask(pool, turn)
+			if result.Text != "echo: [Bob] once" || !result.Recovered {
+				t.Errorf("the repetition brought %+v", result)
+			}
+		}
+		if n := strings.Count(r.transcript(), `"stop_reason":"end_turn"`); n != 1 {
+			t.Errorf("claude has answered %d times", n)
+		}
+	}
+}
+
+// A failed turn is tried again by asking claude to go on: its id is spent.
+func TestRetryAfterFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	turn := r.turn(directive(map[string]any{"error": "529"}))
+	_, err := pool.Run(r.Context(), turn)
+	r.wantClass(err, agent.Overloaded)
+	result := r.ask(pool, r.again(turn))
+	if result.Recovered || !strings.Contains(result.Text, "was cut off") {
+		t.Errorf("the second attempt brought %+v", result)
+	}
+}
+
+// A new session's message is not counted as taken before it is on claude's disk.
+func TestConsumedIsDurable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"crash": "ack"})))
+	r.wantClass(err, agent.Unavailable)
+	if r.started {
+		t.Error("the message is not in the transcript, but OnConsumed was called")
+	}
+}
+
+func TestTranscriptIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	r.started = true
+	_, err := pool.Run(r.Context(), r.turn("hello"))
+	r.wantClass(err, agent.TranscriptMissing)
+	if stats := pool.Stats(); stats.Running != 0 || stats.Idle != 0 {
+		t.Errorf("slots are taken: %+v", stats)
+	}
+}
+
+// The host may not know that its session has begun: the transcript tells.
+func TestSessionBeganUnseen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.pool()
+	r.ask(first, r.turn("hello"))
+	r.closeNow(first)
+	r.started = false
+	if got := r.ask(r.pool(), r.turn("again")).Text; got != "echo: [Bob] again" {
+		t.Errorf("answer = %q", got)
+	}
+}
+
+// The CLI names the transcript's folder by the real path.
+func TestWorkspaceBehindLink(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	link := filepath.Join(t.TempDir(), "ünïcode link")
+	if err := os.Symlink(r.config.Workspace, link); err != nil {
+		t.Fatal(err)
+	}
+	r.config.Workspace = link
+	pool := r.pool()
+	turn := r.turn(directive(map[string]any{"crash": "answered"}))
+	_, err := pool.Run(r.Context(), turn)
+	r.wantClass(err, agent.Unavailable)
+	if result := r.ask(pool, r.again(turn)); !result.Recovered {
+		t.Errorf("the answer was not found: %+v", result)
+	}
+}
