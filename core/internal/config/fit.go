@@ -91,7 +91,17 @@ type fit struct {
 	plugin   *Plugin
 	schema   *schema
 	problems Problems
+
+	depth   int  // of defaults within defaults
+	filled  int  // what the defaults used so far cost
+	endless bool // that they cost too much was reported
 }
+
+// Bounds of the defaults of one config: parts of a schema can be used again and again.
+const (
+	maxDefaults = 1 << 18 // bytes of JSON, with
+	defaultCost = 64      // for each default
+)
 
 func (f *fit) refuse(s spot, format string, args ...any) {
 	f.problems = append(f.problems, f.plugin.problem(s.at(f.plugin), "Unsuitable value", s.title()+" "+fmt.Sprintf(format, args...)+"."))
@@ -160,8 +170,8 @@ func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secre
 		if v, given := fields[name]; given && !v.IsNull() {
 			continue
 		}
-		if standard := node.Properties[name].Default; standard != nil {
-			found[name] = f.standard(standard, s.step(name))
+		if property := node.Properties[name]; property.Default != nil {
+			found[name] = f.standard(property, s.step(name))
 		}
 	}
 	for _, name := range node.Required {
@@ -174,14 +184,26 @@ func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secre
 	return found
 }
 
-// standard converts a default of the schema, which was found to fit when the schema was parsed.
-func (f *fit) standard(text json.RawMessage, s spot) any {
+// standard converts a default of the schema, and fills in those of its own parts. A schema that refers to itself could go
+// on with that for ever.
+func (f *fit) standard(node *jsonschema.Schema, s spot) any {
+	f.depth++
+	defer func() { f.depth-- }()
+	f.filled += len(node.Default) + defaultCost
+	if f.depth > maxSchemaDepth || f.filled > maxDefaults {
+		if !f.endless {
+			f.problems = append(f.problems, f.plugin.problem(f.plugin.header(), "Unsuitable schema",
+				"The plugin's author must mend the schema of its config: its defaults hold too much."))
+		}
+		f.endless = true
+		return nil
+	}
 	var v ctyjson.SimpleJSONValue
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err := json.Unmarshal(node.Default, &v); err != nil {
 		f.refuse(s, "has a default that cannot be read")
 		return nil
 	}
-	return f.value(v.Value, &jsonschema.Schema{}, s)
+	return f.value(v.Value, node, s)
 }
 
 func (f *fit) refuseUnknown(s spot, name string, known []string) {

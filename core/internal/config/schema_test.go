@@ -239,6 +239,34 @@ func TestUnnamedArguments(t *testing.T) {
 	}
 }
 
+func TestDefaultsWithinDefaults(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type": "object", "properties": {"proxy": {"type": "object", "default": {"b": 5}, "properties": {
+		"a": {"type": "string", "default": "x"}, "b": {"type": "integer", "default": 1}, "c": {"type": "object", "default": {},
+		"properties": {"d": {"type": "boolean", "default": true}}}}}}}`
+	for block, want := range map[string]string{
+		"":                                  `{"proxy":{"a":"x","b":5,"c":{"d":true}}}`,
+		"config {\n  proxy = {}\n}":         `{"proxy":{"a":"x","b":1,"c":{"d":true}}}`,
+		"config {\n  proxy = { c = {} }\n}": `{"proxy":{"a":"x","b":1,"c":{"d":true}}}`,
+	} {
+		if got, err := plugin(t, block, nil).Decode([]byte(schema)); err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v, want %s", block, got, err, want)
+		}
+	}
+	many := strings.TrimSuffix(strings.Repeat("{}, ", 200), ", ")
+	for _, endless := range []string{
+		`{"type": "object", "properties": {"a": {"$ref": "#/$defs/t", "default": {}}}, "$defs": {"t": {"type": "object",
+			"properties": {"l": {"$ref": "#/$defs/t", "default": {}}, "r": {"$ref": "#/$defs/t", "default": {}}}}}}`,
+		fmt.Sprintf(`{"type": "object", "properties": {"a": {"type": "array", "default": [%s], "items": {"properties": {
+			"a": {"type": "array", "default": [%[1]s], "items": {"properties": {"a": {"type": "array", "default": [%[1]s]}}}}}}}}}`, many),
+	} {
+		_, err := plugin(t, "", nil).Decode([]byte(endless))
+		if err == nil || strings.Count(err.Error(), "its defaults hold too much") != 1 {
+			t.Errorf("%.100s: error %v", endless, err)
+		}
+	}
+}
+
 // A schema comes from outside. A bad one is its author's fault, is said so, and harms nobody.
 func TestUnsuitableSchemas(t *testing.T) {
 	t.Parallel()
