@@ -17,9 +17,9 @@ RACE := CGO_ENABLED=0 go test
 RACE_NOTE := race detector: off (no C compiler found; install gcc to have it)
 endif
 
-# The folders whose tests need npm packages or a browser, each with a package.json that pins its own.
-E2E := core/e2e $(sort $(patsubst %/,%,$(dir $(wildcard plugins/*/e2e/package.json))))
-NPM_STAMPS := $(patsubst %,%/node_modules/.installed,$(patsubst %/,%,$(dir $(wildcard $(E2E:%=%/package.json)))))
+# The packages with tests that need more than Go, and the folders whose package.json pins what they need of npm's.
+E2E := $(sort $(dir $(shell grep -rls --include='*_test.go' '^//go:build e2e' core plugins examples)))
+NPM := $(patsubst %/package.json,%,$(wildcard core/e2e/package.json plugins/*/e2e/package.json))
 
 .PHONY: help
 help: ## list the targets
@@ -63,13 +63,13 @@ bench: ## print the figures of docs/performance.md for this machine
 
 # Old versions of npm install a claude for each C library; one of them runs.
 .PHONY: e2e
-e2e: $(NPM_STAMPS) ## run the tests with the real claude CLI and a real browser (needs npm and Chromium)
+e2e: $(NPM:%=%/node_modules/.installed) ## run the tests with the real claude CLI and a real browser (needs npm and Chromium)
 	@claude=; \
 	for binary in $(CURDIR)/core/e2e/node_modules/@anthropic-ai/claude-code-*/claude; do \
 		if version=$$("$$binary" --version 2>/dev/null); then claude=$$binary; echo "claude: $$version"; fi; \
 	done; \
 	if [ -z "$$claude" ]; then echo 'no claude binary that runs here was installed in core/e2e/node_modules'; exit 1; fi; \
-	CLAWHOST_CLAUDE="$$claude" go test -tags e2e -count=1 -timeout 20m $(E2E:%=./%/...)
+	CLAWHOST_CLAUDE="$$claude" go test -tags e2e -count=1 -timeout 20m $(E2E:%=./%)
 
 # The packages are native binaries or plain JavaScript: no install script is needed, so none is run.
 %/node_modules/.installed: %/package.json %/package-lock.json
@@ -133,4 +133,4 @@ $(TOOLS)/installed: proto/tools/go.mod proto/tools/go.sum
 
 .PHONY: clean
 clean: ## remove what was built and installed
-	rm -rf bin .tools $(E2E:%=%/node_modules)
+	rm -rf bin .tools $(NPM:%=%/node_modules)
