@@ -299,6 +299,15 @@ func TestSplitAtLineEnds(t *testing.T) {
 	}
 }
 
+func TestSplitPrefersLineEnds(t *testing.T) {
+	t.Parallel()
+	got := markdown.Split("aaaa bbbb\ncc dd eeeee", nil, 15)
+	want := []markdown.Part{{Text: "aaaa bbbb"}, {Text: "cc dd eeeee"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
 func BenchmarkToEntities(b *testing.B) {
 	source := strings.Repeat("# Head\n\nSome **bold** and `code` with a [link](https://a.example).\n\n- one\n- two\n\n", 40)
 	b.SetBytes(int64(len(source)))

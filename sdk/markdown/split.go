@@ -41,10 +41,12 @@ func cutAt(s string, limit int) int {
 	for i, r := range s {
 		if units+utf16Width(r) > limit {
 			switch {
-			case r == '\n' || r == ' ':
+			case r == '\n':
 				return i
 			case line > 0:
 				return line
+			case r == ' ':
+				return i
 			case space > 0:
 				return space
 			default:

@@ -25,6 +25,7 @@ type Message struct {
 	Edits    int
 	Reaction string // the bot's
 	At       time.Time
+	Update   int // the update that told the bot of it; zero: none
 
 	media   map[string]any // what the message has beside text, by the names of the Bot API
 	isTopic bool

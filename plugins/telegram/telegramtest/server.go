@@ -35,6 +35,7 @@ type Server struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each change
 	http     *http.Server
+	serving  sync.WaitGroup
 	bot      *User
 	users    map[int64]*User
 	chats    map[int64]*chatRoom
@@ -111,7 +112,8 @@ func (s *Server) Up() error {
 	return nil
 }
 
-// Down closes all connections and refuses new ones until [Server.Up]. What was sent and what waits is kept.
+// Down closes all connections and refuses new ones until [Server.Up]. When it returns no request is being served. What was
+// sent and what waits is kept.
 func (s *Server) Down() {
 	s.mu.Lock()
 	server := s.http
@@ -119,6 +121,7 @@ func (s *Server) Down() {
 	s.mu.Unlock()
 	if server != nil {
 		server.Close()
+		s.serving.Wait()
 	}
 }
 
@@ -193,6 +196,14 @@ func (s *Server) notify() {
 
 // ServeHTTP answers /bot<token>/<method> and /file/bot<token>/<path>.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.http == nil {
+		s.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
+	s.serving.Add(1)
+	s.mu.Unlock()
+	defer s.serving.Done()
 	if file, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+s.token+"/"); ok {
 		s.serveFile(w, file)
 		return

@@ -60,8 +60,7 @@ func (u *User) Post(p Post) Message {
 	if room.kind == "channel" {
 		kind = "channel_post"
 	}
-	s.push(kind, s.messageJSON(m))
-	s.notify()
+	m.Update = s.push(kind, s.messageJSON(m))
 	return *m
 }
 

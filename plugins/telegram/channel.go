@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// What a Telegram message may be.
+const (
+	maxText    = 4096 // UTF-16 code units
+	maxCaption = 1024 // UTF-16 code units
+)
+
+// channel is one bot.
+type channel struct {
+	api      *api
+	log      hclog.Logger
+	pace     pace
+	previews bool
+
+	mu      sync.Mutex
+	trouble error                       // why the bot is not connected
+	begun   map[string][]chat.MessageID // by key: the parts sent of messages that failed between two parts
+}
+
+// open makes a channel; it talks to nobody yet.
+func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &channel{
+		api:      newAPI(cfg.Token.Reveal(), cfg.APIEndpoint),
+		log:      env.Log,
+		pace:     usualPace(),
+		previews: cfg.LinkPreviews,
+		trouble:  errors.New("not connected yet"),
+		begun:    map[string][]chat.MessageID{},
+	}, nil
+}
+
+// Limits implements sdk.Limiter.
+func (*channel) Limits(kind chat.Kind) chat.Limits {
+	limits := chat.Limits{
+		Text:      chat.TextLimit{Max: maxText, Unit: chat.UTF16},
+		Caption:   chat.TextLimit{Max: maxCaption, Unit: chat.UTF16},
+		Markup:    chat.Markdown,
+		Edit:      chat.EditLimits{MinInterval: time.Second},
+		TypingTTL: 5 * time.Second,
+		Draft:     chat.DraftByEdit,
+		Buttons:   chat.ButtonLimits{Rows: 12, Columns: 8, DataBytes: 64},
+		Threads:   true,
+		Replies:   true,
+	}
+	if kind != chat.Direct {
+		limits.Edit.MinInterval = 3 * time.Second // A group takes 20 messages and edits a minute.
+	}
+	return limits
+}
+
+// Run implements sdk.Channel.
+func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
+	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, noted: c.note}
+	err := r.run(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Health implements sdk.HealthChecker.
+func (c *channel) Health(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
+}
+
+func (c *channel) note(trouble error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble = trouble
+}
+
+// Stop implements sdk.Stopper.
+func (c *channel) Stop(context.Context) error {
+	c.api.close()
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// config is the plugin's block in the host's config file.
+type config struct {
+	Token        sdk.Secret `json:"token"                                              jsonschema:"the bot's token as BotFather gives it"`
+	APIEndpoint  string     `json:"api_endpoint"  default:"https://api.telegram.org" jsonschema:"the Bot API server, Telegram's or one of your own"`
+	LinkPreviews bool       `json:"link_previews" default:"false"                    jsonschema:"show a preview of the first link of a message"`
+}
+
+// tokenShape is a bot's id and its secret.
+var tokenShape = regexp.MustCompile(`^[0-9]{1,19}:([A-Za-z0-9_-]+)$`)
+
+// shortestSecret is the least length of a secret that Telegram itself has given out. Servers for tests take shorter ones.
+const shortestSecret = 30
+
+// validate checks what the schema cannot.
+func (c config) validate() error {
+	local, err := checkEndpoint(c.APIEndpoint)
+	return errors.Join(sdk.ConfigError("token", checkToken(c.Token.Reveal(), local)), sdk.ConfigError("api_endpoint", err))
+}
+
+// checkToken never quotes the token.
+func checkToken(token string, local bool) error {
+	shape := tokenShape.FindStringSubmatch(token)
+	switch {
+	case token == "":
+		return errors.New("the token is empty; @BotFather gives one on Telegram with /newbot")
+	case token != strings.TrimSpace(token):
+		return errors.New("there is white space around the token")
+	case shape == nil:
+		return errors.New("this is no bot token; it looks like 123456789:AbC…, a number, a colon and letters")
+	case len(shape[1]) < shortestSecret && !local:
+		return errors.New("the token is too short; it was perhaps not copied to its end")
+	default:
+		return nil
+	}
+}
+
+// checkEndpoint also tells whether the server is one on this machine or in its private network.
+func checkEndpoint(endpoint string) (local bool, err error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.EscapedPath(), "%") {
+		return false, errors.New("this is no server's address, such as https://api.telegram.org")
+	}
+	if u.User != nil {
+		return false, errors.New("the address must not hold a password")
+	}
+	local = isLocal(u.Hostname())
+	switch u.Scheme {
+	case "https":
+		return local, nil
+	case "http":
+		if !local {
+			return false, fmt.Errorf("http would send the token unencrypted to %s; use https", u.Hostname())
+		}
+		return true, nil
+	default:
+		return local, fmt.Errorf("the scheme is %q; use https, or http within your own network", u.Scheme)
+	}
+}
+
+// isLocal tells whether a host is on this machine or in a private network. A name without a dot, such as that of a
+// neighbouring container, is.
+func isLocal(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	}
+	host = strings.ToLower(host)
+	for _, suffix := range []string{".localhost", ".local", ".internal"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return !strings.Contains(host, ".")
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	const secret = "AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+	for _, c := range []struct{ name, token, endpoint, complaint string }{
+		{"usual", "123456789:" + secret, "https://api.telegram.org", ""},
+		{"a server of one's own", "123456789:" + secret, "http://127.0.0.1:8081", ""},
+		{"with a path", "123456789:" + secret, "https://bots.example/telegram/", ""},
+		{"a neighbouring container", "123456789:" + secret, "http://telegram-bot-api:8081", ""},
+		{"a private network", "123456789:" + secret, "http://10.1.2.3", ""},
+		{"IPv6", "123456789:" + secret, "http://[::1]:8081", ""},
+		{"a short token for a test server", "1:T", "http://127.0.0.1:8081", ""},
+		{"a short token for Telegram", "1:T", "https://api.telegram.org", "too short"},
+		{"no token", "", "https://api.telegram.org", "@BotFather"},
+		{"the name in place of the token", "@claw_bot", "https://api.telegram.org", "no bot token"},
+		{"a space", "123456789:" + secret + "\n", "https://api.telegram.org", "white space"},
+		{"a slash in the token", "123456789:" + secret + "/x", "https://api.telegram.org", "no bot token"},
+		{"http to the world", "123456789:" + secret, "http://bots.example", "unencrypted to bots.example"},
+		{"no scheme", "123456789:" + secret, "api.telegram.org", "no server's address"},
+		{"another scheme", "123456789:" + secret, "ftp://127.0.0.1", `the scheme is "ftp"`},
+		{"a password", "123456789:" + secret, "https://a:hunter2@bots.example", "must not hold a password"},
+		{"a query", "123456789:" + secret, "https://bots.example/?x=1", "no server's address"},
+		{"an escape, which the library would take for a format", "123456789:" + secret, "https://bots.example/%2Fx", "no server's address"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := config{Token: sdk.NewSecret(c.token), APIEndpoint: c.endpoint}.validate()
+			switch {
+			case c.complaint == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.complaint != "" && (err == nil || !strings.Contains(err.Error(), c.complaint)):
+				t.Errorf("got %v, want it to say %q", err, c.complaint)
+			case err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "hunter2")):
+				t.Errorf("a secret is in %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
+)
+
+// network is a loopback Bot API as the conformance suite sees it.
+type network struct {
+	server *telegramtest.Server
+
+	mu      sync.Mutex
+	updates map[string]int // by text
+}
+
+func (n *network) Deliver(to chat.ID, text string) {
+	message := n.server.User(number(to)).Send(0, text)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.updates[text] = message.Update
+}
+
+func (n *network) Acknowledged(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	update, delivered := n.updates[text]
+	return delivered && n.server.Confirmed() >= update
+}
+
+func (n *network) Sent(to chat.ID) []string {
+	var texts []string
+	for _, m := range n.server.Replies(number(to)) {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+func (n *network) Refuse(to chat.ID) chat.Reason {
+	n.server.User(number(to)).Block()
+	return chat.Forbidden
+}
+
+func number(id chat.ID) int64 {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func component() sdk.Component { return sdk.NewChannel((*channel)(nil).Limits(0), open) }
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	const token = "4242:telegramtest-loopback-token-0123456789"
+	sdktest.Exercise(t, sdktest.Setup{
+		Component: component(),
+		New: func(t *testing.T) (sdktest.Network, any) {
+			s := telegramtest.New(t)
+			return &network{server: s, updates: map[string]int{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
+		},
+		Chats: []chat.ID{"7", "8"},
+		BadConfigs: []any{
+			map[string]any{},
+			map[string]any{"token": ""},
+			map[string]any{"token": "a-token-without-colon-0123456789"},
+			map[string]any{"token": "4242:too-short-for-telegram"},
+			map[string]any{"token": token, "api_endpoint": "http://bots.example"},
+			map[string]any{"token": token, "api_endpoint": "ftp://127.0.0.1"},
+		},
+		Secrets: []string{token, "telegramtest-loopback-token-0123456789", "a-token-without-colon-0123456789", "too-short-for-telegram"},
+	})
+}
+
+// TestConfigErrorsName their attribute, so that the host can show the place.
+func TestConfigErrorsNameTheirAttribute(t *testing.T) {
+	t.Parallel()
+	found, err := sdktest.New(t, component()).TryConfigure(map[string]any{"token": " 1:x ", "api_endpoint": "https://u:p@bots.example"})
+	if err != nil || len(found) != 2 || found[0].Path != "token" || found[1].Path != "api_endpoint" {
+		t.Errorf("found %+v, %v", found, err)
+	}
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// generalTopic is the topic of a forum that messages without a thread belong to.
+const generalTopic chat.ThreadID = "1"
+
+// inbound makes events of updates.
+type inbound struct{ self tgbotapi.User }
+
+// event is what an update says to the host; false: nothing.
+func (in inbound) event(u update) (chat.Event, bool) {
+	event := chat.Event{ID: chat.EventID(fmt.Sprintf("tg:%d:%d", in.self.ID, u.UpdateID))}
+	switch {
+	case u.Message != nil:
+		return in.fromMessage(event, u.Message, u.extra)
+	case u.EditedMessage != nil:
+		return in.fromEdit(event, u.EditedMessage, u.extra)
+	case u.CallbackQuery != nil:
+		return in.fromPress(event, u.CallbackQuery, u.extra)
+	case u.MyChatMember != nil:
+		return in.fromMembership(event, u.MyChatMember)
+	default:
+		return event, false
+	}
+}
+
+func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (chat.Event, bool) {
+	event = in.located(event, m, x)
+	event.At = time.Unix(int64(m.Date), 0)
+	if m.MigrateToChatID != 0 {
+		event.Body = chat.Migrated{To: chatID(m.MigrateToChatID)}
+		return event, true
+	}
+	text, ok := in.read(m)
+	media := mediaOf(m)
+	if !ok || m.Chat.IsChannel() || (text.text == "" && len(media) == 0) {
+		return event, false
+	}
+	body := chat.Message{
+		ID:           messageID(m.MessageID),
+		Text:         text.text,
+		Media:        media,
+		Mentions:     in.mentions(text),
+		MentionsSelf: text.addressed,
+		Forwarded:    forwarded(x.Origin),
+	}
+	// What is written in a topic answers, to Telegram, the topic's beginning; that is no reply of somebody's.
+	if m.ReplyToMessage != nil && x.ReplyTo.TopicCreated == nil {
+		body.ReplyTo = in.quote(m.ReplyToMessage, x.Quote.Text)
+		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
+	}
+	for _, mention := range body.Mentions {
+		body.MentionsSelf = body.MentionsSelf || mention.IsSelf
+	}
+	event.Body = body
+	return event, true
+}
+
+func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat.Event, bool) {
+	text, ok := in.read(m)
+	if !ok || text.text == "" || m.Chat.IsChannel() {
+		return event, false
+	}
+	event = in.located(event, m, x)
+	event.At = time.Unix(int64(m.EditDate), 0)
+	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text.text}
+	return event, true
+}
+
+func (in inbound) fromPress(event chat.Event, q *tgbotapi.CallbackQuery, x extra) (chat.Event, bool) {
+	if q.Message == nil || q.Message.Chat == nil || q.Data == "" || q.From == nil {
+		return event, false
+	}
+	event = in.located(event, q.Message, x)
+	event.Sender = in.sender(q.From)
+	event.At = time.Now() // Telegram does not say when.
+	event.Body = chat.ButtonPress{MessageID: messageID(q.Message.MessageID), Data: q.Data}
+	return event, true
+}
+
+func (in inbound) fromMembership(event chat.Event, m *tgbotapi.ChatMemberUpdated) (chat.Event, bool) {
+	before, after := isIn(m.OldChatMember), isIn(m.NewChatMember)
+	if before == after || m.Chat.IsChannel() || m.NewChatMember.User == nil {
+		return event, false
+	}
+	event.Chat = chatOf(&m.Chat)
+	event.Sender = in.sender(&m.From)
+	event.At = time.Unix(int64(m.Date), 0)
+	event.Body = chat.MemberChange{Joined: after, Member: in.sender(m.NewChatMember.User)}
+	return event, true
+}
+
+func isIn(m tgbotapi.ChatMember) bool {
+	switch m.Status {
+	case "creator", "administrator", "member":
+		return true
+	case "restricted":
+		return m.IsMember
+	default:
+		return false
+	}
+}
+
+// located fills in where a message is and whose it is.
+func (in inbound) located(event chat.Event, m *tgbotapi.Message, x extra) chat.Event {
+	event.Chat = chatOf(m.Chat)
+	switch {
+	case x.IsTopic:
+		event.Thread = chat.ThreadID(strconv.Itoa(x.ThreadID))
+	case x.Chat.IsForum:
+		event.Thread = generalTopic
+	}
+	switch {
+	case m.SenderChat != nil: // An anonymous admin, or a channel that writes in its group.
+		event.Sender = chat.Sender{ID: chat.UserID(chatID(m.SenderChat.ID)), DisplayName: m.SenderChat.Title, Username: m.SenderChat.UserName}
+	case m.From != nil:
+		event.Sender = in.sender(m.From)
+	}
+	return event
+}
+
+func (in inbound) sender(u *tgbotapi.User) chat.Sender {
+	return chat.Sender{
+		ID:          userID(u.ID),
+		DisplayName: nameOf(u),
+		Username:    u.UserName,
+		IsSelf:      u.ID == in.self.ID,
+		IsBot:       u.IsBot,
+	}
+}
+
+func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
+	quote := &chat.Quote{ID: messageID(m.MessageID), Text: part}
+	if part == "" {
+		quote.Text = m.Text + m.Caption // A message has one of the two.
+	}
+	switch {
+	case m.SenderChat != nil:
+		quote.SenderName = m.SenderChat.Title
+	case m.From != nil:
+		quote.SenderName, quote.IsSelf = nameOf(m.From), m.From.ID == in.self.ID
+	}
+	return quote
+}
+
+// written is a message's text or caption, as the host gets it.
+type written struct {
+	text      string
+	entities  []tgbotapi.MessageEntity // offsets in UTF-16 code units
+	addressed bool                     // it began with a command that names the bot
+}
+
+// read takes "@bot" off a command that names this bot; false: it names another one.
+func (in inbound) read(m *tgbotapi.Message) (written, bool) {
+	w := written{text: m.Text, entities: m.Entities}
+	if w.text == "" {
+		w = written{text: m.Caption, entities: m.CaptionEntities}
+	}
+	if len(w.entities) == 0 || w.entities[0].Type != "bot_command" || w.entities[0].Offset != 0 {
+		return w, true
+	}
+	begin, end := byteRange(w.text, w.entities[0])
+	command, bot, named := strings.Cut(w.text[begin:end], "@")
+	if !named {
+		return w, true
+	}
+	if !strings.EqualFold(bot, in.self.UserName) {
+		return w, false
+	}
+	taken := len(bot) + 1 // In ASCII bytes are UTF-16 code units.
+	rest := written{text: command + w.text[end:], addressed: true}
+	for _, e := range w.entities[1:] {
+		e.Offset -= taken
+		rest.entities = append(rest.entities, e)
+	}
+	return rest, true
+}
+
+// mentions finds who is named in a text.
+func (in inbound) mentions(w written) []chat.Mention {
+	var mentions []chat.Mention
+	for _, e := range w.entities {
+		begin, end := byteRange(w.text, e)
+		mention := chat.Mention{Offset: begin, Length: end - begin}
+		switch e.Type {
+		case "mention", "bot_command":
+			_, name, named := strings.Cut(w.text[begin:end], "@")
+			if !named {
+				continue
+			}
+			if strings.EqualFold(name, in.self.UserName) {
+				mention.User, mention.IsSelf = userID(in.self.ID), true
+			}
+		case "text_mention":
+			if e.User == nil {
+				continue
+			}
+			mention.User, mention.IsSelf = userID(e.User.ID), e.User.ID == in.self.ID
+		default:
+			continue
+		}
+		mentions = append(mentions, mention)
+	}
+	return mentions
+}
+
+// byteRange is an entity's range in bytes, within the text whatever the entity says.
+func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
+	begin, end = len(text), len(text)
+	units := 0
+	for i, r := range text {
+		if units >= e.Offset && i < begin {
+			begin = i
+		}
+		if units >= e.Offset+e.Length {
+			return begin, max(begin, i)
+		}
+		units += utf16.RuneLen(r)
+	}
+	return begin, end
+}
+
+// mediaOf describes a message's file. Its bytes stay with Telegram.
+func mediaOf(m *tgbotapi.Message) []chat.Media {
+	var media chat.Media
+	switch {
+	case len(m.Photo) > 0:
+		largest := m.Photo[len(m.Photo)-1]
+		media = chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: int64(largest.FileSize)}
+	case m.Voice != nil:
+		media = chat.Media{Kind: chat.Voice, MIMEType: m.Voice.MimeType, Size: int64(m.Voice.FileSize)}
+	case m.Audio != nil:
+		media = chat.Media{Kind: chat.Audio, MIMEType: m.Audio.MimeType, FileName: m.Audio.FileName, Size: int64(m.Audio.FileSize)}
+	case m.Video != nil:
+		media = chat.Media{Kind: chat.Video, MIMEType: m.Video.MimeType, FileName: m.Video.FileName, Size: int64(m.Video.FileSize)}
+	case m.VideoNote != nil:
+		media = chat.Media{Kind: chat.Video, MIMEType: "video/mp4", Size: int64(m.VideoNote.FileSize)}
+	case m.Animation != nil: // It comes with a document that is the same file.
+		media = chat.Media{Kind: chat.Video, MIMEType: m.Animation.MimeType, FileName: m.Animation.FileName, Size: int64(m.Animation.FileSize)}
+	case m.Sticker != nil:
+		media = chat.Media{Kind: chat.Sticker, FileName: m.Sticker.Emoji, Size: int64(m.Sticker.FileSize)}
+	case m.Document != nil:
+		media = chat.Media{Kind: chat.File, MIMEType: m.Document.MimeType, FileName: m.Document.FileName, Size: int64(m.Document.FileSize)}
+	default:
+		return nil
+	}
+	return []chat.Media{media}
+}
+
+func forwarded(o *origin) *chat.Forward {
+	if o == nil {
+		return nil
+	}
+	f := &chat.Forward{From: o.UserName}
+	if o.Date != 0 {
+		f.At = time.Unix(o.Date, 0)
+	}
+	switch {
+	case o.User != nil:
+		f.From = nameOf(o.User)
+	case o.SenderChat != nil:
+		f.From = o.SenderChat.Title
+	case o.Chat != nil:
+		f.From = o.Chat.Title
+	}
+	return f
+}
+
+func chatOf(c *tgbotapi.Chat) chat.Chat {
+	kind := chat.Group
+	switch {
+	case c.IsPrivate():
+		kind = chat.Direct
+	case c.IsChannel():
+		kind = chat.Broadcast
+	}
+	return chat.Chat{ID: chatID(c.ID), Kind: kind, Title: c.Title}
+}
+
+func nameOf(u *tgbotapi.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
+
+func chatID(id int64) chat.ID         { return chat.ID(strconv.FormatInt(id, 10)) }
+func userID(id int64) chat.UserID     { return chat.UserID(strconv.FormatInt(id, 10)) }
+func messageID(id int) chat.MessageID { return chat.MessageID(strconv.Itoa(id)) }

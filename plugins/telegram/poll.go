@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// pace is how often the receiver asks.
+type pace struct {
+	poll    time.Duration // how long the server waits for an update; whole seconds, at most 50
+	grace   time.Duration // how much longer the answer may take
+	least   time.Duration // between two polls without updates, for servers that do not wait
+	first   time.Duration // the wait after a failure; it doubles
+	longest time.Duration
+}
+
+func usualPace() pace {
+	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second, longest: time.Minute}
+}
+
+// wanted are the kinds of updates that the receiver knows.
+const wanted = `["message","edited_message","callback_query","my_chat_member"]`
+
+// receiver takes updates to the host. The library's own loop confirms an update before anybody has it, so this one does
+// it: an update counts as confirmed when a poll names a higher offset, and the offset rises only after Submit.
+type receiver struct {
+	api   *api
+	in    sdk.Inbox
+	log   hclog.Logger
+	pace  pace
+	noted func(trouble error)
+
+	self    tgbotapi.User
+	offset  int // the first update that the host does not have; zero: whatever there is
+	state   chat.State
+	detail  string
+	answers sync.WaitGroup
+}
+
+// run receives until ctx ends or the token is refused.
+func (r *receiver) run(ctx context.Context) error {
+	defer r.answers.Wait()
+	r.report(chat.Connecting, "")
+	for _, step := range []func(context.Context) error{r.signIn, r.dropWebhook} {
+		if err := r.persist(ctx, step); err != nil {
+			return err
+		}
+	}
+	r.connected()
+	for {
+		if err := r.persist(ctx, r.receive); err != nil {
+			return err
+		}
+	}
+}
+
+// persist tries a step until it succeeds. It gives up when the token is refused or ctx ends.
+func (r *receiver) persist(ctx context.Context, step func(context.Context) error) error {
+	for wait := r.pace.first; ; wait = min(2*wait, r.pace.longest) {
+		err := step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			return nil
+		}
+		after := wait
+		if failed, ok := errors.AsType[*callError](err); ok {
+			if failed.badToken() {
+				r.noted(err)
+				return fmt.Errorf("%w: Telegram does not know the token: %w", sdk.ErrBadCredentials, err)
+			}
+			after = max(wait, failed.retryAfter)
+			r.disconnected(failed)
+		}
+		r.log.Warn("receiving failed", "error", err, "again_in", after)
+		if !pause(ctx, after) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *receiver) signIn(ctx context.Context) error {
+	raw, err := r.ask(ctx, "getMe", nil)
+	if err != nil {
+		return err
+	}
+	return r.api.read("getMe", raw, &r.self)
+}
+
+// dropWebhook ends what keeps getUpdates from working; the updates that wait are kept.
+func (r *receiver) dropWebhook(ctx context.Context) error {
+	_, err := r.ask(ctx, "deleteWebhook", nil)
+	return err
+}
+
+func (r *receiver) ask(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return r.api.call(ctx, method, params)
+}
+
+// receive polls once and hands over what came.
+func (r *receiver) receive(ctx context.Context) error {
+	began := time.Now()
+	updates, err := r.poll(ctx)
+	if err != nil {
+		if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusConflict && failed.says("webhook") {
+			return errors.Join(err, r.dropWebhook(ctx))
+		}
+		return err
+	}
+	r.connected()
+	for _, raw := range updates {
+		if err := r.handOver(ctx, raw); err != nil {
+			return err
+		}
+	}
+	if len(updates) == 0 {
+		// Nothing is unconfirmed now. Without an offset the bot also sees updates with smaller ids, at which Telegram may
+		// begin again after a week of silence.
+		r.offset = 0
+		pause(ctx, r.pace.least-time.Since(began))
+	}
+	return nil
+}
+
+func (r *receiver) poll(ctx context.Context) ([]json.RawMessage, error) {
+	timeout := r.pace.poll
+	if r.state != chat.Connected {
+		timeout = 0 // After trouble, to know soon that it is over.
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout+r.pace.grace)
+	defer cancel()
+	params := tgbotapi.Params{"timeout": strconv.Itoa(int(timeout.Seconds())), "allowed_updates": wanted}
+	params.AddNonZero("offset", r.offset)
+	raw, err := r.api.call(ctx, "getUpdates", params)
+	if err != nil {
+		return nil, err
+	}
+	var updates []json.RawMessage
+	return updates, r.api.read("getUpdates", raw, &updates)
+}
+
+// handOver gives one update to the host and raises the offset. Updates that say nothing to the host are skipped.
+func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
+	var u update
+	if err := json.Unmarshal(raw, &u); err != nil {
+		r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(err.Error()))
+	} else if event, ok := (inbound{self: r.self}).event(u); ok {
+		verdict, err := r.in.Submit(ctx, event)
+		if err != nil {
+			return fmt.Errorf("submit update %d: %w", u.UpdateID, err)
+		}
+		r.log.Debug("update submitted", "update_id", u.UpdateID, "verdict", verdict)
+	}
+	if u.UpdateID >= r.offset {
+		r.offset = u.UpdateID + 1
+	}
+	if u.CallbackQuery != nil {
+		r.answers.Go(func() { r.answer(ctx, u.CallbackQuery.ID) })
+	}
+	return nil
+}
+
+// answer ends the spinning of a pressed button. Nothing depends on it.
+func (r *receiver) answer(ctx context.Context, query string) {
+	if _, err := r.ask(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query}); err != nil && ctx.Err() == nil {
+		r.log.Debug("a button press was not answered", "error", err)
+	}
+}
+
+func (r *receiver) connected() { r.report(chat.Connected, "as @"+r.self.UserName) }
+
+func (r *receiver) disconnected(failed *callError) {
+	state, detail := chat.Disconnected, failed.Error()
+	if r.self.ID == 0 {
+		state = chat.Connecting
+	}
+	if failed.code == http.StatusConflict {
+		detail = "another program receives this bot's updates (another poller or a webhook); stop it or make a bot of your own for it"
+	}
+	r.report(state, detail)
+}
+
+// report tells each change once.
+func (r *receiver) report(state chat.State, detail string) {
+	if r.state == state && r.detail == detail {
+		return
+	}
+	r.state, r.detail = state, detail
+	if state == chat.Connected {
+		r.noted(nil)
+	} else {
+		r.noted(fmt.Errorf("%v: %s", state, detail))
+	}
+	r.in.Report(state, detail)
+}
+
+// pause waits and tells whether it came to its end.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
