@@ -1,0 +1,70 @@
+package chunk
+
+import (
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// size returns how long a network takes the text to be. A unit that is not known counts as bytes, which are the most.
+func size(text string, unit chat.Unit) int {
+	switch unit {
+	case chat.Runes:
+		return utf8.RuneCountInString(text)
+	case chat.UTF16:
+		n := 0
+		for _, r := range text {
+			n += utf16.RuneLen(r)
+		}
+		return n
+	default:
+		return len(text)
+	}
+}
+
+func runeSize(r rune, unit chat.Unit) int {
+	switch unit {
+	case chat.Runes:
+		return 1
+	case chat.UTF16:
+		return utf16.RuneLen(r)
+	default:
+		return utf8.RuneLen(r)
+	}
+}
+
+// graphemes tells where what readers see as one character ends: a close likeness of Unicode's rules, which serves where a
+// word must be broken.
+type graphemes struct {
+	last  rune
+	flags int // regional indicators in a row
+}
+
+// boundary tells whether the next character, which is r, begins a new one for the reader.
+func (g *graphemes) boundary(r rune) bool {
+	const joiner, firstFlag, lastFlag = '\u200d', '🇦', '🇿'
+	last := g.last
+	g.last = r
+	if r < firstFlag || r > lastFlag {
+		g.flags = 0
+	} else {
+		g.flags++
+	}
+	switch {
+	case last == joiner || last == '\r' && r == '\n':
+		return false
+	case g.flags > 0:
+		return g.flags%2 == 1
+	default:
+		return r != joiner && !unicode.In(r, unicode.M, extending)
+	}
+}
+
+// extending holds what belongs to the character before it, beside marks: vowels and finals of Hangul, skin tones, and
+// the tags of flags.
+var extending = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x1160, Hi: 0x11ff, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x1f3fb, Hi: 0x1f3ff, Stride: 1}, {Lo: 0xe0020, Hi: 0xe007f, Stride: 1}},
+}

@@ -1,0 +1,138 @@
+// Package chunk splits an answer into pieces that a network takes.
+package chunk
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Split returns the text in pieces, none of them over the limit or blank. A limit of zero gives one piece.
+//
+// The text is Markdown. A piece ends, in this order of preference, after a paragraph, a line, a sentence or a word, and
+// in the last three quarters of what fits, if it can. A fenced code block that fits into one piece is not split; another
+// one is split between lines, closed in one piece and opened in the next with the same fence and language. Links, URLs and
+// inline code are only split where nothing else can be, and so are words; a character stays together with its accents
+// and modifiers, if these alone do not exceed the limit.
+//
+// Only blanks at the ends of the pieces are lost, and the closing line of a fence may be written anew. Where the limit
+// leaves no room for the fences, code is split like text; a character that is larger than the limit becomes "?". The work
+// grows with the length of the text, whatever is in it.
+func Split(text string, limit chat.TextLimit) []string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if limit.Max <= 0 || size(text, limit.Unit) <= limit.Max {
+		return []string{text}
+	}
+	var out []string
+	for _, p := range newDocument(text, limit).pieces() {
+		out = append(out, p.open+p.body+p.close)
+	}
+	return out
+}
+
+// piece is text[start:end], with the fence lines that are put around it.
+type piece struct {
+	start, end  int
+	open, close string
+	body        string // text[start:end], or "?" for a character that does not fit
+}
+
+// pieces fills one piece after the other.
+func (d *document) pieces() []piece {
+	var out []piece
+	for at := d.start; at < len(d.text); {
+		p, next := d.fill(at)
+		if strings.TrimSpace(p.body) != "" {
+			out = append(out, p)
+		}
+		at = next
+	}
+	return out
+}
+
+// fill returns the piece that begins at start, and where the next one does. It walks over all that fits and takes the best
+// break on the way, the last of equals.
+//
+// A break early in the piece is taken only if there is no better one behind it. So either a piece is long, or the ones
+// after it run out of ranks to break at: the walks over one stretch of text are bounded by the number of ranks.
+func (d *document) fill(start int) (piece, int) {
+	for len(d.breaks) > 0 && d.breaks[0].end <= start {
+		d.breaks = d.breaks[1:]
+	}
+	for len(d.fences) > 0 && d.fences[0].end <= start {
+		d.fences = d.fences[1:]
+	}
+	for len(d.spans) > 0 && d.spans[0].end <= start {
+		d.spans = d.spans[1:]
+	}
+	breaks, fences, spans := d.breaks, d.fences, d.spans
+
+	p := piece{start: start}
+	used := 0
+	if len(fences) > 0 && fences[0].within(start) {
+		p.open = fences[0].open
+		used = size(p.open, d.limit.Unit)
+	}
+	best := brk{rank: none}
+	consider := func(b brk) {
+		if b.rank > atEnd && b.rank < early && used < d.limit.Max/4 {
+			b.rank += early
+		}
+		if b.rank <= best.rank && used+size(b.close, d.limit.Unit) <= d.limit.Max {
+			best = b
+		}
+	}
+
+	var g graphemes
+	for at := start; ; {
+		for len(breaks) > 0 && breaks[0].end == at {
+			consider(breaks[0])
+			breaks = breaks[1:]
+		}
+		if at == len(d.text) {
+			break
+		}
+		r, width := utf8.DecodeRuneInString(d.text[at:])
+		boundary := g.boundary(r)
+		for len(fences) > 0 && fences[0].end <= at {
+			fences = fences[1:]
+		}
+		for len(spans) > 0 && spans[0].end <= at {
+			spans = spans[1:]
+		}
+		if at > start {
+			forced := brk{end: at, next: at, rank: inWord}
+			switch {
+			case !boundary:
+				forced.rank = inCharacter
+			case len(spans) > 0 && spans[0].start < at:
+				forced.rank = inSpanWord
+			}
+			switch {
+			case len(fences) == 0 || fences[0].open == "" || at <= fences[0].start:
+				consider(forced)
+			case fences[0].within(at):
+				forced.close = fences[0].close
+				consider(forced)
+			}
+		}
+		used += runeSize(r, d.limit.Unit)
+		d.walked++
+		if used > d.limit.Max {
+			break
+		}
+		at += width
+	}
+
+	if best.rank == none {
+		_, width := utf8.DecodeRuneInString(d.text[start:])
+		p.end, p.body = start+width, "?"
+		return p, p.end
+	}
+	p.end, p.close, p.body = best.end, best.close, d.text[start:best.end]
+	return p, best.next
+}

@@ -1,0 +1,86 @@
+package chunk
+
+import "strings"
+
+// fence is a fenced code block. Its body is what stands between its two lines, without the blanks at the end.
+type fence struct {
+	start, body, bodyEnd, end int
+
+	open, close string // what begins and ends a piece in the middle of it; empty: pieces of it stand as text
+}
+
+// within tells whether a piece that begins or ends here needs the fence's lines around it.
+func (f fence) within(at int) bool { return f.open != "" && f.body < at && at < f.bodyEnd }
+
+// marker is what opens a fence.
+type marker struct {
+	indent string // at most three spaces
+	run    string // at least three "`" or "~"
+}
+
+// opens tells whether a line opens a fence.
+func opens(line string) (marker, bool) {
+	rest := strings.TrimLeft(line, " ")
+	m := marker{indent: line[:len(line)-len(rest)]}
+	if rest == "" || len(m.indent) > 3 || rest[0] != '`' && rest[0] != '~' {
+		return marker{}, false
+	}
+	info := strings.TrimLeft(rest, rest[:1])
+	m.run = rest[:len(rest)-len(info)]
+	if len(m.run) < 3 || m.run[0] == '`' && strings.Contains(info, "`") {
+		return marker{}, false
+	}
+	return m, true
+}
+
+// closes tells whether a line closes the fence that the marker opened.
+func (m marker) closes(line string) bool {
+	rest := strings.TrimLeft(line, " ")
+	return len(line)-len(rest) <= 3 && strings.HasPrefix(rest, m.run) && strings.Trim(trimRight(rest), m.run[:1]) == ""
+}
+
+// fence reads the fenced block that begins at a line. It returns where the line after the block begins, and the breaks
+// at the block's end, without their next.
+func (d *document) fence(start int, m marker) (next int, ends []brk) {
+	opening := d.line(start)
+	f := fence{start: start, body: start + len(opening), close: "\n" + m.indent + m.run}
+	f.bodyEnd, f.end = f.body, start+len(trimRight(opening))
+
+	type stretch struct{ start, end int }
+	var lines []stretch // of the body, but for blank ones
+	closed := false
+	for next = f.body; next < len(d.text) && !closed; {
+		l := d.line(next)
+		trimmed := trimRight(l)
+		if closed = m.closes(l); closed {
+			f.end = next + len(trimmed)
+		} else if trimmed != "" {
+			f.bodyEnd = next + len(trimmed)
+			f.end = f.bodyEnd
+			lines = append(lines, stretch{next, f.bodyEnd})
+		}
+		next += len(l)
+	}
+
+	// A piece must hold the fence's lines and some code. If half of it is not enough for the lines, there are none.
+	overhead := size(opening, d.limit.Unit) + size(f.close, d.limit.Unit)
+	if len(lines) > 0 && overhead <= d.limit.Max/2 {
+		f.open = trimRight(opening) + "\n"
+	} else {
+		f.close = ""
+	}
+	r := inCode
+	if size(d.text[start:f.end], d.limit.Unit) <= d.limit.Max {
+		r = inWholeCode
+	}
+	for i := 1; i < len(lines); i++ {
+		d.breaks = append(d.breaks, brk{end: lines[i-1].end, next: lines[i].start, rank: r, close: f.close})
+	}
+	d.fences = append(d.fences, f)
+
+	if closed && f.close != "" {
+		// The closing line may be longer than ours, or far away behind blank lines.
+		ends = append(ends, brk{end: f.bodyEnd, rank: paragraph, close: f.close})
+	}
+	return next, append(ends, brk{end: f.end, rank: paragraph})
+}
