@@ -52,10 +52,12 @@ const (
 	Billing                 // no credit
 	RateLimit               // the account's limit is used up until Failure.ResetsAt
 	Overloaded              // the model has no capacity at the moment
+	Server                  // the service failed or cannot be reached
 	Timeout                 // no answer in time, or no sign of life
 	ContextOverflow         // the conversation is longer than the model's window
 	ContentFilter           // the model refused
 	Model                   // there is no such model
+	Limit                   // a limit of the CLI's own: turns or budget
 	Aborted                 // the turn's context ended
 	TranscriptMissing       // the session that should be resumed is gone
 	Unavailable             // claude could not be started
@@ -73,6 +75,8 @@ func (c Class) String() string {
 		return "rate_limit"
 	case Overloaded:
 		return "overloaded"
+	case Server:
+		return "server"
 	case Timeout:
 		return "timeout"
 	case ContextOverflow:
@@ -81,6 +85,8 @@ func (c Class) String() string {
 		return "content_filter"
 	case Model:
 		return "model"
+	case Limit:
+		return "limit"
 	case Aborted:
 		return "aborted"
 	case TranscriptMissing:
