@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestSubmitsWhatTheUserSays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := uuid.NewString()
+	if status, got := b.post(t, id, "hello"); status != 200 {
+		t.Fatalf("%d %v", status, got)
+	}
+	want := chat.Event{
+		ID:     chat.EventID("wc:" + id),
+		Chat:   chat.Chat{ID: "local", Kind: chat.Direct},
+		Sender: chat.Sender{ID: "local", DisplayName: "You"},
+		At:     b.host.events[0].At,
+		Body:   chat.Message{ID: chat.MessageID(id), Text: "hello"},
+	}
+	if diff := cmp.Diff([]chat.Event{want}, b.host.events); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSendTwiceUnderOneKeyShowsOneMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out := chat.Outgoing{Key: "7", To: local, Text: "once"}
+	first, err := b.Send(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.Send(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.stop()
+	b = start(t, b.dir, nil)
+	third, err := b.Send(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]chat.Receipt{first, first}, []chat.Receipt{second, third}); diff != "" {
+		t.Error(diff)
+	}
+	messages, _ := b.history(t, "")
+	if diff := cmp.Diff([]string{"agent  <p>once</p>"}, describeAll(messages)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEditAndDelete(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	rows := [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+	receipt, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: local, Text: "first", Buttons: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := b.events(t, 1)
+	if err := b.Edit(t.Context(), local, receipt.IDs[0], "second", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.message(); got != "agent  <p>second</p>" {
+		t.Errorf("after the edit: %q", got)
+	}
+	if messages, _ := b.history(t, ""); len(messages) != 1 || messages[0].Buttons != nil || !messages[0].Edited {
+		t.Errorf("after the edit: %+v", messages)
+	}
+	if err := b.Delete(t.Context(), local, receipt.IDs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.message(); got != "agent  deleted" {
+		t.Errorf("after the deletion: %q", got)
+	}
+	b.stop()
+	if kept, err := os.ReadFile(filepath.Join(b.dir, "messages.jsonl")); err != nil || !strings.Contains(string(kept), `"deleted":true`) {
+		t.Errorf("the journal: %s, %v", kept, err)
+	}
+}
+
+func TestRefusesWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(t, "mine")
+	mine := b.host.events[0].Body.(chat.Message).ID
+	gone := b.send(t, "gone")
+	if err := b.Delete(t.Context(), local, gone); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := chat.Address{Chat: "other"}
+	tests := map[string]struct {
+		err  func() error
+		want chat.Reason
+	}{
+		"send elsewhere": {func() error {
+			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: elsewhere, Text: "a"})
+			return err
+		}, chat.ChatNotFound},
+		"send to a thread": {func() error {
+			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: chat.Address{Chat: "local", Thread: "1"}, Text: "a"})
+			return err
+		}, chat.ChatNotFound},
+		"send a file": {func() error {
+			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: local, Media: []chat.Media{{Ref: "r"}}})
+			return err
+		}, chat.MediaRejected},
+		"edit nothing":       {func() error { return b.Edit(t.Context(), local, "m99", "a", nil) }, chat.TargetGone},
+		"edit the user's":    {func() error { return b.Edit(t.Context(), local, mine, "a", nil) }, chat.TargetGone},
+		"edit the deleted":   {func() error { return b.Edit(t.Context(), local, gone, "a", nil) }, chat.TargetGone},
+		"edit elsewhere":     {func() error { return b.Edit(t.Context(), elsewhere, gone, "a", nil) }, chat.ChatNotFound},
+		"delete the deleted": {func() error { return b.Delete(t.Context(), local, gone) }, chat.TargetGone},
+		"typing elsewhere":   {func() error { return b.Typing(t.Context(), elsewhere, true) }, chat.ChatNotFound},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var failure *chat.Failure
+			if err := test.err(); !errors.As(err, &failure) || failure.Reason != test.want || failure.MaybeDelivered {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestTyping(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stream := b.events(t, 0)
+	expect := func(shown bool) {
+		t.Helper()
+		name, data := stream.next()
+		var got struct{ Ms int64 }
+		if err := json.Unmarshal(data, &got); err != nil || name != "typing" || got.Ms < 0 || (got.Ms > 0) != shown {
+			t.Fatalf("event %q %s: %v", name, data, err)
+		}
+	}
+	for _, active := range []bool{true, false, true} {
+		if err := b.Typing(t.Context(), local, active); err != nil {
+			t.Fatal(err)
+		}
+		expect(active)
+	}
+	// A page that comes later learns of it, and the answer ends it.
+	later := b.events(t, 0)
+	if name, _ := later.next(); name != "typing" {
+		t.Errorf("a page that comes later is told %q", name)
+	}
+	b.send(t, "done")
+	for name := ""; name != "message"; {
+		name, _ = stream.next()
+	}
+	expectEnd := b.events(t, 1)
+	if _, data := expectEnd.next(); string(data) != `{"ms":0}` {
+		t.Errorf("after the answer: %s", data)
+	}
+}
+
+// What the user said is on disk before the host is asked: a plugin that dies in that moment hands it over when it starts
+// again, before anything newer.
+func TestHandsOverWhatAnEarlierRunCouldNot(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 3)
+	dir := t.TempDir()
+	b := start(t, dir, func(ctx context.Context, _ chat.Event) (chat.Verdict, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return 0, ctx.Err()
+	})
+	var answered []chan int
+	for i := range 3 {
+		status := make(chan int, 1)
+		answered = append(answered, status)
+		stream := b.events(t, int64(i))
+		go func() {
+			got, _ := b.post(t, uuid.NewString(), fmt.Sprint(i))
+			status <- got
+		}()
+		if got := stream.message(); got != fmt.Sprintf("user pending %d", i) {
+			t.Fatalf("got %q", got)
+		}
+	}
+	<-asked
+	b.stop()
+	for _, status := range answered {
+		if got := <-status; got != 503 {
+			t.Errorf("while the host is not there: %d", got)
+		}
+	}
+	b = start(t, dir, nil)
+	b.say(t, "3")
+	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, b.host.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOpenRefusesBadConfig(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
+	tests := map[string]struct{ listen, token, want string }{
+		"all addresses": {":7080", "", "not a loopback address"},
+		"any":           {"0.0.0.0:7080", "", "not a loopback address"},
+		"any v6":        {"[::]:7080", "", "not a loopback address"},
+		"a network's":   {"192.168.1.5:7080", "", "not a loopback address"},
+		"a name":        {"example.org:7080", "", "not a loopback address"},
+		"no port":       {"127.0.0.1", "", "is no address"},
+		"a named port":  {"127.0.0.1:http", "", "is no port"},
+		"a large port":  {"127.0.0.1:70000", "", "is no port"},
+		"taken":         {taken.Addr().String(), "", "taken by another program"},
+		"short token":   {"127.0.0.1:0", "hunter2", "16 to 256"},
+		"odd token":     {"127.0.0.1:0", "hunter2&hunter2#hunter2", "16 to 256"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: t.TempDir()}
+			_, err := open(t.Context(), env, config{Listen: test.listen, Token: sdk.NewSecret(test.token)})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v, want %q", err, test.want)
+			}
+			if test.token != "" && strings.Contains(err.Error(), test.token) {
+				t.Errorf("the error holds the token: %v", err)
+			}
+			// What was opened is let go: the folder can be used again.
+			c, err := open(t.Context(), env, config{Listen: "127.0.0.1:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTwoNeverShareAFolder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}
+	if _, err := open(ctx, env, config{Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "another web chat") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A host that was killed starts a plugin anew while the old one is still about to end.
+func TestWaitsForItsPredecessor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}
+	opened := make(chan error, 1)
+	go func() {
+		c, err := open(t.Context(), env, config{Listen: strings.TrimPrefix(b.base, "http://")})
+		if err == nil {
+			err = c.Stop(t.Context())
+		}
+		opened <- err
+	}()
+	b.stop()
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKeepsItsToken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.stop()
+	again := start(t, b.dir, nil)
+	if again.token != b.token || len(b.token) != 43 {
+		t.Errorf("tokens of %d and %d bytes, or not the same", len(b.token), len(again.token))
+	}
+	for _, name := range []string{"token", "messages.jsonl", "lock"} {
+		info, err := os.Stat(filepath.Join(b.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != 0o600 {
+			t.Errorf("%s: %v", name, info.Mode())
+		}
+	}
+	again.stop()
+	if err := os.WriteFile(filepath.Join(b.dir, "token"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}, config{Listen: "127.0.0.1:0"})
+	if err == nil || !strings.Contains(err.Error(), "holds no token") {
+		t.Errorf("an empty token file: %v", err)
+	}
+}

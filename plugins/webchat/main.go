@@ -1,0 +1,86 @@
+// Command clawhost-webchat is the channel of a chat page that it serves itself, to this machine only.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// version is set at build time.
+var version = "dev"
+
+func main() {
+	sdk.Serve("webchat", version, sdk.NewChannel(limits, open))
+}
+
+// config is the plugin's block in the host's config file.
+type config struct {
+	Listen string     `json:"listen,omitempty" jsonschema:"loopback address of the page (default 127.0.0.1:7080)"`
+	Token  sdk.Secret `json:"token,omitempty" jsonschema:"what a page must know (default: made once and kept)"`
+	Title  string     `json:"title,omitempty" jsonschema:"the page's title (default Claw)"`
+}
+
+// open loads the conversation and binds the address.
+func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) {
+	if cfg.Listen == "" {
+		cfg.Listen = defaultListen
+	}
+	if cfg.Title == "" {
+		cfg.Title = "Claw"
+	}
+	if err := checkListen(cfg.Listen); err != nil {
+		return nil, sdk.ConfigError("listen", err)
+	}
+	token := cfg.Token.Reveal()
+	if token != "" && !tokenPattern.MatchString(token) {
+		return nil, sdk.ConfigError("token", errToken)
+	}
+	folder, err := os.OpenFile(filepath.Join(env.StateDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock state folder: %w", err)
+	}
+	defer closeOnError(&err, folder.Close)
+	if err := lock(ctx, folder.Fd()); err != nil {
+		return nil, fmt.Errorf("lock state folder: %w", err)
+	}
+	if token == "" {
+		if token, err = ownToken(env.StateDir); err != nil {
+			return nil, err
+		}
+	}
+	changed := newBroadcast()
+	kept, damaged, err := openJournal(filepath.Join(env.StateDir, "messages.jsonl"), changed)
+	if err != nil {
+		return nil, err
+	}
+	defer closeOnError(&err, kept.close)
+	if damaged > 0 {
+		env.Log.Warn("messages that cannot be read are left out", "count", damaged)
+	}
+	listener, err := listen(ctx, cfg.Listen)
+	if err != nil {
+		return nil, sdk.ConfigError("listen", err)
+	}
+	return &channel{
+		log:      env.Log,
+		title:    cfg.Title,
+		token:    token,
+		listener: listener,
+		changed:  changed,
+		journal:  kept,
+		typing:   &typing{changed: changed},
+		release:  folder.Close,
+	}, nil
+}
+
+// closeOnError undoes a step of open when a later one fails.
+func closeOnError(err *error, closeIt func() error) {
+	if *err != nil {
+		*err = errors.Join(*err, closeIt())
+	}
+}
