@@ -76,6 +76,10 @@ func launch(t testing.TB, stderr io.Writer, files ...*os.File) (client *plugin.C
 	command := exec.Command(os.Args[0])
 	command.Env = []string{role + "=plugin", "TMPDIR=" + os.TempDir()}
 	command.ExtraFiles = files
+	return launchCommand(t, command, stderr)
+}
+
+func launchCommand(t testing.TB, command *exec.Cmd, stderr io.Writer) (client *plugin.Client, connection *handshake.Connection) {
 	client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
 		Plugins:          plugin.PluginSet{handshake.PluginName: &handshake.Client{}},

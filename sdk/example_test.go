@@ -1,0 +1,88 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// A command without config.
+func ExampleCommand() {
+	shout := sdk.Command(
+		sdk.CommandSpec{Name: "shout", Usage: "/shout TEXT", Summary: "Repeat it louder."},
+		func(_ context.Context, call sdk.CommandCall) (string, error) { return strings.ToUpper(call.Args), nil },
+	)
+	sdk.Serve("shout", "0.1.0", shout)
+}
+
+// A service with a config that works by itself: it posts to a chat at an interval.
+func ExampleService() {
+	type config struct {
+		Chat  string       `json:"chat" jsonschema:"Id of the chat."`
+		Every sdk.Duration `json:"every" default:"24h"`
+	}
+	sdk.Serve("reminder", "0.1.0", sdk.Service(func(_ context.Context, env sdk.Env, c config) (*reminder, error) {
+		if c.Every.Duration < time.Minute {
+			return nil, sdk.ConfigError("every", errors.New("shorter than a minute"))
+		}
+		return &reminder{outbox: env.Outbox, to: chat.Address{Channel: "telegram", Chat: chat.ID(c.Chat)}, every: c.Every.Duration}, nil
+	}))
+}
+
+type reminder struct {
+	outbox sdk.Outbox
+	to     chat.Address
+	every  time.Duration
+}
+
+// Run makes reminder an sdk.Runner.
+func (r *reminder) Run(ctx context.Context) error {
+	ticker := time.NewTicker(r.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			// The key makes a reminder that is posted again after a crash the same one.
+			key := "reminder:" + now.Truncate(r.every).UTC().Format(time.RFC3339)
+			if err := r.outbox.Post(ctx, key, r.to, "Stand up and stretch."); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// A hook without config.
+func ExampleBeforeAgentStart() {
+	sdk.Serve("politeness", "0.1.0", sdk.BeforeAgentStart(func(_ context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
+		return sdk.AgentContext{Prepend: "Address " + start.Caller.Sender.Name() + " by name.\n"}, nil
+	}))
+}
+
+func ExampleConfigError() {
+	check := func(urls []string) error {
+		var all []error
+		for i, url := range urls {
+			if !strings.HasPrefix(url, "https://") {
+				all = append(all, sdk.ConfigError(fmt.Sprintf("urls[%d]", i), errors.New("must begin with https://")))
+			}
+		}
+		return errors.Join(all...)
+	}
+	fmt.Println(check([]string{"https://a", "http://b", "c"}))
+	// Output:
+	// urls[1]: must begin with https://
+	// urls[2]: must begin with https://
+}
+
+func ExampleSecret() {
+	token := sdk.NewSecret("123456:ABCDEF")
+	fmt.Println(token, len(token.Reveal()))
+	// Output: [secret] 13
+}
