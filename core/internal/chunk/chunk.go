@@ -82,7 +82,7 @@ func (d *document) fill(start int) (piece, int) {
 		if b.rank > atEnd && b.rank < early && used < d.limit.Max/4 {
 			b.rank += early
 		}
-		if b.rank <= best.rank && used+size(b.close, d.limit.Unit) <= d.limit.Max {
+		if b.rank <= best.rank && used+len(b.close) <= d.limit.Max { // It is ASCII: as long in every unit.
 			best = b
 		}
 	}
