@@ -62,6 +62,7 @@ func (t *track) observe(e *event) {
 			for _, b := range e.Message.Content {
 				delete(t.tools, b.ToolUseID)
 			}
+			t.answer.user(e.Message)
 		}
 	case "assistant":
 		if e.Message != nil && e.Parent == "" {
@@ -160,6 +161,7 @@ type answer struct {
 	text    strings.Builder
 	id      string // of the message that is being added
 	stopped string // that message's stop_reason, empty while unknown
+	nudged  bool   // the CLI has asked for more since
 	some    bool   // a message was added
 }
 
@@ -167,10 +169,10 @@ type answer struct {
 func (a *answer) add(m *message) {
 	if m.ID != a.id {
 		// A message that was cut goes on in the next one; otherwise the next one replaces it.
-		if a.stopped != "" && a.stopped != "max_tokens" {
+		if !a.isCut() {
 			a.text.Reset()
 		}
-		a.id, a.stopped = m.ID, ""
+		a.id, a.stopped, a.nudged = m.ID, "", false
 	} else if a.text.Len() > 0 && hasText(m.Content) {
 		a.text.WriteString("\n\n")
 	}
@@ -189,6 +191,24 @@ func (a *answer) add(m *message) {
 		}
 	}
 	a.stop(m.StopReason)
+}
+
+// isCut tells whether the message ended before its end: at the limit of its length, or, as it has no end, with the
+// connection, after which the CLI asks for the rest.
+func (a *answer) isCut() bool {
+	switch a.stopped {
+	case "max_tokens", "model_context_window_exceeded":
+		return true
+	case "":
+		return a.nudged
+	default:
+		return false
+	}
+}
+
+// user takes a message of the user's side that the CLI wrote.
+func (a *answer) user(m *message) {
+	a.nudged = a.nudged || hasText(m.Content)
 }
 
 // stop tells why the message ended.

@@ -120,9 +120,13 @@ func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
 				over = true
 			case l.Type == "user":
 				found = unfinished // a tool's result, or the CLI asks for more: the turn went on
+				a.user(l.Message)
 			}
 		}
 		if err == io.EOF {
+			if found != answered {
+				return found, "", nil
+			}
 			return found, strings.TrimSpace(a.text.String()), nil
 		}
 		if err != nil {

@@ -1,0 +1,288 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+)
+
+// in is a first attempt at a message of another session than the rig's.
+func (r *rig) in(session string, started bool, text string) agent.Turn {
+	return agent.Turn{Session: session, Started: started, UUID: uuid.NewString(), Attempt: 1, Prompt: "[Bob] " + text}
+}
+
+func TestParksTheLeastRecentlyUsed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.MaxProcesses = 2
+	pool := r.pool()
+	a, b, c := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	r.ask(pool, r.in(a, false, "1"))
+	r.ask(pool, r.in(b, false, "2"))
+	r.ask(pool, r.in(a, true, "3")) // b is older now
+	r.ask(pool, r.in(c, false, "4"))
+	held := map[string]bool{}
+	for _, p := range r.processes.all() {
+		held[p.Name] = true
+	}
+	if len(held) != 2 || !held[a] || !held[c] {
+		t.Errorf("processes are held for %v, want a=%s and c=%s", held, a, c)
+	}
+	if got := r.ask(pool, r.in(b, true, "5")).Text; got != "echo: [Bob] 5" {
+		t.Errorf("the parked session answers %q", got)
+	}
+	if n := r.processes.spawned(); n != 4 {
+		t.Errorf("%d processes were started, want 4", n)
+	}
+}
+
+func TestManySessionsShareTheSlots(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.MaxProcesses = 3
+	pool := r.pool()
+	var most atomic.Int64
+	var group sync.WaitGroup
+	for i := range 12 {
+		session := uuid.NewString()
+		group.Go(func() {
+			for turn := range 3 {
+				text := fmt.Sprintf("%d of %d", turn, i)
+				result, err := pool.Run(r.Context(), r.in(session, turn > 0, text))
+				if err != nil || result.Text != "echo: [Bob] "+text {
+					t.Errorf("turn %s: %q, %v", text, result.Text, err)
+				}
+				most.Store(max(most.Load(), int64(len(pool.Stats().PIDs))))
+			}
+		})
+	}
+	group.Wait()
+	if most.Load() > 3 {
+		t.Errorf("%d processes at once, want at most 3", most.Load())
+	}
+	if stats := pool.Stats(); stats.Running != 0 || stats.Waiting != 0 {
+		t.Errorf("after all turns: %+v", stats)
+	}
+}
+
+func TestOneRunASession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	var group sync.WaitGroup
+	for i := range 5 {
+		text := fmt.Sprintf("message %d", i)
+		turn := r.in(r.session, false, text)
+		group.Go(func() {
+			if result, err := pool.Run(r.Context(), turn); err != nil || result.Text != "echo: [Bob] "+text {
+				t.Errorf("%s: %q, %v", text, result.Text, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := r.processes.spawned(); n != 1 {
+		t.Errorf("%d processes were started for one session", n)
+	}
+}
+
+func TestParksAfterIdling(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.ParkAfter = 50 * time.Millisecond
+	pool := r.pool()
+	r.ask(pool, r.turn("one"))
+	poll(t, "the process is parked", func() bool { return len(r.processes.all()) == 0 })
+	r.ask(pool, r.turn("two"))
+	if n := r.processes.spawned(); n != 2 {
+		t.Errorf("%d processes were started, want 2", n)
+	}
+}
+
+func TestRetire(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	r.ask(pool, r.turn("idle when retired"))
+	pool.Retire(r.session)
+	poll(t, "the idle process ends", func() bool { return len(r.processes.all()) == 0 })
+
+	r.session, r.started = uuid.NewString(), false
+	turn := r.turn("running when retired")
+	consumed := turn.OnConsumed
+	turn.OnConsumed = func() {
+		consumed()
+		pool.Retire(r.session)
+	}
+	if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
+		t.Errorf("answer = %q", got)
+	}
+	poll(t, "the process ends after its turn", func() bool { return len(r.processes.all()) == 0 })
+	pool.Retire("nobody")
+}
+
+func TestCloseStopsTurns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	r.ask(pool, r.in(uuid.NewString(), false, "leave one idle"))
+	begun := filepath.Join(r.config.Workspace, "begun")
+	running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; sleep 100"})))
+	poll(t, "the tool runs", func() bool { return exists(begun) })
+	r.closeNow(pool)
+	<-running.done
+	r.wantClass(running.err, agent.Aborted)
+	if left := tools(t, r.session); len(left) > 0 {
+		t.Errorf("tools outlived the pool: %v", left)
+	}
+	if left := r.processes.all(); len(left) > 0 {
+		t.Errorf("processes outlived the pool: %v", left)
+	}
+	_, err := pool.Run(r.Context(), r.in(uuid.NewString(), false, "too late"))
+	r.wantClass(err, agent.Aborted)
+}
+
+func TestCloseHasNoPatience(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	turn := r.turn(directive(map[string]any{"hang": "dead"}))
+	ctx, cancel := context.WithCancel(r.Context())
+	turn.OnConsumed = cancel
+	running := r.begin(r.Context(), pool, turn)
+	<-ctx.Done()
+	if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("close: %v", err)
+	}
+	<-running.done
+	r.wantClass(running.err, agent.Aborted)
+}
+
+func TestGiveUpWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.MaxProcesses = 1
+	pool := r.pool()
+	hold, release := context.WithCancel(r.Context())
+	defer release()
+	turn := r.turn(directive(map[string]any{"hang": "stream"}))
+	holding := make(chan struct{})
+	turn.OnConsumed = func() { close(holding) }
+	holder := r.begin(hold, pool, turn)
+	<-holding
+	ctx, cancel := context.WithCancel(r.Context())
+	waiter := r.begin(ctx, pool, r.in(uuid.NewString(), false, "never"))
+	second := r.begin(r.Context(), pool, r.in(uuid.NewString(), false, "later"))
+	poll(t, "two wait", func() bool { return pool.Stats().Waiting == 2 })
+	cancel()
+	<-waiter.done
+	r.wantClass(waiter.err, agent.Aborted)
+	release()
+	<-holder.done
+	<-second.done
+	if second.err != nil || second.result.Text != "echo: [Bob] later" {
+		t.Errorf("the one that waited on got %q, %v", second.result.Text, second.err)
+	}
+}
+
+// An idle process that is killed is replaced before the next message is written, or with it; nobody notices.
+func TestIdleProcessDies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	for i := range 5 {
+		r.ask(pool, r.turn("message"))
+		for _, pid := range pool.Stats().PIDs {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := fmt.Sprintf("after kill %d", i)
+		if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
+			t.Errorf("answer = %q", got)
+		}
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	t.Parallel()
+	t.Run("not installed", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.Command = "claude-that-is-not-there"
+		_, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
+		var missing *claude.NotInstalledError
+		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "npm install") {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("gone meanwhile", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.Command = filepath.Join(t.TempDir(), "claude")
+		if err := os.Link(binary, r.config.Command); err != nil {
+			t.Skipf("link the stub: %v", err)
+		}
+		pool := r.pool()
+		if err := os.Remove(r.config.Command); err != nil {
+			t.Fatal(err)
+		}
+		_, err := pool.Run(r.Context(), r.turn("hello"))
+		r.wantClass(err, agent.Unavailable)
+		var missing *claude.NotInstalledError
+		if !errors.As(err, &missing) {
+			t.Errorf("error = %v does not say how to install it", err)
+		}
+	})
+	t.Run("says why", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.Env["MY_TOKEN"] = "canary-credential"
+		r.config.Env["CLAUDE_STUB_START_ERROR"] = "Error: bad luck with canary-credential and sk-ant-abcdefgh"
+		pool := r.pool()
+		for range 6 { // more than there are slots
+			_, err := pool.Run(r.Context(), r.turn("hello"))
+			failure := r.wantClass(err, agent.Unavailable)
+			if !strings.Contains(failure.Error(), "bad luck") {
+				t.Errorf("failure %q does not say why", failure)
+			}
+			if strings.Contains(failure.Error(), "canary") || strings.Contains(failure.Error(), "abcdefgh") {
+				t.Errorf("failure %q shows a credential", failure)
+			}
+		}
+	})
+	t.Run("not recorded", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.processes.fail = errors.New("disk full")
+		pool := r.pool()
+		_, err := pool.Run(r.Context(), r.turn("hello"))
+		r.wantClass(err, agent.Unavailable)
+		if pids := pool.Stats().PIDs; len(pids) > 0 {
+			t.Errorf("processes %v run unrecorded", pids)
+		}
+	})
+	t.Run("flag of the host", func(t *testing.T) {
+		t.Parallel()
+		for _, arg := range []string{"--session-id", "--resume=x", "--permission-mode", "-p", "--dangerously-skip-permissions"} {
+			r := newRig(t)
+			r.config.Args = []string{arg}
+			if _, err := claude.New(r.config, hclog.NewNullLogger(), r.processes); err == nil {
+				t.Errorf("claude.args took %s", arg)
+			}
+		}
+	})
+}

@@ -1,0 +1,312 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// first is the id of the first line that was written in the recordings that have ids.
+const first = "11111111-0000-4000-8000-000000000001"
+
+// What the scripted API echoed when the CLI asked for more by itself.
+const (
+	limitNudge = "echo: Output token limit hit. Resume directly — no apology, no recap of what you were doing. Pick up " +
+		"mid-thought if that is where the cut happened. Break remaining work into smaller pieces."
+	cutNudge = "echo: Your response above was cut off mid-stream. Resume directly from where it stops — no apology, no " +
+		"recap. If none of it survived, answer the request from the start."
+	refusalNudge = "echo: Your response above was stopped by a safety classifier — this is not a tool or API error. The " +
+		"rest of it was withheld, and tool calls in it that had not finished did not run. Do not produce that content " +
+		"again, even reworded."
+)
+
+// replayed is what a track makes of a recorded stream.
+type replayed struct {
+	End     string // answered, a class, "not run", or "open"
+	Text    string
+	Context int64
+	Window  int64
+	Cost    int64
+}
+
+// follow sends the recorded lines of a turn through a track.
+func follow(t *testing.T, name, id string) replayed {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", "streams", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, tr := &session{}, newTrack(id)
+	r := bufio.NewReader(file)
+	for {
+		line, err := readLine(r, maxLine)
+		if e, parseErr := parseEvent(line); parseErr == nil {
+			if e.Type == "result" {
+				s.count(e)
+			}
+			tr.observe(e)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch {
+	case !tr.finished:
+		return replayed{End: "open"}
+	case tr.outcome == nil:
+		return replayed{End: "not run"}
+	case tr.outcome.IsError:
+		return replayed{End: tr.failed(strings.TrimSpace).Class.String()}
+	}
+	result := tr.result()
+	return replayed{
+		End: "answered", Text: result.Text, Context: result.ContextTokens, Window: result.ContextWindow, Cost: result.CostMicros,
+	}
+}
+
+// The streams were recorded from the real CLI against a scripted Messages API.
+func TestRecordedStreams(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		id   string
+		want replayed
+	}{
+		"2.1.197_persistent_tools":    {"", replayed{"answered", "echo: turn one", 19092, 1000000, 95640}},
+		"2.1.197_steer_midtool":       {"", replayed{"answered", "final answer", 19361, 1000000, 290930}},
+		"2.1.197_interrupt_tool":      {"", replayed{End: agent.Aborted.String()}},
+		"2.1.197_background_bash":     {"", replayed{"answered", "started it", 19272, 1000000, 192975}},
+		"2.1.197_subagent":            {"", replayed{"answered", "done sub", 19276, 1000000, 250080}},
+		"2.1.197_compact_auto":        {"", replayed{"answered", "ok", 1001, 200000, 627}},
+		"2.1.197_err_401r2":           {"", replayed{End: agent.Auth.String()}},
+		"2.1.197_err_400toolong":      {"", replayed{End: agent.ContextOverflow.String()}},
+		"2.1.197_err_oauth_429":       {"", replayed{End: agent.RateLimit.String()}},
+		"2.1.197_err_refusal":         {"", replayed{End: agent.ContentFilter.String()}},
+		"2.1.197_err_ctxwindow":       {"", replayed{End: agent.ContextOverflow.String()}},
+		"2.1.197_err_maxturns":        {"", replayed{End: agent.Limit.String()}},
+		"2.1.197_err_full_529_sonnet": {"", replayed{End: agent.Overloaded.String()}},
+		"2.1.197_err_midstream_drop":  {"", replayed{"answered", "partial words here now", 29046, 200000, 87270}},
+		"2.1.197_err_529fallback":     {"", replayed{"answered", "echo: plain", 28883, 200000, 28927}},
+		"2.1.329_tool":                {first, replayed{"answered", "it said hi", 15746, 1000000, 63216}},
+		"2.1.329_blocks":              {first, replayed{"answered", "first block\n\nsecond block", 15686, 1000000, 31524}},
+		"2.1.329_max_tokens":          {first, replayed{"answered", "the first half " + limitNudge, 15788, 1000000, 63432}},
+		"2.1.329_cut":                 {first, replayed{"answered", "a b c " + cutNudge, 15782, 1000000, 63298}},
+		"2.1.329_refusal":             {first, replayed{"answered", refusalNudge, 15807, 1000000, 63532}},
+		"2.1.329_interrupt":           {first, replayed{End: agent.Aborted.String()}},
+		"2.1.329_steered":             {first, replayed{"answered", "both done", 15841, 1000000, 63406}},
+		"2.1.329_401":                 {first, replayed{End: agent.Auth.String()}},
+		"2.1.329_529":                 {first, replayed{End: agent.Overloaded.String()}},
+		"2.1.329_overflow":            {first, replayed{End: agent.ContextOverflow.String()}},
+		"2.1.329_repeated":            {first, replayed{End: "not run"}},
+		"2.1.329_repeated_same":       {first, replayed{End: "not run"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, follow(t, name, tc.id)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if tc.id != "" {
+				// Somebody else's line is never answered by it.
+				if got := follow(t, name, "99999999-0000-4000-8000-000000000001"); got.End != "open" {
+					t.Errorf("another line is %+v", got)
+				}
+			}
+		})
+	}
+}
+
+// The transcripts were left by the real CLI.
+func TestRecordedTranscripts(t *testing.T) {
+	t.Parallel()
+	second := "11111111-0000-4000-8000-000000000002"
+	for name, tc := range map[string]struct {
+		ids  []string
+		want fate
+		text string
+	}{
+		"tool":             {[]string{first}, answered, "it said hi"},
+		"max_tokens":       {[]string{first}, answered, "the first half " + limitNudge},
+		"interrupt":        {[]string{first}, unfinished, ""},
+		"529":              {[]string{first}, unfinished, ""},
+		"killed_in_answer": {[]string{first}, unfinished, ""},
+		"killed_in_tool":   {[]string{first}, unfinished, ""},
+		"continued":        {[]string{first, second}, answered, "echo: [host] go on"},
+		"steered":          {[]string{second}, answered, "both done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(filepath.Join("testdata", "transcripts", name+".jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := map[string]bool{}
+			for _, id := range tc.ids {
+				ids[id] = true
+			}
+			got, text, err := recall(bytes.NewReader(data), ids)
+			if err != nil || got != tc.want || got == answered && text != tc.text {
+				t.Errorf("recall = %v, %q, %v; want %v, %q", got, text, err, tc.want, tc.text)
+			}
+			if got, _, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got != absent || err != nil {
+				t.Errorf("another message is %v, %v", got, err)
+			}
+			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
+			for cut := range len(data) {
+				if cut%97 != 0 {
+					continue
+				}
+				if _, torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(text, torn) {
+					t.Fatalf("cut at %d: %q, %v", cut, torn, err)
+				}
+			}
+		})
+	}
+	// The next message's answer is not this one's.
+	data, err := os.ReadFile(filepath.Join("testdata", "transcripts", "continued.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); got != unfinished || err != nil {
+		t.Errorf("an unfinished message with a later one is %v, %v", got, err)
+	}
+}
+
+// The names were seen in the CLI's folder of projects.
+func TestSlug(t *testing.T) {
+	t.Parallel()
+	long := "/tmp/scratch/cl/long" + strings.Repeat("/"+strings.Repeat("abcdefghij", 5), 5)
+	for dir, want := range map[string]string{
+		"/srv/claw/ws":               "-srv-claw-ws",
+		"/srv/we ird.dir_x/é":        "-srv-we-ird-dir-x--",
+		"/a/we ird.dir_é\U0001d4b3ß": "-a-we-ird-dir-----",
+		long: "-tmp-scratch-cl-long-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
+			"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
+			"abcdefghijabcdefghijabcdef-9a7gbi",
+	} {
+		if got := slug(dir); got != want {
+			t.Errorf("slug(%q) = %q, want %q", dir, got, want)
+		}
+	}
+}
+
+func TestContinueID(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{first: true}
+	for _, message := range []string{first, "not a uuid"} {
+		for attempt := range 5 {
+			id := continueID(message, attempt)
+			if _, err := uuid.Parse(id); err != nil || seen[id] || id != continueID(message, attempt) {
+				t.Errorf("continueID(%q, %d) = %q: %v", message, attempt, id, err)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// readLine cuts a stream into its lines, of any length and whatever the buffer's size, and skips those over the limit.
+func TestReadLine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 100
+		lines := rapid.SliceOf(rapid.StringMatching(`[a-z]{0,150}`)).Draw(t, "lines")
+		var want []string
+		for _, l := range lines {
+			if len(l)+1 > limit {
+				l = "too long"
+			}
+			want = append(want, l)
+		}
+		tail := rapid.StringMatching(`[a-z]{0,99}`).Draw(t, "tail")
+		want = append(want, tail)
+		text := tail
+		if len(lines) > 0 {
+			text = strings.Join(lines, "\n") + "\n" + tail
+		}
+		r := bufio.NewReaderSize(strings.NewReader(text), rapid.IntRange(16, 300).Draw(t, "buffer"))
+		var got []string
+		for {
+			line, err := readLine(r, limit)
+			if errors.Is(err, errLineTooLong) {
+				line = []byte("too long")
+				err = nil
+			}
+			got = append(got, string(line))
+			if err != nil {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	p := &Pool{hidden: hiddenValues(map[string]string{"MY_API_KEY": "canary1", "PLAIN": "visible", "X_TOKEN": "no"})}
+	for text, want := range map[string]string{
+		"key canary1 and visible no":             "key [redacted] and visible no",
+		"sk-ant-api03-abc_DEF":                   "[redacted]",
+		"Authorization: Bearer abcdef.ghi-jk":    "Authorization: [redacted]",
+		" " + strings.Repeat("é", 2000) + "tail": strings.Repeat("é", 1000) + " …",
+	} {
+		if got := p.redact(text); got != want {
+			t.Errorf("redact(%.40q) = %.80q, want %.80q", text, got, want)
+		}
+	}
+}
+
+// Whatever claude writes, a track takes it, and the recordings still come to their ends behind it.
+func FuzzEvents(f *testing.F) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "streams", "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("recordings: %v, %v", paths, err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("{\"type\":\"assistant\",\"message\":{\"content\":[null,1,{\"type\":5}]}}\n{\"type\":\"result\",\"usage\":[]}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, tr := &session{}, newTrack(first)
+		for _, line := range bytes.Split(data, []byte("\n")) {
+			e, err := parseEvent(line)
+			if err != nil {
+				continue
+			}
+			if e.Type == "result" {
+				s.count(e)
+			}
+			before := tr.finished
+			tr.observe(e)
+			if before && !tr.finished {
+				t.Fatal("a finished turn goes on")
+			}
+		}
+		if tr.outcome != nil {
+			_ = tr.result()
+			_ = fmt.Sprint(tr.failed(strings.TrimSpace))
+		}
+		if _, _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
