@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
 // inbox is a host that takes down what it is given.
@@ -374,6 +376,27 @@ func TestEmptyPollDropsTheOffset(t *testing.T) {
 	}
 	if offset := calls[len(calls)-1].Params["offset"]; offset != "" {
 		t.Errorf("after an empty poll the offset is still %s", offset)
+	}
+}
+
+// TestRefusedChatIsLogged once, so that the operator learns its id.
+func TestRefusedChatIsLogged(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	s.Group(-200, "group")
+	anna := s.User(7)
+	h := sdktest.New(t, component())
+	h.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
+	h.Configure(map[string]any{"token": s.Token(), "api_endpoint": s.URL()})
+	h.Run()
+	anna.Send(-200, "one")
+	anna.Send(-200, "two")
+	if err := s.AwaitConfirmed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.Shutdown()
+	if n := strings.Count(h.Logs(), `"chat":"-200"`); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, h.Logs())
 	}
 }
 

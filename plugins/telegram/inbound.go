@@ -22,11 +22,11 @@ type inbound struct{ self tgbotapi.User }
 func (in inbound) event(u update) (chat.Event, bool) {
 	event := chat.Event{ID: chat.EventID(fmt.Sprintf("tg:%d:%d", in.self.ID, u.UpdateID))}
 	switch {
-	case u.Message != nil:
+	case u.Message != nil && u.Message.Chat != nil:
 		return in.fromMessage(event, u.Message, u.extra)
-	case u.EditedMessage != nil:
+	case u.EditedMessage != nil && u.EditedMessage.Chat != nil:
 		return in.fromEdit(event, u.EditedMessage, u.extra)
-	case u.CallbackQuery != nil:
+	case u.CallbackQuery != nil && u.CallbackQuery.Message != nil && u.CallbackQuery.Message.Chat != nil:
 		return in.fromPress(event, u.CallbackQuery, u.extra)
 	case u.MyChatMember != nil:
 		return in.fromMembership(event, u.MyChatMember)
@@ -79,7 +79,7 @@ func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat
 }
 
 func (in inbound) fromPress(event chat.Event, q *tgbotapi.CallbackQuery, x extra) (chat.Event, bool) {
-	if q.Message == nil || q.Message.Chat == nil || q.Data == "" || q.From == nil {
+	if q.Data == "" || q.From == nil {
 		return event, false
 	}
 	event = in.located(event, q.Message, x)

@@ -245,6 +245,7 @@ func FuzzUpdate(f *testing.F) {
 	f.Add([]byte(`{"update_id":6,"edited_message":{"message_id":1,"text":"/a@claw_bot","entities":[{"type":"bot_command","length":11}],"chat":{"id":-7}}}`))
 	f.Add([]byte(`{"update_id":7,"callback_query":{"id":"1","data":"x","from":{"id":7},"message":{"message_id":1}}}`))
 	f.Add([]byte(`{"update_id":8,"my_chat_member":{"new_chat_member":{"status":"member","user":{"id":4242}}}}`))
+	f.Add([]byte(`{"update_id":9,"message":{"message_id":1,"text":"no chat"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var u update
 		if json.Unmarshal(raw, &u) != nil {

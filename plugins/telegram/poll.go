@@ -46,8 +46,12 @@ type receiver struct {
 	offset  int // the first update that the host does not have; zero: whatever there is
 	state   chat.State
 	detail  string
+	refused map[chat.ID]bool // chats of which the host refused something
 	answers sync.WaitGroup
 }
+
+// maxRefused is how many refused chats are remembered.
+const maxRefused = 1000
 
 // run receives until ctx ends or the token is refused.
 func (r *receiver) run(ctx context.Context) error {
@@ -164,7 +168,7 @@ func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
 		if err != nil {
 			return fmt.Errorf("submit update %d: %w", u.UpdateID, err)
 		}
-		r.log.Debug("update submitted", "update_id", u.UpdateID, "verdict", verdict)
+		r.submitted(event, verdict)
 	}
 	if u.UpdateID >= r.offset {
 		r.offset = u.UpdateID + 1
@@ -173,6 +177,20 @@ func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
 		r.answers.Go(func() { r.answer(ctx, u.CallbackQuery.ID) })
 	}
 	return nil
+}
+
+// submitted logs what became of an event. The first refusal of a chat is for the operator, who may want to allow the chat
+// and finds its id here.
+func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
+	if verdict != chat.Rejected || r.refused[event.Chat.ID] {
+		r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
+		return
+	}
+	if r.refused == nil || len(r.refused) >= maxRefused {
+		r.refused = map[chat.ID]bool{}
+	}
+	r.refused[event.Chat.ID] = true
+	r.log.Info("the host refused an event; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
 }
 
 // answer ends the spinning of a pressed button. Nothing depends on it.
