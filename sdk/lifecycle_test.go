@@ -124,7 +124,8 @@ func TestShutdownDrains(t *testing.T) {
 	d := &diary{}
 	sending, finish := make(chan struct{}), make(chan struct{})
 	c := &plainChannel{
-		run: func(ctx context.Context, _ sdk.Inbox) error {
+		run: func(ctx context.Context, in sdk.Inbox) error {
+			in.Report(chat.Connected, "")
 			<-ctx.Done()
 			d.write("channel ran")
 			return nil
@@ -141,6 +142,7 @@ func TestShutdownDrains(t *testing.T) {
 		component2(&worker{name: "b", diary: d, run: untilCancelled, stop: errors.New("not well")}))
 	h.Configure(nil)
 	run := h.Run()
+	run.NextState() // a Run that comes after Shutdown is refused
 	var sent sync.WaitGroup
 	sent.Go(func() {
 		if _, err := h.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "c"}}); err != nil {
