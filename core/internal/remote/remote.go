@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc"
@@ -94,17 +95,11 @@ func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description,
 	return d, nil
 }
 
-// Step is one step of a [Diagnostic]'s path: a name or, where that is empty, an index.
-type Step struct {
-	Name  string
-	Index int
-}
-
 // Diagnostic is a plugin's finding about its config.
 type Diagnostic struct {
 	Warning         bool
 	Summary, Detail string
-	Path            []Step
+	Path            []string // names, and indices in decimal, from the config's root
 }
 
 // Configuration is what a plugin instance gets.
@@ -131,11 +126,18 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 			Detail:  wire.Cut(d.GetDetail(), wire.MaxDetail),
 		}
 		for _, step := range d.GetPath() {
-			diagnostic.Path = append(diagnostic.Path, Step{Name: step.GetName(), Index: int(step.GetIndex())})
+			diagnostic.Path = append(diagnostic.Path, pathStep(step))
 		}
 		found = append(found, diagnostic)
 	}
 	return found, nil
+}
+
+func pathStep(s *pluginv1.PathStep) string {
+	if index, ok := s.GetStep().(*pluginv1.PathStep_Index); ok {
+		return strconv.FormatInt(index.Index, 10)
+	}
+	return s.GetName()
 }
 
 // CheckHealth returns nil for a healthy plugin.

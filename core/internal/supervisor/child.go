@@ -1,10 +1,9 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +27,7 @@ const afterExit = time.Second
 // ends, parses the plugin's stderr without guards and hands over the host's stdin.
 type child struct {
 	cmd   *exec.Cmd
-	guard *stderrReader
+	guard *guard
 
 	stdin, stdout, stderr *os.File // the host's ends of the pipes
 
@@ -38,7 +37,7 @@ type child struct {
 }
 
 // newProcess prepares a binary. Env is its whole environment beside what go-plugin adds.
-func newChild(spec *exec.Cmd, path string, env []string, guard *stderrReader) *child {
+func newChild(spec *exec.Cmd, path string, env []string, guard *guard) *child {
 	cmd := exec.Command(path)
 	cmd.Env = append(env, spec.Env...)
 	cmd.Dir = os.TempDir()
@@ -146,9 +145,9 @@ func (c *child) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// checksum compares the binary with the sha256 that the config pins; an empty one fits any.
-func checksum(path, want string) error {
-	if want == "" {
+// checksum compares the binary with the sha256 that the config pins; nil fits any.
+func checksum(path string, want []byte) error {
+	if want == nil {
 		return nil
 	}
 	f, err := os.Open(path)
@@ -160,9 +159,8 @@ func checksum(path, want string) error {
 	if _, err := io.Copy(h, f); err != nil {
 		return fmt.Errorf("check the plugin's sha256: %w", err)
 	}
-	got := hex.EncodeToString(h.Sum(nil))
-	if subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
-		return fmt.Errorf("%s has the sha256 %s, the config pins %s: it is not started", path, got, want)
+	if got := h.Sum(nil); !bytes.Equal(got, want) {
+		return fmt.Errorf("%s has the sha256 %x, the config pins %x: it is not started", path, got, want)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (i *instance) run(ctx context.Context) {
 	})
 	defer i.settle()
 	var deaths []time.Time
-	wait := firstBackoff
+	wait := i.options.Backoff
 	for {
 		started := time.Now()
 		err := i.life(ctx)
@@ -106,12 +106,12 @@ func (i *instance) run(ctx context.Context) {
 			return
 		}
 		if err == nil { // somebody asked for a new start
-			deaths, wait = nil, firstBackoff
+			deaths, wait = nil, i.options.Backoff
 			continue
 		}
 		lived := time.Since(started)
 		if lived >= healthy {
-			wait = firstBackoff
+			wait = i.options.Backoff
 		}
 		if lived < quick {
 			deaths = append(deaths, time.Now())
@@ -121,7 +121,7 @@ func (i *instance) run(ctx context.Context) {
 		}
 		if parked := errors.Is(err, errFatal) || errors.Is(err, remote.ErrTerminal) || len(deaths) >= quickDeaths; parked {
 			i.park(ctx, err)
-			deaths, wait = nil, firstBackoff
+			deaths, wait = nil, i.options.Backoff
 		} else {
 			i.log.Warn("the plugin ended and is started again", "error", err, "in", wait)
 			i.pause(ctx, err, wait)
@@ -283,10 +283,7 @@ func (i *instance) alive(ctx context.Context, l *launched, description remote.De
 func (i *instance) findings(found []remote.Diagnostic) error {
 	var errs []error
 	for _, d := range found {
-		text := i.spec.Place(d.Path) + ": " + d.Summary
-		if d.Detail != "" {
-			text += "; " + d.Detail
-		}
+		text := i.spec.Place(d.Path, d.Summary, d.Detail)
 		if d.Warning {
 			i.log.Warn(text)
 			continue
@@ -346,11 +343,14 @@ func (i *instance) cause(err error, l *launched) error {
 // report takes a change of the connection's state.
 func (i *instance) report(r remote.Report) {
 	i.mu.Lock()
-	same := i.status.Connection == r.State && i.status.Detail == r.Detail
+	before := i.status
 	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL
 	i.mu.Unlock()
-	if !same {
+	if before.Connection != r.State || before.Detail != r.Detail {
 		i.log.Info("connection", "state", r.State, "detail", r.Detail)
+	}
+	if r.URL != "" && before.URL != r.URL {
+		i.options.Opened(i.spec.Name, r.URL)
 	}
 }
 

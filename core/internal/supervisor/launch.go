@@ -33,6 +33,7 @@ func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
 		return nil, fatal(err)
 	}
 	var started *child
+	lines := &guard{log: log}
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
 		Plugins:          plugin.PluginSet{handshake.PluginName: &handshake.Client{}},
@@ -45,8 +46,11 @@ func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
 		GRPCDialOptions: append(handshake.DialOptions(), grpc.WithIdleTimeout(0)),
 		// go-plugin parses a plugin's stderr without guards when it logs. It gets none, and logs nothing.
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
+		// Once it serves, a plugin's os.Stdout and os.Stderr come over the connection.
+		SyncStdout: lines.stream(),
+		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			started = newChild(command, spec.Path, spec.Env, &stderrReader{log: log})
+			started = newChild(command, spec.Path, spec.Env, lines)
 			return started, nil
 		},
 	})

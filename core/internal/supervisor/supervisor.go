@@ -22,12 +22,12 @@ import (
 type Spec struct {
 	Name   string // the instance: the label of its block
 	Path   string // the binary
-	SHA256 string // the only binary that may run; empty: any
+	SHA256 []byte // of the only binary that may run; nil: any may
 	Env    []string
 	// Decode makes the config that fits a schema, as JSON.
 	Decode func(schema []byte) ([]byte, error)
-	// Place says in which place of the config file a finding is.
-	Place func(path []remote.Step) string
+	// Place words a finding of the plugin's own about its config, with its place in the file.
+	Place func(path []string, summary, detail string) string
 }
 
 // Processes remembers child processes, so that the host's next life can end them.
@@ -47,7 +47,11 @@ type Options struct {
 	Processes Processes
 	// Parked is told of a plugin that is not restarted any more.
 	Parked func(name, why string)
+	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
+	Opened func(name, url string)
 	Grace  time.Duration // for a plugin to drain
+	// Backoff is the wait before the first new start of a plugin that died; it doubles up to two minutes. Zero: a second.
+	Backoff time.Duration
 }
 
 // Supervisor runs plugins.
@@ -59,6 +63,9 @@ type Supervisor struct {
 
 // New returns a supervisor. Run starts it.
 func New(options Options, log hclog.Logger) *Supervisor {
+	if options.Backoff <= 0 {
+		options.Backoff = firstBackoff
+	}
 	s := &Supervisor{options: options, byName: map[string]*instance{}}
 	for _, spec := range options.Plugins {
 		i := &instance{

@@ -1,7 +1,7 @@
 package supervisor
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,48 +21,64 @@ const (
 	maxFields = 32
 )
 
-// stderrReader turns what a plugin writes to stderr into log lines. The plugin may write anything: nothing that it writes
-// is trusted to have a shape.
-type stderrReader struct {
+// guard turns what a plugin writes into log lines. The plugin may write anything: nothing that it writes is trusted to
+// have a shape.
+type guard struct {
 	log hclog.Logger
 
 	mu   sync.Mutex
 	last []string // the newest lines that were no structured log
 }
 
-// read logs every line until r ends.
-func (s *stderrReader) read(r io.Reader) {
-	lines := bufio.NewReaderSize(r, maxLine)
-	for {
-		line, more, err := lines.ReadLine()
-		if err != nil {
-			return
-		}
-		s.line(line)
-		for more && err == nil { // drop the rest of a line that is too long
-			_, more, err = lines.ReadLine()
-		}
-	}
+// stream returns a writer for one of the plugin's streams, whose lines are logged as they become whole.
+func (g *guard) stream() io.Writer { return &stream{guard: g} }
+
+type stream struct {
+	guard *guard
+	part  []byte // of a line that is not whole yet
+	over  bool   // the rest of the line is dropped
 }
 
-func (s *stderrReader) line(line []byte) {
-	if len(line) == 0 {
-		return
+// Write takes the next bytes. It never fails.
+func (s *stream) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		line, rest, whole := bytes.Cut(p, []byte{'\n'})
+		p = rest
+		if !s.over {
+			s.part = append(s.part, line[:min(len(line), maxLine-len(s.part))]...)
+		}
+		s.over = len(s.part) == maxLine
+		if whole {
+			s.guard.line(bytes.TrimSuffix(s.part, []byte{'\r'}))
+			s.part, s.over = s.part[:0], false
+		}
 	}
-	if s.structured(line) {
+	return n, nil
+}
+
+// read logs every line until r ends, and what is left of the last one.
+func (g *guard) read(r io.Reader) {
+	s := &stream{guard: g}
+	_, _ = io.Copy(s, r) // the end of the process ends the reading, by whatever error
+	g.line(s.part)
+}
+
+func (g *guard) line(line []byte) {
+	if len(line) == 0 || g.structured(line) {
 		return
 	}
 	text := printable(string(line))
-	s.mu.Lock()
-	if s.last = append(s.last, text); len(s.last) > keptLines {
-		s.last = s.last[len(s.last)-keptLines:]
+	g.mu.Lock()
+	if g.last = append(g.last, text); len(g.last) > keptLines {
+		g.last = g.last[len(g.last)-keptLines:]
 	}
-	s.mu.Unlock()
-	s.log.Warn(text)
+	g.mu.Unlock()
+	g.log.Warn(text)
 }
 
 // structured logs a line of hclog's JSON form and returns false for anything else.
-func (s *stderrReader) structured(line []byte) bool {
+func (g *guard) structured(line []byte) bool {
 	if line[0] != '{' {
 		return false
 	}
@@ -90,23 +106,23 @@ func (s *stderrReader) structured(line []byte) bool {
 	for _, key := range keys[:min(len(keys), maxFields)] {
 		args = append(args, printable(key), printable(fmt.Sprint(fields[key])))
 	}
-	s.log.Log(level, printable(message), args...)
+	g.log.Log(level, printable(message), args...)
 	return true
 }
 
 // lastWords is the beginning of the panic that ended the plugin, or else the last line that was no structured log.
-func (s *stderrReader) lastWords() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, line := range s.last {
+func (g *guard) lastWords() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, line := range g.last {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			return line
 		}
 	}
-	if len(s.last) == 0 {
+	if len(g.last) == 0 {
 		return ""
 	}
-	return s.last[len(s.last)-1]
+	return g.last[len(g.last)-1]
 }
 
 // printable replaces what could forge or break a log line.

@@ -1,0 +1,42 @@
+package core
+
+import (
+	"maps"
+	"path/filepath"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+)
+
+// claudeConfig is how claude is run.
+func (h *Host) claudeConfig() claude.Config {
+	c := h.config.Claude
+	settings := claude.Config{
+		Command: c.Command, Args: c.Args, Env: c.Env, Model: c.Model, FallbackModels: c.FallbackModels, Effort: c.Effort,
+		PermissionMode: c.PermissionMode, AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
+		Workspace: h.config.Agent.Workspace, SystemPrompt: h.systemPrompt(), RunDir: filepath.Join(h.runDir(), "claude"),
+		DenyPaths: []string{h.config.StateDir, h.config.Path}, MaxProcesses: c.MaxProcesses, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+	}
+	if h.options.Demo != "" {
+		settings.Command, settings.Demo = h.options.Demo, true
+		settings.Env = maps.Clone(c.Env)
+		if settings.Env == nil {
+			settings.Env = map[string]string{}
+		}
+		settings.Env["CLAUDE_STUB_DEMO"] = "1"
+	}
+	return settings
+}
+
+// systemPrompt is what the agent is told before all messages. A context file that cannot be shown is left out, and said.
+func (h *Host) systemPrompt() string {
+	a := h.config.Agent
+	prompt, skipped := agent.SystemPrompt(agent.Identity{
+		Name: a.Name, Persona: a.SystemPrompt, Workspace: a.Workspace, ContextFiles: a.ContextFiles, Timezone: a.Timezone,
+		MayBeSilent: h.config.Reply.Silent == "groups",
+	})
+	for _, why := range skipped {
+		h.log.Warn("a context file is not shown to the agent", "error", why)
+	}
+	return prompt
+}

@@ -1,0 +1,156 @@
+// Command clawhost runs a host, or looks into a running one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/peterbourgon/ff/v3/ffcli"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+)
+
+// version is set when the binary is built.
+var version = "dev"
+
+// The exit codes.
+const (
+	exitWell  = 0
+	exitNot   = 1
+	exitUsage = 2
+)
+
+// errUsage is returned for a command line that cannot be understood.
+var errUsage = errors.New("usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The first signal asks the host to go down in order; a second one ends it at once.
+	context.AfterFunc(ctx, stop)
+	code := (&app{out: os.Stdout, err: os.Stderr, config: "config.hcl"}).run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// app is one run of the command.
+type app struct {
+	out, err io.Writer
+
+	config string
+	json   bool
+	demo   bool
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.commands()
+	err := root.Parse(args)
+	if err == nil {
+		err = root.Run(ctx)
+	}
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return exitWell
+	case errors.Is(err, flag.ErrHelp):
+		return exitWell
+	case errors.Is(err, errUsage), errors.As(err, new(ffcli.NoExecError)):
+		fmt.Fprintf(a.err, "clawhost: %v\nRun `clawhost -h` for what it can do.\n", err)
+		return exitUsage
+	case errors.As(err, &problems):
+		fmt.Fprintln(a.err, problems)
+		return exitNot
+	case isParseError(root, err):
+		return exitUsage // the flag package has said why
+	default:
+		fmt.Fprintf(a.err, "clawhost: %v\n", err)
+		return exitNot
+	}
+}
+
+// isParseError tells whether the flags were never parsed to the end.
+func isParseError(root *ffcli.Command, err error) bool {
+	return errors.Is(err, ffcli.ErrUnparsed) || !root.FlagSet.Parsed()
+}
+
+// usage refuses a command line.
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errUsage, fmt.Sprintf(format, args...))
+}
+
+// commands is what the binary can do.
+func (a *app) commands() *ffcli.Command {
+	flags := a.flags("clawhost")
+	flags.BoolVar(&a.demo, "demo", false, "let the bundled stand-in answer instead of Claude")
+	return &ffcli.Command{
+		Name:       "clawhost",
+		ShortUsage: "clawhost [-config FILE] [-demo] [COMMAND]",
+		ShortHelp:  "Talk to Claude Code from your chat apps. Without a command it runs the host.",
+		FlagSet:    flags,
+		Subcommands: []*ffcli.Command{
+			a.command("validate", "validate", "check the config file and the plugins' own configs", a.validate),
+			a.command("status", "status", "the running host in short", a.status),
+			a.group("plugin", "plugins of the running host",
+				a.command("list", "plugin list", "list them and how they are", a.pluginList),
+				a.command("restart", "plugin restart NAME", "start one anew, a parked one too", a.pluginRestart)),
+			a.group("pairing", "strangers who asked to be let in",
+				a.command("list", "pairing list", "list them with their codes", a.pairingList),
+				a.command("approve", "pairing approve [CHANNEL] CODE", "let one in", a.pairingApprove),
+				a.command("reject", "pairing reject [CHANNEL] CODE", "forget a request", a.pairingReject)),
+			a.with(a.command("queue", "queue [dead]", "what waits and runs", a.queue),
+				a.command("dead", "queue dead", "messages that could not be delivered", a.queueDead)),
+			a.with(a.command("sessions", "sessions [export KEY]", "list the sessions", a.sessions),
+				a.command("export", "sessions export KEY", "print a session's history as JSON lines", a.sessionsExport)),
+			a.command("version", "version", "print the version", a.printVersion),
+		},
+		Exec: a.host,
+	}
+}
+
+// command is a subcommand with the common flags.
+func (a *app) command(name, use, help string, exec func(context.Context, []string) error) *ffcli.Command {
+	flags := a.flags(name)
+	flags.BoolVar(&a.json, "json", a.json, "print one JSON value")
+	return &ffcli.Command{Name: name, ShortUsage: "clawhost [-config FILE] " + use + " [-json]", ShortHelp: help, FlagSet: flags, Exec: exec}
+}
+
+// group is a subcommand that only has subcommands.
+func (a *app) group(name, help string, subcommands ...*ffcli.Command) *ffcli.Command {
+	return a.with(a.command(name, name+" COMMAND", help, func(_ context.Context, args []string) error {
+		if len(args) > 0 {
+			return usage("%s has no command %q", name, args[0])
+		}
+		return usage("%s needs a command", name)
+	}), subcommands...)
+}
+
+// with gives a subcommand subcommands of its own.
+func (a *app) with(c *ffcli.Command, subcommands ...*ffcli.Command) *ffcli.Command {
+	c.Subcommands = subcommands
+	return c
+}
+
+// flags is a set with -config, which may stand before or behind the subcommand.
+func (a *app) flags(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(a.err)
+	flags.Var((*setting)(&a.config), "config", "the config `file`; default config.hcl")
+	return flags
+}
+
+// setting is a string flag whose default is not told again at each subcommand.
+type setting string
+
+// String returns the value.
+func (s *setting) String() string { return string(*s) }
+
+// Set takes the value.
+func (s *setting) Set(value string) error {
+	*s = setting(value)
+	return nil
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/access"
+	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// client talks to the host that runs with the config.
+func (a *app) client() (*admin.Client, error) {
+	c, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewClient(c.StateDir), nil
+}
+
+// show prints what ask returns: as JSON, or as rows of a table.
+func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.Client) (T, error), table func(T) [][]string) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	value, err := ask(ctx, client)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(value)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range table(value) {
+		for i, cell := range row {
+			row[i] = printable(cell)
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// printable keeps what comes from chats and plugins from driving the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+func (a *app) status(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("status takes no arguments")
+	}
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) (admin.Status, error) { return c.Status(ctx) }, func(s admin.Status) [][]string {
+		rows := [][]string{
+			{"clawhost " + s.Version, fmt.Sprintf("pid %d, up %s", s.PID, since(s.Started))},
+			{"turns", fmt.Sprintf("%d running, %d waiting", s.Running, s.Waiting)},
+			{"messages out", fmt.Sprintf("%d pending, %d dead, %d sent again with unknown outcome", s.Pending, s.Dead, s.Uncertain)},
+			{"claude", fmt.Sprintf("%d running, %d idle", s.Claude.Running, s.Claude.Idle)},
+		}
+		if s.Demo {
+			rows = append(rows, []string{"demo", "a stand-in answers, not Claude"})
+		}
+		for _, p := range s.Plugins {
+			rows = append(rows, []string{"plugin " + p.Name, p.State + " " + p.Detail})
+		}
+		return rows
+	})
+}
+
+func (a *app) pluginList(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("plugin list takes no arguments")
+	}
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]admin.Plugin, error) { return c.Plugins(ctx) }, func(list []admin.Plugin) [][]string {
+		rows := [][]string{{"NAME", "STATE", "SINCE", "KIND", "VERSION", "PID", "RESTARTS", "DETAIL"}}
+		for _, p := range list {
+			pid := ""
+			if p.PID > 0 {
+				pid = fmt.Sprint(p.PID)
+			}
+			rows = append(rows, []string{p.Name, p.State, since(p.Since), strings.Join(p.Kinds, ","), p.Version, pid, fmt.Sprint(p.Restarts), p.Detail})
+		}
+		return rows
+	})
+}
+
+func (a *app) pluginRestart(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return usage("plugin restart takes one name")
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	if err := client.RestartPlugin(ctx, args[0]); err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(map[string]string{"restarting": args[0]})
+	}
+	_, err = fmt.Fprintf(a.out, "%s is started anew; `clawhost plugin list` shows how it is.\n", args[0])
+	return err
+}
+
+func (a *app) pairingList(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("pairing list takes no arguments")
+	}
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]store.Pairing, error) { return c.Pairings(ctx) }, func(list []store.Pairing) [][]string {
+		rows := [][]string{{"CODE", "CHANNEL", "USER", "NAME", "ASKED"}}
+		for _, p := range list {
+			rows = append(rows, []string{p.Code, p.Channel, string(p.User), p.Name, since(p.CreatedAt)})
+		}
+		return rows
+	})
+}
+
+func (a *app) pairingApprove(ctx context.Context, args []string) error {
+	return a.pairing(ctx, args, "approve", (*admin.Client).ApprovePairing, "%s (%s:%s) may write now.\n")
+}
+
+func (a *app) pairingReject(ctx context.Context, args []string) error {
+	return a.pairing(ctx, args, "reject", (*admin.Client).RejectPairing, "The request of %s (%s:%s) is forgotten.\n")
+}
+
+// pairing acts on one request, named by its code and perhaps its channel.
+func (a *app) pairing(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, channel, code string) (store.Pairing, error), said string) error {
+	var channel string
+	switch len(args) {
+	case 1:
+	case 2:
+		channel = args[0]
+	default:
+		return usage("pairing %s takes a code, and before it perhaps the channel", verb)
+	}
+	code, ok := access.ParseCode(args[len(args)-1])
+	if !ok {
+		return usage("%q is no pairing code; `clawhost pairing list` shows them", args[len(args)-1])
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	p, err := act(client, ctx, channel, code)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(p)
+	}
+	_, err = fmt.Fprintf(a.out, said, printable(p.Name), p.Channel, printable(string(p.User)))
+	return err
+}
+
+func (a *app) queue(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("queue has no command %q", args[0])
+	}
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) (admin.Queue, error) { return c.Queue(ctx) }, func(q admin.Queue) [][]string {
+		rows := [][]string{{"SESSION", "LANE", "RUNNING", "WAITING", "SINCE"}}
+		for _, l := range q.Lanes {
+			rows = append(rows, []string{l.Session, string(l.Lane), fmt.Sprint(l.Running), fmt.Sprint(l.Waiting), since(l.Since)})
+		}
+		rows = append(rows, nil, []string{"DESTINATION", "PENDING", "ATTEMPTS", "NEXT", "LAST ERROR"})
+		for _, d := range q.Destinations {
+			next := "now"
+			if d.NextAt.After(time.Now()) {
+				next = "in " + time.Until(d.NextAt).Round(time.Second).String()
+			}
+			rows = append(rows, []string{address(d.To), fmt.Sprint(d.Pending), fmt.Sprint(d.Attempts), next, d.LastError})
+		}
+		return append(rows, nil, []string{fmt.Sprintf("%d pieces were ever sent again because a send's outcome was unknown.", q.Uncertain)})
+	})
+}
+
+func (a *app) queueDead(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("queue dead takes no arguments")
+	}
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]store.DeadPiece, error) { return c.Dead(ctx) }, func(list []store.DeadPiece) [][]string {
+		rows := [][]string{{"ID", "DESTINATION", "GIVEN UP", "ATTEMPTS", "ERROR", "TEXT"}}
+		for _, d := range list {
+			rows = append(rows, []string{fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error, excerpt(d.Text)})
+		}
+		return rows
+	})
+}
+
+func (a *app) sessions(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("sessions has no command %q", args[0])
+	}
+	return show(ctx, a, allSessions, func(list []admin.Session) [][]string {
+		rows := [][]string{{"SESSION", "KIND", "TITLE", "LAST MESSAGE", "TURNS", "COST"}}
+		for _, s := range list {
+			rows = append(rows, []string{s.Key, s.Kind, s.Title, since(s.InteractedAt), fmt.Sprint(s.Usage.Turns), fmt.Sprintf("$%.4f", float64(s.Usage.CostMicros)/1e6)})
+		}
+		return rows
+	})
+}
+
+// allSessions reads page after page.
+func allSessions(ctx context.Context, c *admin.Client) ([]admin.Session, error) {
+	all := []admin.Session{}
+	for after := ""; ; after = all[len(all)-1].Key {
+		page, err := c.Sessions(ctx, after)
+		if err != nil || len(page) == 0 {
+			return all, err
+		}
+		all = append(all, page...)
+	}
+}
+
+// sessionsExport prints a header and then each entry, oldest first, one JSON value a line.
+func (a *app) sessionsExport(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return usage("sessions export takes one session key; `clawhost sessions` lists them")
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	var pages [][]chat.TranscriptEntry
+	for before := int64(0); ; before = pages[len(pages)-1][0].ID {
+		page, err := client.Transcript(ctx, args[0], before)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		pages = append(pages, page)
+	}
+	lines := json.NewEncoder(a.out)
+	if err := lines.Encode(map[string]any{"type": "session", "session": args[0], "exported_at": time.Now().UTC()}); err != nil {
+		return err
+	}
+	for i := len(pages) - 1; i >= 0; i-- {
+		for _, e := range pages[i] {
+			if err := lines.Encode(line(e)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func line(e chat.TranscriptEntry) map[string]any {
+	return map[string]any{
+		"type": "message", "id": e.ID, "at": e.At.UTC(),
+		"message": map[string]any{"role": e.Role.String(), "content": []map[string]string{{"type": "text", "text": e.Text}}},
+	}
+}
+
+func address(a chat.Address) string {
+	text := a.Channel + ":" + string(a.Chat)
+	if a.Thread != "" {
+		text += ":" + string(a.Thread)
+	}
+	return text
+}
+
+// excerpt is the beginning of a text.
+func excerpt(s string) string {
+	const most = 60
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// since says how long ago a time was.
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return time.Since(t).Round(time.Second).String() + " ago"
+}

@@ -1,0 +1,289 @@
+// Package core is the host: it wires the rooms of clawhost together and runs them.
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/turn"
+)
+
+const (
+	// settleTime is how long the host waits for its plugins before it begins to work. One that takes longer comes later.
+	settleTime = 3 * time.Second
+	// turnGrace, deliveryGrace and pluginGrace are how long each floor may finish when the host goes down.
+	turnGrace     = 10 * time.Second
+	deliveryGrace = 5 * time.Second
+	pluginGrace   = 5 * time.Second
+	// controls is how many commands run at the same time.
+	controls = 16
+	// maxMedia bounds a file that a plugin stores.
+	maxMedia = 20 << 20
+	// upkeepEvery is how often the store forgets what is old.
+	upkeepEvery = time.Hour
+)
+
+// Options are a host's settings.
+type Options struct {
+	Config  *config.Config
+	Version string
+	// Demo is the path of the claude stand-in that answers; empty: the configured claude does.
+	Demo string
+	Log  hclog.Logger
+	// Out is where the host tells its operator what must not be logged: the addresses at which its channels are opened.
+	Out io.Writer
+}
+
+// Host is a clawhost.
+type Host struct {
+	config  *config.Config
+	options Options
+	log     hclog.Logger
+	started time.Time
+	closing chan struct{} // closed when nothing more is to be taken in
+
+	store      *store.Store
+	claude     *claude.Pool
+	supervisor *supervisor.Supervisor
+	dispatcher *dispatch.Dispatcher
+	outbox     *outbox.Outbox
+	admin      *admin.Server
+}
+
+// New opens the host's state and wires the host. Close gives the state back where Run is not called.
+func New(ctx context.Context, options Options) (_ *Host, err error) {
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{})}
+	if err := h.folders(); err != nil {
+		return nil, err
+	}
+	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, "clawhost.db"), store.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.store.Close())
+		}
+	}()
+	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
+	if err != nil {
+		return nil, err
+	}
+	h.wire()
+	return h, nil
+}
+
+// folders makes the host's folders, closed to other users.
+func (h *Host) folders() error {
+	for _, dir := range []string{h.config.StateDir, h.runDir(), h.mediaDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the state folder: %w", err)
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("close the state folder to others: %w", err)
+		}
+	}
+	if err := os.MkdirAll(h.config.Agent.Workspace, 0o755); err != nil {
+		return fmt.Errorf("make the workspace: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) runDir() string   { return filepath.Join(h.config.StateDir, "run") }
+func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }
+
+// wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
+// a command, a plugin answers one. What closes the circle asks the host at each use.
+func (h *Host) wire() {
+	registry := command.New(command.Builtin(h.store, turnsOf{h}, command.Host{
+		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
+		Waiting: h.waiting, Channels: h.channelLines, Retire: h.claude.Retire,
+	}), h.pluginCommands)
+	messages := inbox.New(inbox.Options{Store: h.store, Commands: registry, Settings: h.config.For, Now: time.Now}, h.log.Named("inbox"))
+	api := hostapi.New(hostapi.Options{
+		Inbox: messages, Store: h.store, Pieces: h.posted, Grants: h.grants,
+		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
+	}, h.log.Named("hostapi"))
+	h.supervisor = supervisor.New(supervisor.Options{
+		Plugins: specs(h.config), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
+		Register: api.Register, Processes: h.store, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
+	}, h.log)
+	hooks := hook.New(h.hooks, h.log.Named("hook"))
+	handler := turn.New(turn.Options{
+		Store: h.store, Command: runCommand(registry), Context: addedBy(hooks), Run: h.claude.Run, Prompt: h.prompt,
+		Reply: h.reply, Trouble: h.trouble, Typing: h.typing, Retire: h.claude.Retire,
+	}, h.log.Named("turn"))
+	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
+		Turns: h.config.Claude.MaxProcesses, Controls: controls, Grace: turnGrace,
+	}, h.log.Named("dispatch"))
+	h.outbox = outbox.New(h.store, outbox.Options{
+		Channels: h.pluginNames(), Await: h.await,
+		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+	}, h.log.Named("outbox"))
+	h.admin = admin.New(admin.Options{
+		StateDir: h.config.StateDir, Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
+		Welcome: welcome, Refuse: claude.IsTool,
+	}, h.log.Named("admin"))
+}
+
+// Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
+// drain. What cannot finish in time goes on in the host's next life.
+func (h *Host) Run(ctx context.Context) (err error) {
+	work := context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, h.Close(work)) }()
+	if err := process.Conceal(); err != nil {
+		h.log.Warn("the agent's tools can read this process", "error", err)
+	}
+	if err := h.recover(ctx); err != nil {
+		return err
+	}
+
+	failed := make(chan error, 1)
+	control := start(work, func(ctx context.Context) {
+		if err := h.admin.Run(ctx); err != nil {
+			failed <- err
+		}
+	})
+	defer control.stop()
+	plugins := start(work, h.supervisor.Run)
+	defer plugins.stop()
+	upkeep := start(work, h.upkeep)
+	defer upkeep.stop()
+	h.settle(ctx)
+	deliveries := start(work, h.outbox.Run)
+	defer deliveries.stop()
+	turns := start(work, h.dispatcher.Run)
+	defer turns.stop()
+	defer close(h.closing)
+	h.ready()
+
+	select {
+	case <-ctx.Done():
+		h.log.Info("going down")
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// Close ends what New began. Run calls it.
+func (h *Host) Close(ctx context.Context) error {
+	return errors.Join(h.claude.Close(ctx), h.store.Close())
+}
+
+// running is a room at work.
+type running struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// start has a room work until stop is called, which waits for it.
+func start(ctx context.Context, run func(context.Context)) *running {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &running{cancel: cancel}
+	r.done.Go(func() { run(ctx) })
+	return r
+}
+
+func (r *running) stop() {
+	r.cancel()
+	r.done.Wait()
+}
+
+// recover ends what an earlier life left running and takes up what it left undone.
+func (h *Host) recover(ctx context.Context) error {
+	left, err := h.store.Processes(ctx)
+	if err != nil {
+		return fmt.Errorf("look for processes of an earlier life: %w", err)
+	}
+	h.reap(ctx, left)
+	runs, deliveries, err := h.store.Reclaim(ctx)
+	if err != nil {
+		return fmt.Errorf("take up what was left undone: %w", err)
+	}
+	if runs > 0 || deliveries > 0 {
+		h.log.Info("taking up what an earlier life left undone", "turns", runs, "deliveries", deliveries)
+	}
+	return nil
+}
+
+// reap ends processes of an earlier life, so that no two of a session or a plugin work at once.
+func (h *Host) reap(ctx context.Context, left []store.Process) {
+	var agents []store.Process
+	boot := process.BootID()
+	for _, p := range left {
+		if p.Kind == "claude" {
+			agents = append(agents, p)
+			continue
+		}
+		if p.BootID == boot && process.Alive(p.PID, p.StartTime) {
+			h.log.Warn("ending a plugin of an earlier life", "plugin", p.Name, "pid", p.PID)
+			if err := process.KillGroup(p.PID); err != nil {
+				h.log.Error("end a plugin of an earlier life", "plugin", p.Name, "pid", p.PID, "error", err)
+				continue
+			}
+		}
+		if err := h.store.ForgetProcess(ctx, p.PID, p.StartTime); err != nil {
+			h.log.Warn("forget a process", "pid", p.PID, "error", err)
+		}
+	}
+	claude.Reap(ctx, agents, h.store, h.log.Named("claude"))
+}
+
+// settle waits for the plugins, so that a turn that was left undone finds its hooks.
+func (h *Host) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := h.supervisor.Settled(ctx); err != nil {
+		h.log.Warn("some plugins are not up yet; starting without them")
+	}
+}
+
+// ready tells the operator that the host works.
+func (h *Host) ready() {
+	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))
+	if h.options.Demo != "" {
+		fmt.Fprintln(h.options.Out, "Demo: a stand-in answers, not Claude.")
+	}
+}
+
+// opened tells the operator where a channel is opened, which may hold a secret and is not logged.
+func (h *Host) opened(name, url string) {
+	fmt.Fprintf(h.options.Out, "Open %s: %s\n", name, url)
+}
+
+// upkeep has the store forget what is old.
+func (h *Host) upkeep(ctx context.Context) {
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
+			h.log.Error("forget what is old", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// lanes is a store in memory: a lane gives its next run once the one before has ended.
+type lanes struct {
+	mu       sync.Mutex
+	waiting  []*store.Run
+	taken    map[string]bool
+	released []int64
+	lost     []int64
+	next     time.Time // when something will be ready that is not yet
+	failing  int       // claims that fail
+	ready    map[store.Lane]chan struct{}
+}
+
+func newLanes(runs ...*store.Run) *lanes {
+	l := &lanes{taken: map[string]bool{}, ready: map[store.Lane]chan struct{}{
+		store.TurnLane: make(chan struct{}, 1), store.ControlLane: make(chan struct{}, 1),
+	}}
+	l.waiting = runs
+	return l
+}
+
+func run(id int64, session string, lane store.Lane) *store.Run {
+	return &store.Run{ID: id, Lane: lane, Session: store.Session{Key: session}}
+}
+
+func (l *lanes) Claim(_ context.Context, lane store.Lane) (*store.Run, time.Time, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failing > 0 {
+		l.failing--
+		return nil, time.Time{}, errors.New("disk full")
+	}
+	if time.Now().Before(l.next) {
+		return nil, l.next, nil
+	}
+	for i, r := range l.waiting {
+		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] {
+			l.waiting = slices.Delete(l.waiting, i, i+1)
+			l.taken[name] = true
+			return r, time.Time{}, nil
+		}
+	}
+	return nil, time.Time{}, nil
+}
+
+func (l *lanes) Ready(lane store.Lane) <-chan struct{} { return l.ready[lane] }
+
+func (l *lanes) Heartbeat(context.Context, []int64) ([]int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost, nil
+}
+
+func (l *lanes) Release(_ context.Context, id int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.released = append(l.released, id)
+	return nil
+}
+
+// free lets a lane go on, as completing its run does.
+func (l *lanes) free(r *store.Run) {
+	l.mu.Lock()
+	delete(l.taken, r.Session.Key+string(r.Lane))
+	l.mu.Unlock()
+	select {
+	case l.ready[r.Lane] <- struct{}{}:
+	default:
+	}
+}
+
+// begin runs a dispatcher until the returned function is called, which waits for it.
+func begin(t *testing.T, l *lanes, options dispatch.Options, handle dispatch.Handler) (*dispatch.Dispatcher, func()) {
+	t.Helper()
+	d := dispatch.New(l, handle, options, hclog.NewNullLogger())
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { d.Run(ctx) })
+	return d, func() { cancel(); done.Wait() }
+}
+
+func options() dispatch.Options {
+	return dispatch.Options{Turns: 2, Controls: 2, Grace: time.Minute}
+}
+
+func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.TurnLane), run(3, "b", store.TurnLane), run(4, "c", store.TurnLane))
+		var mu sync.Mutex
+		var order []int64
+		now, most := 0, 0
+		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run) error {
+			mu.Lock()
+			order = append(order, r.ID)
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second) // the bubble's clock
+			mu.Lock()
+			now--
+			mu.Unlock()
+			l.free(r)
+			return nil
+		})
+		time.Sleep(time.Minute)
+		stop()
+		if most != 2 {
+			t.Errorf("%d runs at once, want the limit of 2", most)
+		}
+		if slices.Index(order, 1) > slices.Index(order, 2) || len(order) != 4 {
+			t.Errorf("order %v", order)
+		}
+	})
+}
+
+func TestCommandsGoAroundATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.ControlLane))
+		answered := make(chan struct{})
+		_, stop := begin(t, l, dispatch.Options{Turns: 1, Controls: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run) error {
+			if r.Lane == store.ControlLane {
+				close(answered)
+				return nil
+			}
+			<-answered // the turn ends only after the command
+			return nil
+		})
+		<-answered
+		stop()
+	})
+}
+
+func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		ended := false
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+			<-ctx.Done()
+			time.Sleep(time.Second) // its tools die
+			ended = errors.Is(context.Cause(ctx), agent.ErrStopped)
+			return nil
+		})
+		defer stop()
+		synctest.Wait()
+		if _, running := d.Running("a"); !running || d.Count() != 1 {
+			t.Error("the turn is not told to run")
+		}
+		stopped, err := d.Stop(t.Context(), "a")
+		if err != nil || !stopped || !ended {
+			t.Errorf("stopped %v, ended %v, error %v", stopped, ended, err)
+		}
+		if stopped, err := d.Stop(t.Context(), "a"); stopped || err != nil {
+			t.Errorf("stopping nothing: %v, %v", stopped, err)
+		}
+	})
+}
+
+func TestStopGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+			time.Sleep(time.Hour) // deaf
+			return nil
+		})
+		defer stop()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if stopped, err := d.Stop(ctx, "a"); !stopped || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", stopped, err)
+		}
+	})
+}
+
+func TestAFailedRunGoesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane))
+		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run) error {
+			if r.ID == 2 {
+				return store.ErrFenced // not ours any more: nothing to give back
+			}
+			return errors.New("the store is full")
+		})
+		synctest.Wait()
+		stop()
+		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestGoingDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "quick", store.TurnLane), run(2, "slow", store.TurnLane), run(3, "quick", store.TurnLane))
+		var finished, cut []int64
+		_, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run) error {
+			take := time.Second
+			if r.ID == 2 {
+				take = time.Hour
+			}
+			select {
+			case <-time.After(take):
+				finished = append(finished, r.ID)
+				l.free(r)
+				return nil
+			case <-ctx.Done():
+				cut = append(cut, r.ID)
+				return context.Cause(ctx)
+			}
+		})
+		synctest.Wait()
+		stop() // at once: 3 still waits behind 1
+		if diff := cmp.Diff([]int64{1}, finished); diff != "" {
+			t.Error("finished", diff)
+		}
+		if diff := cmp.Diff([]int64{2}, cut); diff != "" {
+			t.Error("cut", diff)
+		}
+		if diff := cmp.Diff([]int64{2}, l.released); diff != "" {
+			t.Error("released", diff)
+		}
+		if len(l.waiting) != 1 {
+			t.Errorf("%d runs wait, want the one that was not begun", len(l.waiting))
+		}
+	})
+}
+
+func TestALostLaneEndsItsRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		l.lost = []int64{1}
+		ended := make(chan error, 1)
+		_, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return context.Cause(ctx)
+		})
+		if err := <-ended; !errors.Is(err, store.ErrFenced) {
+			t.Errorf("ended by %v", err)
+		}
+		stop()
+		if len(l.released) != 0 {
+			t.Error("a run that lost its lane was given back")
+		}
+	})
+}
+
+func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		l.failing = 4
+		l.next = time.Now().Add(time.Minute)
+		done := make(chan time.Duration, 1)
+		begun := time.Now()
+		_, stop := begin(t, l, options(), func(_ context.Context, _ *store.Run) error {
+			done <- time.Since(begun)
+			return nil
+		})
+		if after := <-done; after != time.Minute {
+			t.Errorf("claimed after %v, want a minute", after)
+		}
+		stop()
+	})
+}

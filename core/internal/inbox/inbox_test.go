@@ -1,0 +1,191 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var now = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
+
+// journal is a store that notes what it is asked.
+type journal struct {
+	accepted []store.Inbound
+	paired   []store.Pairing
+	allowed  []chat.UserID
+	fail     error
+}
+
+func (j *journal) Accept(_ context.Context, in store.Inbound) (store.Acceptance, error) {
+	if j.fail != nil {
+		return store.Acceptance{}, j.fail
+	}
+	if slices.ContainsFunc(j.accepted, func(old store.Inbound) bool { return old.EventID == in.EventID }) {
+		return store.Acceptance{Duplicate: true}, nil
+	}
+	j.accepted = append(j.accepted, in)
+	return store.Acceptance{Seq: int64(len(j.accepted)), Waiting: len(j.accepted) - 1}, nil
+}
+
+func (j *journal) Allowed(_ context.Context, _ string, users ...chat.UserID) (bool, error) {
+	return slices.ContainsFunc(users, func(u chat.UserID) bool { return slices.Contains(j.allowed, u) }), j.fail
+}
+
+func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, prompt store.Piece) (bool, error) {
+	if !strings.Contains(prompt.Text, p.Code) {
+		return false, errors.New("the prompt does not tell the code")
+	}
+	j.paired = append(j.paired, p)
+	return true, j.fail
+}
+
+// known finds the commands /status and /stop.
+type known struct{}
+
+func (known) Parse(text string) (store.Command, bool) {
+	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	if !strings.HasPrefix(text, "/") || name != "status" && name != "stop" {
+		return store.Command{}, false
+	}
+	return store.Command{Name: name, Args: args}, true
+}
+
+func settings(string) config.Settings {
+	return config.Settings{
+		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}},
+		Inbound: config.Inbound{MaxAge: 24 * time.Hour, Drop: true},
+		Access: config.Access{
+			Owners: []string{"tg:owner"}, DM: "pairing", Allow: []string{"tg:friend"}, CommandsFrom: []string{"tg:commander"},
+			Groups: "allowlist", Group: map[string]config.Group{"g": {}}, RequireMention: true,
+		},
+	}
+}
+
+func event(user chat.UserID, body chat.Body) chat.Event {
+	return chat.Event{
+		ID: "e", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: user}, At: now.Add(-time.Minute), Body: body,
+	}
+}
+
+func says(user chat.UserID, text string) chat.Event {
+	return event(user, chat.Message{ID: "m", Text: text})
+}
+
+func inGroup(id chat.ID, e chat.Event) chat.Event {
+	e.Chat = chat.Chat{ID: id, Kind: chat.Group}
+	return e
+}
+
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	mentions := chat.Message{ID: "m", Text: "@bot /status now", MentionsSelf: true, Mentions: []chat.Mention{{Offset: 0, Length: 4, IsSelf: true}}}
+	old := says("owner", "hello")
+	old.At = now.Add(-25 * time.Hour)
+	for name, test := range map[string]struct {
+		event     chat.Event
+		verdict   chat.Verdict
+		session   string
+		lane      store.Lane
+		command   *store.Command
+		text      string
+		fresh     bool
+		authority chat.Authority
+	}{
+		"an owner":                       {event: says("owner", " hello\n"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "hello", authority: chat.Owner},
+		"a listed person":                {event: says("friend", "hello"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "hello", authority: chat.Other},
+		"a stranger":                     {event: says("stranger", "hello"), verdict: chat.Rejected},
+		"a group that is not listed":     {event: inGroup("h", says("owner", "hello")), verdict: chat.Rejected},
+		"a group without a mention":      {event: inGroup("g", says("owner", "hello")), verdict: chat.Rejected},
+		"a command behind a mention":     {event: inGroup("g", event("owner", mentions)), verdict: chat.Accepted, session: "tg:group:g", lane: store.ControlLane, command: &store.Command{Name: "status", Args: "now"}, text: "/status now", authority: chat.Owner},
+		"a command":                      {event: says("owner", "/stop"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"a command not allowed is asked": {event: says("friend", "/stop"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Other},
+		"the CLI's own command is text":  {event: says("owner", "/clear"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/clear", authority: chat.Owner},
+		"a path is text":                 {event: says("owner", "/etc/passwd"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/etc/passwd", authority: chat.Owner},
+		"a reset alone":                  {event: says("owner", "/NEW"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/NEW", authority: chat.Owner},
+		"a reset with text":              {event: says("owner", "/new  tell me"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
+		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
+		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/newest", authority: chat.Owner},
+		"a reset not allowed is text":    {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/new tell me", authority: chat.Other},
+		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"too old":                        {event: old, verdict: chat.Rejected},
+		"an empty message":               {event: says("owner", "  "), verdict: chat.Rejected},
+		"a reaction":                     {event: event("owner", chat.Reaction{MessageID: "m", Emoji: "👍"}), verdict: chat.Rejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{}
+			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if outcome.Verdict != test.verdict || outcome.Session != test.session {
+				t.Errorf("%v %q (%s), want %v %q", outcome.Verdict, outcome.Session, outcome.Reason, test.verdict, test.session)
+			}
+			if test.verdict == chat.Rejected {
+				if len(j.accepted) != 0 || outcome.Reason == "" {
+					t.Errorf("accepted %v, reason %q", j.accepted, outcome.Reason)
+				}
+				return
+			}
+			in := j.accepted[0]
+			got := []any{in.Lane, in.Message.Command, in.Message.Text, in.Message.Fresh, in.Message.Authority}
+			if diff := cmp.Diff([]any{test.lane, test.command, test.text, test.fresh, test.authority}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func box(j *journal) *inbox.Inbox {
+	return inbox.New(inbox.Options{Store: j, Commands: known{}, Settings: settings, Now: func() time.Time { return now }}, hclog.NewNullLogger())
+}
+
+func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	if outcome, err := box(j).Submit(t.Context(), "tg", says("stranger", "hello")); err != nil || outcome.Verdict != chat.Rejected {
+		t.Fatal(outcome, err)
+	}
+	if len(j.paired) != 1 || j.paired[0].User != "stranger" || !j.paired[0].ExpiresAt.After(now) {
+		t.Errorf("paired %+v", j.paired)
+	}
+	j.allowed = []chat.UserID{"stranger"}
+	if outcome, err := box(j).Submit(t.Context(), "tg", says("stranger", "hello")); err != nil || outcome.Verdict != chat.Accepted {
+		t.Error(outcome, err)
+	}
+}
+
+func TestDuplicate(t *testing.T) {
+	t.Parallel()
+	b := box(&journal{})
+	for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
+		if outcome, err := b.Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != want {
+			t.Errorf("%+v, %v, want %v", outcome, err, want)
+		}
+	}
+}
+
+func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	b := box(&journal{fail: errors.New("disk full")})
+	for _, user := range []chat.UserID{"owner", "stranger"} {
+		if outcome, err := b.Submit(t.Context(), "tg", says(user, "hello")); err == nil {
+			t.Errorf("%s: %+v without an error", user, outcome)
+		}
+	}
+	full := box(&journal{fail: store.ErrLaneFull})
+	if outcome, err := full.Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != chat.Rejected {
+		t.Errorf("a full lane: %+v, %v", outcome, err)
+	}
+}

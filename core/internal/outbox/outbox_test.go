@@ -1,0 +1,262 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// pieces is a store in memory with one channel: a destination's head is claimed once it is due.
+type pieces struct {
+	mu      sync.Mutex
+	heads   map[chat.ID][]*piece
+	journal []string
+	ready   chan struct{}
+}
+
+type piece struct {
+	store.Delivery
+	due     time.Time
+	claimed bool
+}
+
+func newPieces(texts map[chat.ID][]string) *pieces {
+	p := &pieces{heads: map[chat.ID][]*piece{}, ready: make(chan struct{}, 1)}
+	id := int64(0)
+	for _, to := range []chat.ID{"a", "b"} {
+		for _, text := range texts[to] {
+			id++
+			p.heads[to] = append(p.heads[to], &piece{Delivery: store.Delivery{
+				ID: id, Key: fmt.Sprint("k", id), Piece: store.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text}, CreatedAt: time.Now(),
+			}})
+		}
+	}
+	return p
+}
+
+func (p *pieces) ClaimDeliveries(_ context.Context, _ string, most int) (ds []store.Delivery, next time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, to := range []chat.ID{"a", "b"} {
+		if len(p.heads[to]) == 0 || p.heads[to][0].claimed || len(ds) == most {
+			continue
+		}
+		head := p.heads[to][0]
+		if time.Now().Before(head.due) {
+			if next.IsZero() || head.due.Before(next) {
+				next = head.due
+			}
+			continue
+		}
+		head.claimed = true
+		ds = append(ds, head.Delivery)
+	}
+	return ds, next, nil
+}
+
+// end takes a piece's head away or gives it back.
+func (p *pieces) end(id int64, entry string, change func(*piece)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for to, list := range p.heads {
+		if len(list) == 0 || list[0].ID != id {
+			continue
+		}
+		p.journal = append(p.journal, fmt.Sprintf("%s %s", entry, list[0].Piece.Text))
+		if change == nil {
+			p.heads[to] = list[1:]
+		} else {
+			change(list[0])
+		}
+		return nil
+	}
+	return store.ErrNotFound
+}
+
+func (p *pieces) Delivered(_ context.Context, id int64, _ []chat.MessageID) error {
+	return p.end(id, "delivered", nil)
+}
+
+func (p *pieces) Bury(_ context.Context, id int64, cause string) error {
+	return p.end(id, "buried ("+cause+")", nil)
+}
+
+func (p *pieces) Retry(_ context.Context, id int64, at time.Time, _ string, uncertain bool) error {
+	return p.end(id, fmt.Sprintf("retry (uncertain %v)", uncertain), func(head *piece) {
+		head.due, head.claimed, head.Uncertain = at, false, uncertain
+		head.Attempts++
+	})
+}
+
+func (p *pieces) DeliveriesReady() <-chan struct{} { return p.ready }
+
+func (p *pieces) entries() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{}, p.journal...)
+}
+
+// network fails as told and then takes everything.
+type network struct {
+	mu    sync.Mutex
+	fails map[string][]error // by text
+	took  []string
+	keys  map[string]string // by text
+	wait  time.Duration
+}
+
+func (n *network) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	select {
+	case <-time.After(n.wait):
+	case <-ctx.Done():
+		return chat.Receipt{}, ctx.Err()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil {
+		n.keys = map[string]string{}
+	}
+	if key, again := n.keys[out.Text]; again && key != out.Key {
+		return chat.Receipt{}, errors.New("another key for the same piece")
+	}
+	n.keys[out.Text] = out.Key
+	if left := n.fails[out.Text]; len(left) > 0 {
+		n.fails[out.Text] = left[1:]
+		return chat.Receipt{}, left[0]
+	}
+	n.took = append(n.took, out.Text)
+	return chat.Receipt{IDs: []chat.MessageID{"1"}}, nil
+}
+
+func refuse(r chat.Reason, after time.Duration) error {
+	return &chat.Failure{Reason: r, RetryAfter: after}
+}
+
+// deliver runs an outbox for a while of the bubble's time.
+func deliver(t *testing.T, p *pieces, n *network, most time.Duration) {
+	t.Helper()
+	o := outbox.New(p, outbox.Options{
+		Channels: []string{"c"}, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute,
+		Await: func(context.Context, string) (outbox.Sender, error) { return n, nil },
+	}, hclog.NewNullLogger())
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { o.Run(ctx) })
+	time.Sleep(most)
+	cancel()
+	done.Wait()
+}
+
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fails []error
+		want  []string
+	}{
+		"well":              {want: []string{"delivered one", "delivered two"}},
+		"a failure passes":  {fails: []error{refuse(chat.Temporary, 0)}, want: []string{"retry (uncertain false) one", "delivered one", "delivered two"}},
+		"unknown outcome":   {fails: []error{errors.New("cut")}, want: []string{"retry (uncertain true) one", "delivered one", "delivered two"}},
+		"refused for good":  {fails: []error{refuse(chat.Forbidden, 0)}, want: []string{"buried (forbidden) one", "delivered two"}},
+		"too many attempts": {fails: []error{refuse(chat.Temporary, 0), refuse(chat.Temporary, 0), refuse(chat.Temporary, 0)}, want: []string{"retry (uncertain false) one", "retry (uncertain false) one", "buried (temporary failure) one", "delivered two"}},
+		"patience has no end but age": {
+			fails: []error{refuse(chat.RateLimited, time.Minute), refuse(chat.NotConnected, 0), refuse(chat.RateLimited, time.Hour), refuse(chat.NotConnected, 0)},
+			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "delivered one", "delivered two"},
+		},
+		"too old": {fails: []error{refuse(chat.RateLimited, 25*time.Hour)}, want: []string{"retry (uncertain false) one", "buried (too old to send: 25h0m0s) one", "buried (too old to send: 25h0m0s) two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPieces(map[chat.ID][]string{"a": {"one", "two"}})
+				deliver(t, p, &network{fails: map[string][]error{"one": test.fails}}, 48*time.Hour)
+				if diff := cmp.Diff(test.want, p.entries()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestADestinationThatFailsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPieces(map[chat.ID][]string{"a": {"a1", "a2"}, "b": {"b1", "b2"}})
+		deliver(t, p, &network{fails: map[string][]error{"a1": {refuse(chat.RateLimited, time.Hour)}}}, time.Minute)
+		if diff := cmp.Diff([]string{"retry (uncertain false) a1", "delivered b1", "delivered b2"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestGoingDownDeliversWhatIsDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPieces(map[chat.ID][]string{"a": {"one", "two", "three"}})
+		deliver(t, p, &network{wait: 10 * time.Second}, time.Second)
+		if diff := cmp.Diff([]string{"delivered one", "delivered two", "delivered three"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestGoingDownEndsWithTheGrace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPieces(map[chat.ID][]string{"a": {"one", "two"}})
+		deliver(t, p, &network{wait: 50 * time.Second}, time.Second)
+		// The second send is cut by the end of the grace: what became of it is not known.
+		if diff := cmp.Diff([]string{"delivered one", "retry (uncertain true) two"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPieces(map[chat.ID][]string{"a": {"one"}})
+		up := make(chan struct{})
+		n := &network{}
+		o := outbox.New(p, outbox.Options{
+			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
+			Await: func(ctx context.Context, _ string) (outbox.Sender, error) {
+				select {
+				case <-up:
+					return n, nil
+				default:
+				}
+				select {
+				case <-up:
+					return n, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			},
+		}, hclog.NewNullLogger())
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() { o.Run(ctx) })
+		time.Sleep(time.Hour)
+		if got := p.entries(); len(got) != 0 {
+			t.Errorf("with the channel down: %v", got)
+		}
+		close(up)
+		time.Sleep(time.Second)
+		if diff := cmp.Diff([]string{"delivered one"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+		cancel()
+		done.Wait()
+	})
+}

@@ -1,0 +1,435 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// behaviour is the variable that makes the test binary a plugin, and says of what sort.
+const behaviour = "SUPERVISOR_TEST_PLUGIN"
+
+// TestMain is the plugin when the supervisor starts it.
+func TestMain(m *testing.M) {
+	switch kind := os.Getenv(behaviour); kind {
+	case "":
+		os.Exit(m.Run())
+	case "exit":
+		fmt.Fprintln(os.Stderr, "panic: no more")
+		os.Exit(3)
+	case "mute":
+		select {}
+	case "chatter":
+		fmt.Println("hello, I am no plugin")
+		select {}
+	default:
+		sdk.Serve("test", "1.2.3", component(kind))
+	}
+}
+
+type settings struct {
+	Word string `json:"word" default:"hello"`
+}
+
+// talker is a channel that does as its kind says.
+type talker struct {
+	kind string
+	env  sdk.Env
+	word string
+}
+
+func component(kind string) sdk.Component {
+	return sdk.NewChannel(chat.Limits{Text: chat.TextLimit{Max: 7, Unit: chat.Runes}}, func(_ context.Context, env sdk.Env, s settings) (*talker, error) {
+		if s.Word == "bad" {
+			return nil, sdk.ConfigError("word", errors.New("is bad"))
+		}
+		return &talker{kind: kind, env: env, word: s.Word}, nil
+	})
+}
+
+func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
+	in.ReportURL(chat.Connected, "here", "http://127.0.0.1/#token=secret")
+	switch c.kind {
+	case "die":
+		go panic("I die young") // beyond what the sdk recovers
+		select {}
+	case "credentials":
+		return fmt.Errorf("the network says no: %w", sdk.ErrBadCredentials)
+	case "noise":
+		for _, line := range []string{
+			`{"@message":1}`, `{"@message":"structured","@level":"warn","n":{"deep":[1,2]}}`, `{"@level":{}}`, `{`, `[]`, `null`,
+			strings.Repeat("x", 1<<20), "\x00\x1b[31mred\u2028line", "forged\r2026-01-01T00:00:00Z [ERROR] other: line",
+		} {
+			fmt.Fprintln(os.Stderr, line)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (c *talker) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	switch out.Text {
+	case "exit":
+		os.Exit(5)
+	case "env":
+		var names []string
+		for _, v := range os.Environ() {
+			name, _, _ := strings.Cut(v, "=")
+			names = append(names, name)
+		}
+		return chat.Receipt{IDs: []chat.MessageID{chat.MessageID(strings.Join(names, " "))}}, nil
+	}
+	return chat.Receipt{IDs: []chat.MessageID{chat.MessageID(c.word)}}, nil
+}
+
+// records notes what processes are recorded.
+type records struct {
+	mu   sync.Mutex
+	live []int
+}
+
+func (r *records) RecordProcess(_ context.Context, p store.Process) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live = append(r.live, p.PID)
+	return nil
+}
+
+func (r *records) ForgetProcess(_ context.Context, pid int, _ uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live = slices.DeleteFunc(r.live, func(p int) bool { return p == pid })
+	return nil
+}
+
+func (r *records) pids() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.live)
+}
+
+// room is a supervisor at work.
+type room struct {
+	*supervisor.Supervisor
+	records records
+	parked  chan string
+	opened  chan string
+	stop    func()
+	log     *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// spec is the test binary as a plugin of a kind.
+func spec(t *testing.T, kind string) supervisor.Spec {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return supervisor.Spec{
+		Name: kind, Path: self, Env: []string{behaviour + "=" + kind},
+		Decode: func([]byte) ([]byte, error) { return []byte(`{"word":"hi"}`), nil },
+		Place: func(path []string, summary, detail string) string {
+			return "config.hcl:7:3 " + strings.Join(path, ".") + ": " + summary + detail
+		},
+	}
+}
+
+func begin(t *testing.T, specs ...supervisor.Spec) *room {
+	t.Helper()
+	// The sockets' paths must be short, which the test's own folder is not.
+	sockets, err := os.MkdirTemp("", "claw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &lockedBuffer{}}
+	r.Supervisor = supervisor.New(supervisor.Options{
+		Plugins: specs, HostVersion: "test", StateDir: t.TempDir(), SocketDir: sockets,
+		Register:  func(_ string, s *grpc.Server) { pluginv1.RegisterInboxServer(s, pluginv1.UnimplementedInboxServer{}) },
+		Processes: &r.records,
+		Parked:    func(name, why string) { r.parked <- name + ": " + why },
+		Opened:    func(name, url string) { r.opened <- name + " " + url },
+		Grace:     5 * time.Second,
+		Backoff:   10 * time.Millisecond,
+	}, hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { r.Run(ctx) })
+	r.stop = func() { cancel(); done.Wait() }
+	t.Cleanup(func() {
+		r.stop()
+		if left := r.records.pids(); len(left) != 0 {
+			t.Errorf("processes %v are still recorded", left)
+		}
+		if err := os.RemoveAll(sockets); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := r.Settled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// await returns the plugin once it runs with another pid than before.
+func (r *room) await(t *testing.T, name string, before int) *supervisor.Live {
+	t.Helper()
+	for {
+		live, err := r.Await(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.status(name).PID != before {
+			return live
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-time.After(5 * time.Millisecond): // another process gives no event
+		}
+	}
+}
+
+func (r *room) status(name string) supervisor.Status {
+	list := r.List()
+	return list[slices.IndexFunc(list, func(s supervisor.Status) bool { return s.Name == name })]
+}
+
+func send(t *testing.T, live *supervisor.Live, text string) (string, error) {
+	t.Helper()
+	receipt, err := live.Send(t.Context(), chat.Outgoing{Key: "k", To: chat.Address{Channel: live.Name, Chat: "c"}, Text: text})
+	if err != nil {
+		return "", err
+	}
+	return string(receipt.IDs[0]), nil
+}
+
+func TestAPluginRunsAndEndsInOrder(t *testing.T) {
+	t.Setenv("CANARY", "not for plugins")
+	r := begin(t, spec(t, "well"))
+	live, ok := r.Get("well")
+	if !ok {
+		t.Fatalf("not running: %+v", r.List())
+	}
+	if word, err := send(t, live, "hello"); err != nil || word != "hi" {
+		t.Errorf("sent %q, %v", word, err)
+	}
+	if limits, ok := r.Limits("well", chat.Group); !ok || limits.Text.Max != 7 {
+		t.Errorf("limits %+v, %v", limits, ok)
+	}
+	if env, err := send(t, live, "env"); err != nil || strings.Contains(env, "CANARY") || strings.Contains(env, "HOME") {
+		t.Errorf("the plugin's environment is %q, %v", env, err)
+	}
+	if s := r.status("well"); s.State != supervisor.Running || s.Version != "1.2.3" || !slices.Equal(s.Kinds, []string{"channel"}) {
+		t.Errorf("status %+v", s)
+	}
+	if url := <-r.opened; url != "well http://127.0.0.1/#token=secret" {
+		t.Errorf("opened %q", url)
+	}
+	if strings.Contains(r.log.String(), "token=secret") {
+		t.Error("the url is in the log")
+	}
+	pid := r.status("well").PID
+	r.stop()
+	if _, err := process.StartTime(pid); err == nil {
+		t.Error("the process lives on")
+	}
+	if s := r.status("well"); s.State != supervisor.Stopped {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestADeathDisturbsNoOther(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "well"), func() supervisor.Spec { s := spec(t, "well"); s.Name = "other"; return s }())
+	live, _ := r.Get("well")
+	other, _ := r.Get("other")
+	before := r.status("well").PID
+	if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t, other, "hello"); err != nil {
+		t.Errorf("the other plugin: %v", err)
+	}
+	again := r.await(t, "well", before)
+	if _, err := send(t, again, "hello"); err != nil {
+		t.Error(err)
+	}
+	if _, err := send(t, live, "hello"); err == nil {
+		t.Error("the dead process answers")
+	}
+	if s := r.status("well"); s.Restarts != 1 {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestADeathInACallIsItsError(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "well"))
+	live, _ := r.Get("well")
+	before := r.status("well").PID
+	_, err := send(t, live, "exit")
+	if failure := (*chat.Failure)(nil); err == nil || errors.As(err, &failure) {
+		t.Errorf("%v, want an error that leaves the outcome open", err)
+	}
+	r.await(t, "well", before)
+}
+
+func TestOperatorRestart(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "well"))
+	before := r.status("well").PID
+	if err := r.Restart("well"); err != nil {
+		t.Fatal(err)
+	}
+	r.await(t, "well", before)
+	if err := r.Restart("nobody"); err == nil {
+		t.Error("a plugin that is not there was restarted")
+	}
+}
+
+func TestParking(t *testing.T) {
+	t.Parallel()
+	bad := spec(t, "badconfig")
+	bad.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"bad"}`), nil }
+	unfit := spec(t, "unfit")
+	unfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("config.hcl:9:5: word must be a text") }
+	pinned := spec(t, "pinned")
+	pinned.SHA256 = make([]byte, sha256.Size)
+	for name, test := range map[string]struct {
+		spec supervisor.Spec
+		want string
+	}{
+		"a config that the plugin refuses": {bad, "config.hcl:7:3 word: is bad"},
+		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text"},
+		"another binary than pinned":       {pinned, "the config pins 0000"},
+		"refused credentials":              {spec(t, "credentials"), "the network says no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := begin(t, test.spec)
+			if why := <-r.parked; !strings.Contains(why, test.want) {
+				t.Errorf("parked by %q, want %q", why, test.want)
+			}
+			if s := r.status(test.spec.Name); s.State != supervisor.Parked || !strings.Contains(s.Detail, test.want) {
+				t.Errorf("status %+v", s)
+			}
+			if _, ok := r.Get(test.spec.Name); ok {
+				t.Error("a parked plugin is reachable")
+			}
+		})
+	}
+}
+
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	missing := spec(t, "missing")
+	missing.Path = filepath.Join(t.TempDir(), "nothing")
+	for name, test := range map[string]struct {
+		spec supervisor.Spec
+		want string
+	}{
+		"it exits":           {spec(t, "exit"), "panic: no more"},
+		"it is no plugin":    {spec(t, "chatter"), "hello, I am no plugin"},
+		"there is no file":   {missing, "no such file"},
+		"it dies in its run": {spec(t, "die"), "panic: I die young"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := begin(t, test.spec)
+			for {
+				if s := r.status(test.spec.Name); s.State == supervisor.Waiting {
+					if !strings.Contains(s.Detail, test.want) {
+						t.Errorf("waiting because of %q, want %q", s.Detail, test.want)
+					}
+					return
+				}
+				<-time.After(5 * time.Millisecond) // the state gives no event
+			}
+		})
+	}
+}
+
+func TestFiveQuickDeathsPark(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "die"))
+	if why := <-r.parked; !strings.Contains(why, "panic: I die young") || r.status("die").Restarts != 4 {
+		t.Errorf("parked by %q after %d restarts", why, r.status("die").Restarts)
+	}
+	if err := r.Restart("die"); err != nil {
+		t.Fatal(err)
+	}
+	<-r.parked // and tried anew when somebody asks for it
+}
+
+func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "noise"))
+	live, ok := r.Get("noise")
+	if !ok {
+		t.Fatal("not running")
+	}
+	if _, err := send(t, live, "hello"); err != nil {
+		t.Error(err)
+	}
+	log := r.log.String()
+	for !strings.Contains(log, "forged") { // the last line
+		<-time.After(5 * time.Millisecond) // the log gives no event
+		log = r.log.String()
+	}
+	if !strings.Contains(log, "structured") || !strings.Contains(log, `n=`) {
+		t.Errorf("the structured line is missing:\n%.2000s", log)
+	}
+	for _, line := range strings.Split(log, "\n") {
+		if strings.ContainsAny(line, "\x00\x1b\r\u2028") || strings.HasPrefix(line, "2026-01-01") || len(line) > 20<<10 {
+			t.Errorf("an unguarded line of %d bytes: %.200q", len(line), line)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	d, err := supervisor.Describe(t.Context(), spec(t, "well"), "test", os.TempDir(), hclog.NewNullLogger())
+	if err != nil || d.Name != "test" || !strings.Contains(string(d.Schema), `"word"`) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := supervisor.Describe(t.Context(), spec(t, "exit"), "test", os.TempDir(), hclog.NewNullLogger()); err == nil {
+		t.Error("a binary that exits was described")
+	}
+}

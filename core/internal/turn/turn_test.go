@@ -1,0 +1,265 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// room is a handler with everything around it in memory.
+type room struct {
+	mu        sync.Mutex
+	turns     []agent.Turn
+	results   []outcome // one for each turn
+	added     []string
+	addErr    error
+	command   string
+	cmdErr    error
+	completed []store.Completion
+	consumed  int
+	rebound   int
+	retired   []string
+	refuse    error // what Complete says
+}
+
+type outcome struct {
+	result agent.Result
+	err    error
+}
+
+func (r *room) Consumed(context.Context, int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.consumed++
+	return nil
+}
+
+func (r *room) Rebind(context.Context, int64) (store.Session, error) {
+	r.rebound++
+	return store.Session{ClaudeSession: "fresh"}, nil
+}
+
+func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.completed = append(r.completed, c)
+	return r.refuse
+}
+
+func (r *room) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	r.turns = append(r.turns, t)
+	next := r.results[0]
+	r.results = r.results[1:]
+	if errors.Is(next.err, errBlocks) {
+		<-ctx.Done()
+		return agent.Result{}, &agent.Failure{Class: agent.Aborted}
+	}
+	t.OnConsumed()
+	return next.result, next.err
+}
+
+var errBlocks = errors.New("until it is stopped")
+
+func (r *room) handler() *turn.Handler {
+	return turn.New(turn.Options{
+		Store:   r,
+		Command: func(context.Context, *store.Run) (string, error) { return r.command, r.cmdErr },
+		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
+		Run:     r.run,
+		Prompt: func(run *store.Run, added []string) string {
+			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
+		},
+		Reply: func(_ *store.Run, answer string) []store.Piece {
+			if answer == "" {
+				return nil
+			}
+			return []store.Piece{{Text: answer}}
+		},
+		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
+		Typing:  func(context.Context, *store.Run) func() { return func() {} },
+		Retire:  func(session string) { r.retired = append(r.retired, session) },
+	}, hclog.NewNullLogger())
+}
+
+func message(attempts int) *store.Run {
+	return &store.Run{
+		ID: 7, Lane: store.TurnLane, Session: store.Session{Key: "s", ClaudeStarted: true},
+		Message: store.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: store.Message{Text: "hello"}},
+	}
+}
+
+func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: c}} }
+
+func TestHandle(t *testing.T) {
+	t.Parallel()
+	answered := outcome{result: agent.Result{Text: "hi", Model: "m", InputTokens: 3}}
+	silent := message(1)
+	silent.Message.Message.Silent = true
+	for name, test := range map[string]struct {
+		run     *store.Run
+		results []outcome
+		added   []string
+		addErr  error
+		state   store.RunState
+		said    []string
+		turns   int
+		rebound int
+	}{
+		"an answer":                  {run: message(1), results: []outcome{answered}, state: store.RunDone, said: []string{"hi"}, turns: 1},
+		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: store.RunDone, turns: 1},
+		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: store.RunFailed, said: []string{"trouble: auth"}, turns: 1},
+		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
+		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 2, rebound: 1},
+		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
+		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: unavailable"}},
+		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &room{results: test.results, added: test.added, addErr: test.addErr}
+			if err := r.handler().Handle(t.Context(), test.run); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.completed) != 1 {
+				t.Fatalf("completed %d times", len(r.completed))
+			}
+			c := r.completed[0]
+			var said []string
+			for _, p := range c.Pieces {
+				said = append(said, p.Text)
+			}
+			if diff := cmp.Diff(test.said, said); diff != "" || c.State != test.state {
+				t.Errorf("%s %s", c.State, diff)
+			}
+			if len(r.turns) != test.turns || r.rebound != test.rebound || r.consumed != test.turns {
+				t.Errorf("%d turns, %d rebound, %d consumed", len(r.turns), r.rebound, r.consumed)
+			}
+			if test.rebound > 0 {
+				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.Attempt != 1 || again.UUID != "u" {
+					t.Errorf("the second turn is %+v", again)
+				}
+				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if len(c.Transcript) != 2 || c.Transcript[0].Text != "hello" || c.Transcript[0].Role != chat.User {
+				t.Errorf("transcript %+v", c.Transcript)
+			}
+		})
+	}
+}
+
+func TestWhatClaudeIsTold(t *testing.T) {
+	t.Parallel()
+	r := &room{results: []outcome{{}}, added: []string{"(the time)"}}
+	run := message(3)
+	run.Message.ConsumedAt = time.Unix(1, 0)
+	run.Message.Message.Authority = chat.Owner
+	if err := r.handler().Handle(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	got := r.turns[0]
+	got.OnConsumed = nil
+	want := agent.Turn{Session: "old", Started: true, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	run := message(1)
+	run.Lane, run.Message.Message.Command = store.ControlLane, &store.Command{Name: "status"}
+	for name, test := range map[string]struct {
+		answer string
+		err    error
+		state  store.RunState
+		pieces int
+	}{
+		"an answer": {answer: "fine", state: store.RunDone, pieces: 1},
+		"no answer": {state: store.RunDone},
+		"a failure": {answer: "it failed", err: errors.New("why"), state: store.RunFailed, pieces: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &room{command: test.answer, cmdErr: test.err}
+			if err := r.handler().Handle(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			if c := r.completed[0]; c.State != test.state || len(c.Pieces) != test.pieces || len(r.turns) != 0 {
+				t.Errorf("%+v, %d turns", c, len(r.turns))
+			}
+		})
+	}
+}
+
+func TestTheEndOfAContext(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		cause     error
+		err       error
+		cancelled bool
+	}{
+		"stopped":        {cause: agent.ErrStopped, cancelled: true},
+		"the host's end": {cause: agent.ErrShutdown, err: agent.ErrShutdown},
+		"a lost lane":    {cause: store.ErrFenced, err: store.ErrFenced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &room{results: []outcome{{err: errBlocks}}}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(test.cause)
+			if err := r.handler().Handle(ctx, message(1)); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if test.cancelled {
+				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 {
+					t.Errorf("completed %+v", r.completed)
+				}
+			} else if len(r.completed) != 0 {
+				t.Errorf("completed %+v, want the run to go back", r.completed)
+			}
+		})
+	}
+}
+
+func TestALostLaneDropsTheResult(t *testing.T) {
+	t.Parallel()
+	r := &room{results: []outcome{{}}, refuse: store.ErrFenced}
+	if err := r.handler().Handle(t.Context(), message(1)); !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+}
+
+func TestTyping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var signals []bool
+		var mu sync.Mutex
+		stop := turn.ShowTyping(t.Context(), 5*time.Second, func(_ context.Context, active bool) error {
+			mu.Lock()
+			defer mu.Unlock()
+			signals = append(signals, active)
+			return errors.New("nobody minds")
+		})
+		time.Sleep(12 * time.Second)
+		stop()
+		stop()
+		if diff := cmp.Diff([]bool{true, true, true, false}, signals); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxSocketPath is the longest path of a unix socket on the systems that take the least.
+const maxSocketPath = 103
+
+// specs are the plugins to run.
+func specs(c *config.Config) []supervisor.Spec {
+	var list []supervisor.Spec
+	for _, p := range c.Plugins {
+		if p.Enabled {
+			list = append(list, spec(p))
+		}
+	}
+	return list
+}
+
+func spec(p *config.Plugin) supervisor.Spec {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		env = append(env, name+"="+p.Env[name])
+	}
+	return supervisor.Spec{
+		Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Decode: p.Decode,
+		Place: func(path []string, summary, detail string) string { return p.Place(path, summary, detail).String() },
+	}
+}
+
+// socketDir is where plugins have their sockets: the host's folder, if the sockets' paths are short enough there.
+func socketDir(run string) string {
+	const socket = "/plugin-dir0123456789/plugin0123456789"
+	if len(run)+len(socket) <= maxSocketPath {
+		return run
+	}
+	return os.TempDir()
+}
+
+// pluginNames lists the enabled plugins.
+func (h *Host) pluginNames() []string {
+	var names []string
+	for _, p := range h.config.Plugins {
+		if p.Enabled {
+			names = append(names, p.Label)
+		}
+	}
+	return names
+}
+
+// grants lists the other channels that a plugin may reach.
+func (h *Host) grants(instance string) []string {
+	if p := h.config.Plugin(instance); p != nil {
+		return p.Grants
+	}
+	return nil
+}
+
+// await returns a channel's live sender.
+func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error) {
+	return h.supervisor.Await(ctx, channel)
+}
+
+// pluginCommands are the commands of the plugins that run now.
+func (h *Host) pluginCommands() []command.Command {
+	var list []command.Command
+	for _, live := range h.supervisor.Running() {
+		for _, c := range live.Commands {
+			list = append(list, command.Command{
+				Name: c.Name, Usage: c.Usage, Summary: c.Summary, Least: max(c.Least, chat.Authorised),
+				Run: func(ctx context.Context, call command.Call) (string, error) {
+					return live.RunCommand(ctx, call.Name, call.Args, call.Caller)
+				},
+			})
+		}
+	}
+	return list
+}
+
+// hooks are the before_agent_start hooks in the order of the config file. One whose plugin is down fails at its call, so
+// that a required one is missed.
+func (h *Host) hooks() []hook.Hook {
+	var list []hook.Hook
+	for _, p := range h.config.Plugins {
+		if !p.Enabled {
+			continue
+		}
+		live, running := h.supervisor.Get(p.Label)
+		required := p.Hook.OnError == "fail"
+		if running && !live.Has(pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START) || !running && !required {
+			continue
+		}
+		list = append(list, hook.Hook{
+			Name: p.Label, Timeout: p.Hook.Timeout, Required: required,
+			Call: func(ctx context.Context, start hook.Start) (string, error) {
+				if !running {
+					return "", remote.ErrGone
+				}
+				return live.BeforeAgentStart(ctx, start.TurnID, start.Caller, start.Prompt)
+			},
+		})
+	}
+	return list
+}
+
+// channelLines says of each channel how it is, for /status.
+func (h *Host) channelLines() []string {
+	var lines []string
+	for _, s := range h.supervisor.List() {
+		if !slices.Contains(s.Kinds, "channel") && s.State == supervisor.Running {
+			continue
+		}
+		state := string(s.State)
+		if s.State == supervisor.Running && s.Connection != 0 {
+			state = s.Connection.String()
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", s.Name, state))
+	}
+	return lines
+}
+
+// tellOwners tells the owners, in a chat that they can be reached in, that a plugin is parked. In a direct chat the chat's
+// id is taken to be the person's.
+func (h *Host) tellOwners(name, why string) {
+	text := fmt.Sprintf("The plugin %s is parked: %s\n\n`clawhost plugin restart %s` starts it again.", name, why, name)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, owner := range h.config.Access.Owners {
+		channel, user, _ := strings.Cut(owner, ":")
+		if channel == name || h.config.Plugin(channel) == nil || !h.config.Plugin(channel).Enabled {
+			continue
+		}
+		to := chat.Address{Channel: channel, Chat: chat.ID(user)}
+		if _, err := h.store.Post(ctx, "", h.posted(to, text)...); err != nil {
+			h.log.Error("tell an owner of a parked plugin", "channel", channel, "error", err)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package core
+
+import (
+	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/config"
+)
+
+// status is what the clawhost command shows of the host.
+func (h *Host) status() admin.Status {
+	pool := h.claude.Stats()
+	status := admin.Status{
+		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "", Running: h.dispatcher.Count(),
+		Claude: admin.Claude{Command: h.config.Claude.Command, Running: pool.Running, Idle: pool.Idle},
+	}
+	running := map[string]admin.Plugin{}
+	for _, s := range h.supervisor.List() {
+		running[s.Name] = admin.Plugin{
+			Name: s.Name, State: string(s.State), Detail: s.Detail, Version: s.Version, Kinds: s.Kinds, PID: s.PID,
+			Since: s.Since, Restarts: s.Restarts, Open: s.URL,
+		}
+	}
+	for _, p := range h.config.Plugins {
+		status.Plugins = append(status.Plugins, plugin(p, running))
+	}
+	return status
+}
+
+func plugin(p *config.Plugin, running map[string]admin.Plugin) admin.Plugin {
+	if shown, ok := running[p.Label]; ok {
+		return shown
+	}
+	return admin.Plugin{Name: p.Label, State: "disabled"}
+}
