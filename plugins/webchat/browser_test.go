@@ -35,7 +35,7 @@ func TestBrowser(t *testing.T) {
 	hangUp := echo(ctx, t, b, heard)
 
 	browser := exec.CommandContext(ctx, "node", "e2e/chat.mjs", b.base+"/#token="+b.token)
-	browser.Env = append(os.Environ(), "RESTARTS=1")
+	browser.Env = append(os.Environ(), "RIG=1")
 	browser.Stderr = t.Output()
 	tell, err := browser.StdinPipe()
 	if err != nil {
