@@ -113,7 +113,10 @@ func TestFreshMessageBeginsAClaudeSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if run := b.claim(t); run.Session.ClaudeSession != begun {
-		t.Error("claimed again, the message began another session")
+		t.Error("claimed again, the message has another session")
+	}
+	if s, err := b.Session(b.ctx, "telegram:anna"); s.ClaudeSession != begun || err != nil {
+		t.Errorf("claimed again, the message began a session: %+v, %v", s, err)
 	}
 }
 

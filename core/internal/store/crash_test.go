@@ -103,6 +103,11 @@ func (c *crash) live(t *testing.T, kill time.Duration) {
 		defer timer.Stop()
 		c.feed(t, stdin, lines)
 	} else {
+		stuck := time.AfterFunc(5*time.Minute, func() {
+			t.Error("the host does not drain: something is lost in it")
+			_ = cmd.Process.Kill()
+		})
+		defer stuck.Stop()
 		fmt.Fprintln(stdin, "drain")
 		for lines.Scan() && lines.Text() != "drained" {
 			t.Errorf("while it drains the host says %q", lines.Text())

@@ -37,6 +37,12 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = m.rows.Close() }()
+		m.invariants = map[string]*sql.Stmt{}
+		for name, query := range invariants {
+			if m.invariants[name], err = m.rows.Prepare(query); err != nil {
+				t.Fatal(err)
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"accept":   m.accept,
 			"claim":    m.claim,
@@ -84,8 +90,10 @@ type model struct {
 	ctx   context.Context
 	path  string
 	store *store.Store
-	rows  *sql.DB
 	clock *clock
+
+	rows       *sql.DB // beside the store
+	invariants map[string]*sql.Stmt
 
 	lanes        map[laneKey]*modelLane
 	destinations map[chat.ID]*modelDestination
@@ -173,6 +181,7 @@ func (m *model) claim(t *rapid.T) {
 	}
 	if run == nil {
 		t.Fatalf("got nothing, next %v; a lane is ready since %v", next, first)
+		return
 	}
 	k := laneKey{run.Session.Key, lane}
 	l := m.lanes[k]
@@ -408,9 +417,9 @@ var invariants = map[string]string{
 }
 
 func (m *model) check(t *rapid.T) {
-	for name, query := range invariants {
+	for name, query := range m.invariants {
 		var n int
-		if err := m.rows.QueryRow(query).Scan(&n); err != nil {
+		if err := query.QueryRow().Scan(&n); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if n != 0 {

@@ -139,7 +139,8 @@ func (w *writer) loop() {
 }
 
 // commit runs the batch as one transaction and tells each operation its outcome. An operation that returns an error is
-// undone alone; when a statement has failed, the whole transaction may be gone, and each operation is run again by itself.
+// undone alone. After some failures, such as a full disk, SQLite rolls the whole transaction back by itself; then each
+// operation is run again in one of its own.
 func (w *writer) commit(batch []*operation) {
 	outcomes, err := w.transact(batch)
 	if err != nil && len(batch) > 1 {
@@ -182,18 +183,15 @@ func (w *writer) transact(batch []*operation) ([]error, error) {
 }
 
 // apply runs an operation within the transaction. It returns the operation's own error, whose writes are undone, and the
-// one of a statement that failed.
+// one for which the transaction cannot go on.
 func (w *writer) apply(op *operation) (own, failed error) {
 	if err := w.exec("SAVEPOINT step"); err != nil {
 		return nil, err
 	}
 	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now())}
 	if own = op.run(t); own != nil {
-		if t.failed {
-			return nil, own
-		}
 		if err := w.exec("ROLLBACK TO step"); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w (and then: %w)", own, err)
 		}
 	}
 	op.after = t.after
@@ -212,36 +210,19 @@ func (w *writer) exec(query string) error {
 // tx is the transaction of one step.
 type tx struct {
 	view
-	now    int64
-	after  effects
-	failed bool // by a statement: not by what it found
+	now   int64
+	after effects
 }
 
 // exec returns the number of rows that it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	stmt, err := t.statements.get(t.ctx, query)
 	if err != nil {
-		return 0, t.note(err)
+		return 0, err
 	}
 	result, err := stmt.ExecContext(t.ctx, args...)
 	if err != nil {
-		return 0, t.note(err)
+		return 0, err
 	}
-	n, err := result.RowsAffected()
-	return n, t.note(err)
-}
-
-func (t *tx) row(query string, args []any, dest ...any) error {
-	return t.note(t.view.row(query, args, dest...))
-}
-
-func (t *tx) each(query string, args []any, scan func(*sql.Rows) error) error {
-	return t.note(t.view.each(query, args, scan))
-}
-
-func (t *tx) note(err error) error {
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		t.failed = true
-	}
-	return err
+	return result.RowsAffected()
 }

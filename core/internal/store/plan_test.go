@@ -1,0 +1,147 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// TestCommitsWaitForTheDisk holds what no kill can show: without it, a power cut would lose accepted messages.
+func TestCommitsWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "mmap_size": "0"} {
+		var got string
+		if err := s.writer.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
+		}
+	}
+}
+
+// TestStepsOfAMessageScanNoTable takes every step that a message may need and asks SQLite how it did them: no cost may
+// grow with the sessions or with the history.
+func TestStepsOfAMessageScanNoTable(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := func() *Run {
+		t.Helper()
+		run, _, err := s.Claim(ctx, TurnLane)
+		must(err)
+		return run
+	}
+	to := chat.Address{Channel: "telegram", Chat: "anna"}
+	for n := range 3 {
+		_, err := s.Accept(ctx, Inbound{
+			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: TurnLane,
+			Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Fresh: true},
+		})
+		must(err)
+	}
+	must(s.Release(ctx, claim().ID))
+	run := claim()
+	must(s.Consumed(ctx, run.ID))
+	_, err := s.Heartbeat(ctx, []int64{run.ID})
+	must(err)
+	_, err = s.Rebind(ctx, run.ID)
+	must(err)
+	_, _, err = s.ResetSession(ctx, "s")
+	must(err)
+	must(s.Complete(ctx, run.ID, Completion{
+		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.User}}, Turn: &TurnFigures{},
+	}))
+	_, err = s.Clear(ctx, "s", TurnLane)
+	must(err)
+	_, err = s.Post(ctx, "key", Piece{To: to})
+	must(err)
+	for _, end := range []func(id int64) error{
+		func(id int64) error { return s.Retry(ctx, id, time.Now(), "", true) },
+		func(id int64) error { return s.Delivered(ctx, id, []chat.MessageID{"1"}) },
+		func(id int64) error { return s.Bury(ctx, id, "") },
+	} {
+		ds, _, err := s.ClaimDeliveries(ctx, "telegram", 1)
+		must(err)
+		must(end(ds[0].ID))
+	}
+	_, _, _, _, err = s.Outcome(ctx, "telegram", "0")
+	must(err)
+	_, err = s.Session(ctx, "s")
+	must(err)
+	_, err = s.Sessions(ctx, "", 0)
+	must(err)
+	_, err = s.Transcript(ctx, "s", 0, 0)
+	must(err)
+	_, err = s.Allowed(ctx, "telegram", "anna")
+	must(err)
+	_, err = s.SentBy(ctx, "telegram", "anna", "1")
+	must(err)
+	_, err = s.PutState(ctx, "memory", "k", nil, nil)
+	must(err)
+	_, _, err = s.GetState(ctx, "memory", "k")
+	must(err)
+	_, err = s.ListState(ctx, "memory", "", "", 0)
+	must(err)
+	must(s.DeleteState(ctx, "memory", "k"))
+	must(s.PutMedia(ctx, "telegram", chat.Media{Ref: "r"}, time.Now()))
+	_, err = s.Media(ctx, "telegram", "r")
+	must(err)
+
+	bounded := map[string]bool{
+		"SCAN store":        true, // has one row
+		"SCAN CONSTANT ROW": true,
+	}
+	checked := 0
+	for _, statements := range []*statements{s.writer.statements, s.reader} {
+		for query := range statements.prepared {
+			if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "INSERT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
+				continue // BEGIN and the like
+			}
+			checked++
+			for _, line := range plan(t, s, query) {
+				if (strings.HasPrefix(line, "SCAN ") || strings.Contains(line, "TEMP B-TREE")) && !bounded[line] {
+					t.Errorf("%s in\n%s", line, query)
+				}
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d queries were looked at", checked)
+	}
+}
+
+// plan returns how SQLite would do a query.
+func plan(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	args := make([]any, 0, 10)
+	for n := 1; strings.Contains(query, fmt.Sprintf("?%d", n)); n++ {
+		args = append(args, nil)
+	}
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var lines []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
