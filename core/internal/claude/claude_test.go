@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -77,6 +78,9 @@ func (r *rig) pool() *claude.Pool {
 		}
 		if left := r.processes.all(); len(left) > 0 {
 			r.Errorf("processes were not forgotten: %v", left)
+		}
+		if r.processes.doubled > 0 {
+			r.Errorf("%d times a session had two processes", r.processes.doubled)
 		}
 	})
 	return pool
@@ -160,6 +164,8 @@ type records struct {
 	list  []store.Process
 	begun int
 	fail  error
+	// doubled counts processes that were started while another one of their session ran.
+	doubled int
 }
 
 func newRecords() *records { return &records{} }
@@ -169,6 +175,11 @@ func (r *records) RecordProcess(_ context.Context, p store.Process) error {
 	defer r.mu.Unlock()
 	if r.fail != nil {
 		return r.fail
+	}
+	for _, other := range r.list {
+		if other.Name == p.Name && process.Alive(other.PID, other.StartTime) {
+			r.doubled++
+		}
 	}
 	r.list = append(r.list, p)
 	r.begun++

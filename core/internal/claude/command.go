@@ -176,11 +176,12 @@ func writeSettings(cfg Config) (string, error) {
 			paths = append(paths, real)
 		}
 		for _, p := range paths {
-			if !filepath.IsAbs(p) {
-				return "", fmt.Errorf("denied path %s is not absolute", p)
+			pattern, err := denyPattern(p)
+			if err != nil {
+				return "", err
 			}
 			for _, tool := range []string{"Read", "Edit"} {
-				deny = append(deny, fmt.Sprintf("%s(/%s)", tool, p), fmt.Sprintf("%s(/%s/**)", tool, p))
+				deny = append(deny, fmt.Sprintf("%s(%s)", tool, pattern), fmt.Sprintf("%s(%s/**)", tool, pattern))
 			}
 		}
 	}
@@ -196,6 +197,18 @@ func writeSettings(cfg Config) (string, error) {
 		return "", fmt.Errorf("write claude's settings: %w", err)
 	}
 	return file, nil
+}
+
+// denyPattern writes an absolute path as the CLI's rules have it: with a slash before it, and brackets escaped. The other
+// signs of a pattern match themselves at least. A backslash cannot be written at all, as was tried.
+func denyPattern(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("denied path %s is not absolute", path)
+	}
+	if strings.ContainsAny(path, "\\\n") {
+		return "", fmt.Errorf("claude cannot be kept from %q: its name has a backslash or a line break", path)
+	}
+	return "/" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(path), nil
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -36,10 +36,8 @@ type result struct {
 	Errors         []string               `json:"errors"`
 	Origin         *struct{ Kind string } `json:"origin"`
 	Messages       []string               `json:"user_message_uuids"`
-	Usage          tokens                 `json:"usage"`
 	ModelUsage     map[string]modelUsage  `json:"modelUsage"`                    // of the process
 	SinceLast      map[string]modelUsage  `json:"model_usage_since_last_result"` // newer CLIs
-	TotalCost      float64                `json:"total_cost_usd"`                // of the process
 }
 
 // control is what the events of the control protocol have.
@@ -49,11 +47,6 @@ type control struct {
 		Subtype  string `json:"subtype"`
 		ToolName string `json:"tool_name"`
 	} `json:"request"`
-	Response struct {
-		Subtype   string `json:"subtype"`
-		RequestID string `json:"request_id"`
-		Error     string `json:"error"`
-	} `json:"response"`
 }
 
 type limitInfo struct {

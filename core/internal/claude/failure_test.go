@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
 )
 
 func TestFailures(t *testing.T) {
@@ -187,7 +189,7 @@ func TestFilesOfTheFlags(t *testing.T) {
 	if err := os.Symlink(state, link); err != nil {
 		t.Fatal(err)
 	}
-	r.config.DenyPaths = []string{link, "/etc/clawhost.hcl"}
+	r.config.DenyPaths = []string{link, "/etc/clawhost.hcl", "/srv/a (b) [c]"}
 	r.ask(r.pool(), r.turn("hello"))
 	for _, name := range []string{"claude-system-prompt.md", "claude-settings.json"} {
 		info, err := os.Stat(filepath.Join(r.config.RunDir, name))
@@ -210,13 +212,20 @@ func TestFilesOfTheFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, path := range []string{link, state, "/etc/clawhost.hcl"} {
+	for _, path := range []string{link, state, "/etc/clawhost.hcl", `/srv/a (b) \[c\]`} {
 		for _, tool := range []string{"Read", "Edit"} {
 			want = append(want, tool+"(/"+path+")", tool+"(/"+path+"/**)")
 		}
 	}
 	if diff := cmp.Diff(want, got.Permissions.Deny); diff != "" {
 		t.Errorf("denied (-want +got):\n%s", diff)
+	}
+	for _, path := range []string{"relative", `/back\slash`, "/line\nbreak"} {
+		bad := newRig(t)
+		bad.config.DenyPaths = []string{path}
+		if _, err := claude.New(bad.config, hclog.NewNullLogger(), bad.processes); err == nil {
+			t.Errorf("the path %q cannot be denied and was taken", path)
+		}
 	}
 	if got.CleanupPeriodDays < 3650 {
 		t.Errorf("transcripts are kept for %d days", got.CleanupPeriodDays)

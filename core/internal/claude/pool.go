@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ type Pool struct {
 	busy    map[string]chan struct{} // sessions with a run; closed at its end
 	idle    map[string]*session
 	live    map[*session]bool
+	parked  map[string]*session // leaving
 	retired map[string]bool
 	slots   int       // taken: processes, and those that are about to be
 	parking int       // processes that are leaving so that a waiting run gets their slot
@@ -70,7 +70,8 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	p := &Pool{
 		config: cfg, command: command, life: life, hidden: hiddenValues(cfg.Env), log: log, processes: processes,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
-		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{}, retired: map[string]bool{},
+		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
+		parked: map[string]*session{}, retired: map[string]bool{},
 	}
 	log.Debug("the claude CLI was found", "path", command.path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
@@ -151,7 +152,7 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 		p.mu.Lock()
 		if p.closed {
 			p.mu.Unlock()
-			return errors.New("the pool is closed")
+			return &agent.Failure{Class: agent.Aborted, Detail: "the host is closing"}
 		}
 		running := p.busy[id]
 		if running == nil {
@@ -164,7 +165,7 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 		select {
 		case <-running:
 		case <-ctx.Done():
-			return ctx.Err()
+			return aborted(ctx)
 		}
 	}
 }
@@ -195,13 +196,24 @@ func (p *Pool) exit(id string, s *session) {
 func (p *Pool) leave(s *session) {
 	delete(p.idle, s.id)
 	s.leaving = true
+	p.parked[s.id] = s
 	p.parking++
 	p.work.Go(func() { s.park(parkPatience) })
 }
 
-// acquire returns the session's process: the idle one (reused), or a new one as soon as there is a slot.
+// acquire returns the session's process: the idle one (reused), or a new one as soon as there is a slot and the one
+// before has left, as two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bool, err error) {
 	p.mu.Lock()
+	for s := p.parked[t.Session]; s != nil && s.isAlive(); s = p.parked[t.Session] {
+		p.mu.Unlock()
+		select {
+		case <-s.exited:
+		case <-ctx.Done():
+			return nil, false, aborted(ctx)
+		}
+		p.mu.Lock()
+	}
 	if s := p.idle[t.Session]; s != nil && s.isAlive() {
 		delete(p.idle, t.Session)
 		p.mu.Unlock()
@@ -222,7 +234,7 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 		default:
 			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiter) bool { return o == w })
 		}
-		return nil, false, aborted(ctx.Err())
+		return nil, false, aborted(ctx)
 	}
 	s, err = p.spawn(ctx, t)
 	return s, false, err
@@ -266,6 +278,7 @@ func (p *Pool) ended(s *session) {
 	}
 	delete(p.live, s)
 	if s.leaving {
+		delete(p.parked, s.id)
 		p.parking--
 	}
 	s.over = true

@@ -134,6 +134,23 @@ func TestRetire(t *testing.T) {
 	pool.Retire("nobody")
 }
 
+// A session whose process is leaving gets the next one when that has left.
+func TestNeverTwoProcessesOfASession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	for i := range 10 {
+		text := fmt.Sprintf("message %d", i)
+		if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
+			t.Errorf("answer = %q", got)
+		}
+		pool.Retire(r.session)
+	}
+	if n := r.processes.spawned(); n != 10 {
+		t.Errorf("%d processes were started, want 10", n)
+	}
+}
+
 func TestCloseStopsTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

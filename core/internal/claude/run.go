@@ -21,7 +21,7 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 		return agent.Result{}, &agent.Failure{Class: agent.Unknown, Err: err}
 	}
 	if err := p.enter(ctx, t.Session); err != nil {
-		return agent.Result{}, aborted(err)
+		return agent.Result{}, err
 	}
 	var s *session
 	defer func() { p.exit(t.Session, s) }()
@@ -89,7 +89,9 @@ func (p *Pool) plan(t agent.Turn, known bool) (line, *agent.Result, error) {
 }
 
 // aborted is the failure of a turn whose context ended.
-func aborted(err error) error { return &agent.Failure{Class: agent.Aborted, Err: err} }
+func aborted(ctx context.Context) error {
+	return &agent.Failure{Class: agent.Aborted, Err: context.Cause(ctx)}
+}
 
 // line is a message to write.
 type line struct{ uuid, text string }
@@ -117,7 +119,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 	case p.spawns <- struct{}{}:
 		defer func() { <-p.spawns }()
 	case <-ctx.Done():
-		return nil, aborted(ctx.Err())
+		return nil, aborted(ctx)
 	}
 	resume := t.Started || p.command.hasTranscript(t.Session)
 	for switched := false; ; switched = true {
@@ -179,7 +181,7 @@ func (p *Pool) await(ctx context.Context, s *session) error {
 		return s.died(p)
 	case <-ctx.Done():
 		s.destroy()
-		return aborted(ctx.Err())
+		return aborted(ctx)
 	case <-timer.C:
 		s.destroy()
 		return &agent.Failure{Class: agent.Unavailable, Detail: fmt.Sprintf("claude was not ready within %v", spawnTimeout)}
@@ -239,7 +241,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 			}
 		case <-ctx.Done():
 			s.stop()
-			return tr, aborted(context.Cause(ctx))
+			return tr, aborted(ctx)
 		case <-timeout.C:
 			if s.stop(); tr.succeeded() {
 				return tr, nil

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
 			continue // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
-		if len(line) > 0 && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
+		if (found != absent || mentions(line, ids)) && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
 			switch {
 			case ids[l.UUID] || ids[l.Attachment.UUID]:
 				found, over, a = unfinished, false, answer{}
@@ -133,6 +134,16 @@ func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
 			return found, "", err
 		}
 	}
+}
+
+// mentions tells whether a line can be about one of the ids. It spares the decoding of a long history.
+func mentions(line []byte, ids map[string]bool) bool {
+	for id := range ids {
+		if bytes.Contains(line, []byte(id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // finishes tells whether a message with this stop reason ends its turn.

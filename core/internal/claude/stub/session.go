@@ -38,6 +38,7 @@ type session struct {
 	stop     bool // the running turn was interrupted
 	deaf     bool // interrupts are not taken, nor answered
 	steered  []message
+	queued   map[string]bool // lines whose waiting was told already
 	answers  map[string]json.RawMessage // answers to control requests of the stub's
 	cost     float64
 	inTokens int
@@ -46,7 +47,7 @@ type session struct {
 
 // loop serves until stdin ends, and returns the exit code.
 func (s *session) loop() int {
-	s.answers = map[string]json.RawMessage{}
+	s.answers, s.queued = map[string]json.RawMessage{}, map[string]bool{}
 	for {
 		switch {
 		case s.fatal != "":
@@ -165,15 +166,16 @@ func (s *session) line(data []byte) {
 			in.UUID = uuid.NewString()
 		}
 		m := message{uuid: in.UUID, text: text}
-		if s.busy && s.inTool {
-			s.lifecycle(m.uuid, "queued")
-			s.steered = append(s.steered, m)
-			return
-		}
 		if s.busy {
 			s.lifecycle(m.uuid, "queued")
+			s.queued[m.uuid] = true
+			s.out.flush()
 		}
-		s.queue = append(s.queue, m)
+		if s.busy && s.inTool {
+			s.steered = append(s.steered, m)
+		} else {
+			s.queue = append(s.queue, m)
+		}
 	case "control_request":
 		s.control(in)
 	case "control_response":

@@ -1,13 +1,10 @@
 package stub
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,7 +34,10 @@ func (s *session) turn(m message) {
 	began := time.Now()
 	s.state("running")
 	for _, id := range m.acks {
-		s.lifecycle(id, "queued")
+		if !s.queued[id] {
+			s.lifecycle(id, "queued")
+		}
+		delete(s.queued, id)
 		s.lifecycle(id, "started")
 	}
 	s.out.send(map[string]any{
@@ -217,210 +217,6 @@ func (s *session) assistant(id string, block any, extra map[string]any) {
 		event[key] = value
 	}
 	s.out.send(event)
-}
-
-// tool runs a shell command as the CLI's Bash tool does: in a session of its own, killed as a process group.
-func (s *session) tool(script Script, m message) {
-	id, call := "msg_"+uuid.NewString()[:8], "toolu_"+uuid.NewString()[:8]
-	use := map[string]any{"type": "tool_use", "id": call, "name": "Bash", "input": map[string]any{"command": script.Tool}}
-	s.begin(id)
-	s.assistant(id, use, nil)
-	s.end(id, "tool_use", 10)
-	if err := s.log.answer([]any{use}, id, s.model, "tool_use", false); err != nil {
-		s.fatal = "Error: " + err.Error()
-		return
-	}
-	output, failed := "", true
-	if script.Ask && !s.allowed("Bash") {
-		s.state("requires_action")
-		allowed, reason := s.ask(map[string]any{
-			"subtype": "can_use_tool", "tool_name": "Bash", "display_name": "Bash", "input": use["input"], "tool_use_id": call,
-			"permission_suggestions": []any{},
-		})
-		s.state("running")
-		if !allowed {
-			s.toolResult(call, reason, true)
-			return
-		}
-	}
-	if !s.stop {
-		output, failed = s.shell(script, m)
-	}
-	if s.stop {
-		output = "The user doesn't want to proceed with this tool use."
-	}
-	s.toolResult(call, output, failed)
-	for _, steered := range s.steered {
-		s.lifecycle(steered.uuid, "started")
-		s.echo(steered.uuid, steered.text)
-		s.lifecycle(steered.uuid, "completed")
-		if err := s.log.ask(steered); err != nil {
-			s.fatal = "Error: " + err.Error()
-		}
-	}
-	s.steered = nil
-}
-
-func (s *session) allowed(name string) bool {
-	for _, rule := range s.opts.allowed {
-		if rule == name {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *session) toolResult(call, output string, failed bool) {
-	block := []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": output, "is_error": failed}}
-	s.out.send(map[string]any{
-		"type": "user", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": block},
-	})
-	if err := s.log.note(block); err != nil {
-		s.fatal = "Error: " + err.Error()
-	}
-}
-
-// shell runs the command and serves stdin meanwhile.
-func (s *session) shell(script Script, m message) (string, bool) {
-	file, err := os.CreateTemp("", "claude-stub-")
-	if err != nil {
-		return err.Error(), true
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	cmd := exec.Command("sh", "-c", script.Tool)
-	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
-	cmd.Stdout, cmd.Stderr = file, file
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return err.Error(), true
-	}
-	done := make(chan struct{})
-	go func() {
-		err = cmd.Wait()
-		close(done)
-	}()
-	s.inTool = true
-	s.out.flush()
-	s.crash(script, "tool", m)
-	s.deafen(script)
-	for !s.stop && s.fatal == "" {
-		if s.wait(nil, done) {
-			break
-		}
-	}
-	s.inTool, s.deaf = false, false
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	<-done
-	data, readErr := os.ReadFile(file.Name())
-	if readErr != nil {
-		return readErr.Error(), true
-	}
-	return string(data), err != nil
-}
-
-// ask sends a control request and waits for its answer.
-func (s *session) ask(request map[string]any) (allowed bool, message string) {
-	id := uuid.NewString()
-	s.out.bare(map[string]any{"type": "control_request", "request_id": id, "request": request})
-	s.out.flush()
-	for !s.stop && s.fatal == "" && !s.over {
-		if data, ok := s.answers[id]; ok {
-			delete(s.answers, id)
-			var answer struct {
-				Behavior string `json:"behavior"`
-				Message  string `json:"message"`
-			}
-			_ = json.Unmarshal(data, &answer) // an error has no response: not allowed
-			return answer.Behavior == "allow", answer.Message
-		}
-		s.wait(nil, nil)
-	}
-	s.out.bare(map[string]any{"type": "control_cancel_request", "request_id": id})
-	return false, "cancelled"
-}
-
-// garbage sends what a reader must survive.
-func (s *session) garbage() {
-	s.out.raw("this is no JSON\n\n{\"type\":\"surprise\",\"x\":[1,{\"y\":null}]}\n[1,2]\n\"text\"\n{\"type\":17}\nnull\n")
-	s.out.send(map[string]any{"type": "system", "subtype": "surprise"})
-	s.out.send(map[string]any{"type": "assistant", "message": "no object", "parent_tool_use_id": nil})
-	s.out.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": 5}})
-}
-
-// compact shows a compaction as the CLI does.
-func (s *session) compact() {
-	s.status("compacting")
-	s.out.send(map[string]any{"type": "system", "subtype": "status", "status": nil, "compact_result": "success"})
-	s.out.send(map[string]any{
-		"type": "system", "subtype": "compact_boundary",
-		"compact_metadata": map[string]any{"trigger": "auto", "pre_tokens": 190022, "post_tokens": 626},
-	})
-	s.inTokens = 626
-}
-
-// unsolicited runs a turn that nobody asked for, as the end of a background task does.
-func (s *session) unsolicited() {
-	s.state("running")
-	s.out.send(map[string]any{"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model})
-	s.assistant("msg_task", map[string]any{"type": "text", "text": "the task is done"}, nil)
-	s.result(map[string]any{
-		"subtype": "success", "is_error": false, "result": "the task is done", "stop_reason": "end_turn",
-		"terminal_reason": "completed", "origin": map[string]any{"kind": "task-notification"},
-	}, message{}, time.Now())
-	s.state("idle")
-}
-
-// fail ends the turn with a failure of the table.
-func (s *session) fail(name string, m message, began time.Time) {
-	f, ok := failures[name]
-	if !ok {
-		s.fatal = "Error: no such failure: " + name
-		return
-	}
-	var status any
-	if f.status != 0 {
-		status = f.status
-	}
-	for i := range f.retries {
-		s.out.send(map[string]any{
-			"type": "system", "subtype": "api_retry", "attempt": i + 1, "max_retries": f.retries, "retry_delay_ms": 5,
-			"error_status": status, "error": f.error,
-		})
-	}
-	if f.resetsAt != 0 {
-		s.out.send(map[string]any{"type": "rate_limit_event", "rate_limit_info": map[string]any{
-			"status": "rejected", "resetsAt": f.resetsAt, "rateLimitType": "five_hour", "isUsingOverage": false,
-		}})
-	}
-	if f.refusal {
-		s.out.send(map[string]any{"type": "system", "subtype": "model_refusal_no_fallback", "original_model": s.model, "refused_user_message_uuid": m.uuid})
-	}
-	result := map[string]any{"is_error": true, "api_error_status": status, "stop_reason": "stop_sequence", "terminal_reason": "api_error", "subtype": "success"}
-	if f.stop != "" {
-		result["stop_reason"] = f.stop
-	}
-	if f.terminal != "" {
-		result["terminal_reason"] = f.terminal
-	}
-	if f.subtype != "" {
-		result["subtype"], result["errors"] = f.subtype, []string{}
-	} else {
-		result["result"] = f.text
-		content := []any{map[string]any{"type": "text", "text": f.text}}
-		s.out.send(map[string]any{
-			"type": "assistant", "parent_tool_use_id": nil, "error": f.error,
-			"message": map[string]any{
-				"id": uuid.NewString(), "type": "message", "role": "assistant", "model": "<synthetic>",
-				"content": content, "stop_reason": result["stop_reason"], "usage": map[string]any{},
-			},
-		})
-		if err := s.log.answer(content, uuid.NewString(), "<synthetic>", "stop_sequence", true); err != nil {
-			s.fatal = "Error: " + err.Error()
-		}
-	}
-	s.result(result, m, began)
-	s.finish(m, "cancelled")
 }
 
 // interrupted ends the turn as an interrupt or SIGINT does.

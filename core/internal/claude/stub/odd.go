@@ -1,0 +1,90 @@
+package stub
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// garbage sends what a reader must survive.
+func (s *session) garbage() {
+	s.out.raw("this is no JSON\n\n{\"type\":\"surprise\",\"x\":[1,{\"y\":null}]}\n[1,2]\n\"text\"\n{\"type\":17}\nnull\n")
+	s.out.send(map[string]any{"type": "system", "subtype": "surprise"})
+	s.out.send(map[string]any{"type": "assistant", "message": "no object", "parent_tool_use_id": nil})
+	s.out.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": 5}})
+}
+
+// compact shows a compaction as the CLI does.
+func (s *session) compact() {
+	s.status("compacting")
+	s.out.send(map[string]any{"type": "system", "subtype": "status", "status": nil, "compact_result": "success"})
+	s.out.send(map[string]any{
+		"type": "system", "subtype": "compact_boundary",
+		"compact_metadata": map[string]any{"trigger": "auto", "pre_tokens": 190022, "post_tokens": 626},
+	})
+	s.inTokens = 626
+}
+
+// unsolicited runs a turn that nobody asked for, as the end of a background task does.
+func (s *session) unsolicited() {
+	s.state("running")
+	s.out.send(map[string]any{"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model})
+	s.assistant("msg_task", map[string]any{"type": "text", "text": "the task is done"}, nil)
+	s.result(map[string]any{
+		"subtype": "success", "is_error": false, "result": "the task is done", "stop_reason": "end_turn",
+		"terminal_reason": "completed", "origin": map[string]any{"kind": "task-notification"},
+	}, message{}, time.Now())
+	s.state("idle")
+}
+
+// fail ends the turn with a failure of the table.
+func (s *session) fail(name string, m message, began time.Time) {
+	f, ok := failures[name]
+	if !ok {
+		s.fatal = "Error: no such failure: " + name
+		return
+	}
+	var status any
+	if f.status != 0 {
+		status = f.status
+	}
+	for i := range f.retries {
+		s.out.send(map[string]any{
+			"type": "system", "subtype": "api_retry", "attempt": i + 1, "max_retries": f.retries, "retry_delay_ms": 5,
+			"error_status": status, "error": f.error,
+		})
+	}
+	if f.resetsAt != 0 {
+		s.out.send(map[string]any{"type": "rate_limit_event", "rate_limit_info": map[string]any{
+			"status": "rejected", "resetsAt": f.resetsAt, "rateLimitType": "five_hour", "isUsingOverage": false,
+		}})
+	}
+	if f.refusal {
+		s.out.send(map[string]any{"type": "system", "subtype": "model_refusal_no_fallback", "original_model": s.model, "refused_user_message_uuid": m.uuid})
+	}
+	result := map[string]any{"is_error": true, "api_error_status": status, "stop_reason": "stop_sequence", "terminal_reason": "api_error", "subtype": "success"}
+	if f.stop != "" {
+		result["stop_reason"] = f.stop
+	}
+	if f.terminal != "" {
+		result["terminal_reason"] = f.terminal
+	}
+	if f.subtype != "" {
+		result["subtype"], result["errors"] = f.subtype, []string{}
+	} else {
+		result["result"] = f.text
+		content := []any{map[string]any{"type": "text", "text": f.text}}
+		s.out.send(map[string]any{
+			"type": "assistant", "parent_tool_use_id": nil, "error": f.error,
+			"message": map[string]any{
+				"id": uuid.NewString(), "type": "message", "role": "assistant", "model": "<synthetic>",
+				"content": content, "stop_reason": result["stop_reason"], "usage": map[string]any{},
+			},
+		})
+		if err := s.log.answer(content, uuid.NewString(), "<synthetic>", "stop_sequence", true); err != nil {
+			s.fatal = "Error: " + err.Error()
+		}
+	}
+	s.result(result, m, began)
+	s.finish(m, "cancelled")
+}
