@@ -91,7 +91,10 @@ func (a *app) validate(ctx context.Context, args []string) error {
 // errSaid ends a command with exit code 1 whose output has told all.
 var errSaid = errors.New("not well")
 
-func (a *app) printVersion(context.Context, []string) error {
+func (a *app) printVersion(_ context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("version takes no arguments")
+	}
 	if a.json {
 		return a.print(map[string]string{"version": version})
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/peterbourgon/ff/v3/ffcli"
@@ -49,33 +50,29 @@ type app struct {
 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
-	err := root.Parse(args)
-	if err == nil {
-		err = root.Run(ctx)
+	switch err := root.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitWell
+	case err != nil:
+		return exitUsage // the flag package has said why
 	}
+	err := root.Run(ctx)
 	var problems config.Problems
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, flag.ErrHelp):
-		return exitWell
-	case errors.Is(err, errUsage), errors.As(err, new(ffcli.NoExecError)):
+	case errors.Is(err, errSaid):
+		return exitNot
+	case errors.Is(err, errUsage):
 		fmt.Fprintf(a.err, "clawhost: %v\nRun `clawhost -h` for what it can do.\n", err)
 		return exitUsage
 	case errors.As(err, &problems):
 		fmt.Fprintln(a.err, problems)
 		return exitNot
-	case isParseError(root, err):
-		return exitUsage // the flag package has said why
 	default:
 		fmt.Fprintf(a.err, "clawhost: %v\n", err)
 		return exitNot
 	}
-}
-
-// isParseError tells whether the flags were never parsed to the end.
-func isParseError(root *ffcli.Command, err error) bool {
-	return errors.Is(err, ffcli.ErrUnparsed) || !root.FlagSet.Parsed()
 }
 
 // usage refuses a command line.
@@ -93,35 +90,37 @@ func (a *app) commands() *ffcli.Command {
 		ShortHelp:  "Talk to Claude Code from your chat apps. Without a command it runs the host.",
 		FlagSet:    flags,
 		Subcommands: []*ffcli.Command{
-			a.command("validate", "validate", "check the config file and the plugins' own configs", a.validate),
-			a.command("status", "status", "the running host in short", a.status),
+			a.command("validate", "", "check the config file and the plugins' own configs", a.validate),
+			a.command("status", "", "the running host in short", a.status),
 			a.group("plugin", "plugins of the running host",
-				a.command("list", "plugin list", "list them and how they are", a.pluginList),
-				a.command("restart", "plugin restart NAME", "start one anew, a parked one too", a.pluginRestart)),
+				a.command("plugin list", "", "list them and how they are", a.pluginList),
+				a.command("plugin restart", "NAME", "start one anew, a parked one too", a.pluginRestart)),
 			a.group("pairing", "strangers who asked to be let in",
-				a.command("list", "pairing list", "list them with their codes", a.pairingList),
-				a.command("approve", "pairing approve [CHANNEL] CODE", "let one in", a.pairingApprove),
-				a.command("reject", "pairing reject [CHANNEL] CODE", "forget a request", a.pairingReject)),
-			a.with(a.command("queue", "queue [dead]", "what waits and runs", a.queue),
-				a.command("dead", "queue dead", "messages that could not be delivered", a.queueDead)),
-			a.with(a.command("sessions", "sessions [export KEY]", "list the sessions", a.sessions),
-				a.command("export", "sessions export KEY", "print a session's history as JSON lines", a.sessionsExport)),
-			a.command("version", "version", "print the version", a.printVersion),
+				a.command("pairing list", "", "list them with their codes", a.pairingList),
+				a.command("pairing approve", "[CHANNEL] CODE", "let one in", a.pairingApprove),
+				a.command("pairing reject", "[CHANNEL] CODE", "forget a request", a.pairingReject)),
+			a.with(a.command("queue", "[dead]", "what waits and runs", a.queue),
+				a.command("queue dead", "", "messages that could not be delivered", a.queueDead)),
+			a.with(a.command("sessions", "[export KEY]", "list the sessions", a.sessions),
+				a.command("sessions export", "KEY", "print a session's history as JSON lines", a.sessionsExport)),
+			a.command("version", "", "print the version", a.printVersion),
 		},
 		Exec: a.host,
 	}
 }
 
-// command is a subcommand with the common flags.
-func (a *app) command(name, use, help string, exec func(context.Context, []string) error) *ffcli.Command {
+// command is a subcommand with the common flags, which stand before its arguments. Its path are the words that call it.
+func (a *app) command(path, args, help string, exec func(context.Context, []string) error) *ffcli.Command {
+	name := path[strings.LastIndexByte(path, ' ')+1:]
 	flags := a.flags(name)
 	flags.BoolVar(&a.json, "json", a.json, "print one JSON value")
-	return &ffcli.Command{Name: name, ShortUsage: "clawhost [-config FILE] " + use + " [-json]", ShortHelp: help, FlagSet: flags, Exec: exec}
+	use := strings.TrimSpace("clawhost " + path + " [-config FILE] [-json] " + args)
+	return &ffcli.Command{Name: name, ShortUsage: use, ShortHelp: help, FlagSet: flags, Exec: exec}
 }
 
 // group is a subcommand that only has subcommands.
 func (a *app) group(name, help string, subcommands ...*ffcli.Command) *ffcli.Command {
-	return a.with(a.command(name, name+" COMMAND", help, func(_ context.Context, args []string) error {
+	return a.with(a.command(name, "COMMAND", help, func(_ context.Context, args []string) error {
 		if len(args) > 0 {
 			return usage("%s has no command %q", name, args[0])
 		}

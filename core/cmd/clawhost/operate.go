@@ -62,7 +62,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 	}
 	return show(ctx, a, func(ctx context.Context, c *admin.Client) (admin.Status, error) { return c.Status(ctx) }, func(s admin.Status) [][]string {
 		rows := [][]string{
-			{"clawhost " + s.Version, fmt.Sprintf("pid %d, up %s", s.PID, since(s.Started))},
+			{"clawhost " + s.Version, fmt.Sprintf("pid %d, up %s", s.PID, time.Since(s.Started).Round(time.Second))},
 			{"turns", fmt.Sprintf("%d running, %d waiting", s.Running, s.Waiting)},
 			{"messages out", fmt.Sprintf("%d pending, %d dead, %d sent again with unknown outcome", s.Pending, s.Dead, s.Uncertain)},
 			{"claude", fmt.Sprintf("%d running, %d idle", s.Claude.Running, s.Claude.Idle)},

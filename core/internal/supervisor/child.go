@@ -66,7 +66,7 @@ func (c *child) Start(context.Context) error {
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	if err := c.cmd.Start(); err != nil {
-		return fmt.Errorf("start the plugin: %w", err)
+		return err
 	}
 	c.reading.Go(func() { c.guard.read(c.stderr) })
 	go c.wait()

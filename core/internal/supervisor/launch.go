@@ -76,7 +76,7 @@ func dispense(client *plugin.Client) (*handshake.Connection, error) {
 
 // explain says of a failed start what the binary itself said.
 func explain(err error, started *child) error {
-	text := strings.TrimSpace(strings.SplitN(err.Error(), "\n", 2)[0])
+	text := strings.TrimRight(strings.SplitN(err.Error(), "\n", 2)[0], ": ")
 	if started != nil {
 		if last := started.guard.lastWords(); last != "" {
 			text += ": " + last

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clawhost/clawhost/core/internal/claude/stub"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// TestMain is clawhost, the stand-in for claude or a plugin when a script runs one of these, so that the race detector
+// looks at the host too.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"clawhost":          main,
+		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
+		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
+		"clawhost-unstable": func() { fmt.Fprintln(os.Stderr, "panic: I never start"); os.Exit(3) },
+	})
+}
+
+// unheard is a channel whose network takes no message. It has one message to submit.
+type unheard struct{}
+
+func openUnheard(context.Context, sdk.Env, struct{}) (unheard, error) { return unheard{}, nil }
+
+// Run submits the message.
+func (unheard) Run(ctx context.Context, in sdk.Inbox) error {
+	in.Report(chat.Connected, "nobody hears")
+	_, err := in.Submit(ctx, chat.Event{
+		ID: "1", Chat: chat.Chat{ID: "void", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner"}, Body: chat.Message{Text: "hello"},
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// Send fails in a way that may pass.
+func (unheard) Send(context.Context, chat.Outgoing) (chat.Receipt, error) {
+	return chat.Receipt{}, &chat.Failure{Reason: chat.Temporary, Err: fmt.Errorf("the line is dead")}
+}
+
+// The echo plugins that a script may run, by their labels. Each has a free port of its own.
+var labels = []string{"echo", "left", "right"}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	build(t)
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		WorkdirRoot:         t.TempDir(),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "until": until, "capture": capture, "mode": mode, "terminate": terminate, "signal": signalProcess,
+			"join": join, "say": say, "await": await,
+		},
+		Setup: func(env *testscript.Env) error {
+			p := &people{addresses: map[string]string{}, clients: map[string]*client{}}
+			env.Values[p.key()] = p
+			env.Defer(p.leave)
+			env.Setenv("REPOSITORY", repository)
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			for _, label := range labels {
+				free, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				p.addresses[label] = free.Addr().String()
+				env.Setenv(strings.ToUpper(label), p.addresses[label])
+				if err := free.Close(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// build puts the plugins' binaries beside clawhost's, where a config without plugin_dir looks for them.
+func build(t *testing.T) {
+	t.Helper()
+	clawhost, err := exec.LookPath("clawhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Dir(clawhost)
+	args := []string{"build", "-o", bin}
+	for _, of := range []string{"plugins/webchat", "plugins/telegram", "examples/echo", "examples/dice", "examples/clock"} {
+		args = append(args, "github.com/clawhost/clawhost/"+of)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("build the plugins: %v\n%s", err, out)
+	}
+	for _, name := range []string{"webchat", "telegram", "echo", "dice", "clock"} {
+		if err := os.Rename(filepath.Join(bin, name), filepath.Join(bin, "clawhost-"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
