@@ -304,7 +304,7 @@ func (s *session) died(p *Pool) *agent.Failure {
 	if text := s.stderr.String(); text != "" {
 		detail += ": " + p.redact(text)
 	}
-	return &agent.Failure{Class: agent.Unavailable, Detail: detail}
+	return &agent.Failure{Class: agent.Died, Detail: detail}
 }
 
 // variables is what this session's tools carry in their environment.

@@ -38,7 +38,7 @@ type session struct {
 	stop     bool // the running turn was interrupted
 	deaf     bool // interrupts are not taken, nor answered
 	steered  []message
-	queued   map[string]bool // lines whose waiting was told already
+	queued   map[string]bool            // lines whose waiting was told already
 	answers  map[string]json.RawMessage // answers to control requests of the stub's
 	cost     float64
 	inTokens int

@@ -112,7 +112,10 @@ func (t *transcript) take(e entry) {
 			}
 			return // a tool result or a note
 		}
-		t.asked[e.UUID], t.last, t.open = false, e.UUID, text
+		t.asked[e.UUID], t.last = false, e.UUID
+		if t.open == "" || !strings.Contains(text, "was cut off") { // else it asks for the answer that is open
+			t.open = text
+		}
 	case "assistant":
 		t.parent = e.UUID
 		t.asked[t.last] = true
