@@ -61,6 +61,7 @@ type Host struct {
 	log     hclog.Logger
 	started time.Time
 	closing chan struct{} // closed when nothing more is to be taken in
+	points  *points
 
 	store      *store.Store
 	claude     *claude.Pool
@@ -72,7 +73,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{})}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints()}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -85,6 +86,9 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 			err = errors.Join(err, h.store.Close())
 		}
 	}()
+	if err := h.runFolder(); err != nil {
+		return nil, err
+	}
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
 	if err != nil {
 		return nil, err
@@ -95,7 +99,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 
 // folders makes the host's folders, closed to other users.
 func (h *Host) folders() error {
-	for _, dir := range []string{h.config.StateDir, h.runDir(), h.mediaDir()} {
+	for _, dir := range []string{h.config.StateDir, h.mediaDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make the state folder: %w", err)
 		}
@@ -105,6 +109,18 @@ func (h *Host) folders() error {
 	}
 	if err := os.MkdirAll(h.config.Agent.Workspace, 0o755); err != nil {
 		return fmt.Errorf("make the workspace: %w", err)
+	}
+	return nil
+}
+
+// runFolder makes the folder of what lasts no longer than the host, without what an earlier life left in it. The store is
+// open, so no other host uses it.
+func (h *Host) runFolder() error {
+	if err := os.RemoveAll(h.runDir()); err != nil {
+		return fmt.Errorf("clear the run folder: %w", err)
+	}
+	if err := os.Mkdir(h.runDir(), 0o700); err != nil {
+		return fmt.Errorf("make the run folder: %w", err)
 	}
 	return nil
 }
@@ -121,7 +137,7 @@ func (h *Host) wire() {
 	}), h.pluginCommands)
 	messages := inbox.New(inbox.Options{Store: h.store, Commands: registry, Settings: h.config.For, Now: time.Now}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
-		Inbox: messages, Store: h.store, Pieces: h.posted, Grants: h.grants,
+		Inbox: submitting{messages, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
@@ -130,7 +146,7 @@ func (h *Host) wire() {
 	}, h.log)
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
-		Store: h.store, Command: runCommand(registry), Context: addedBy(hooks), Run: h.claude.Run, Prompt: h.prompt,
+		Store: h.store, Command: runCommand(registry), Context: addedBy(hooks), Run: h.run, Prompt: h.prompt,
 		Reply: h.reply, Trouble: h.trouble, Typing: h.typing, Retire: h.claude.Retire,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
@@ -238,7 +254,7 @@ func (h *Host) reap(ctx context.Context, left []store.Process) {
 		}
 		if p.BootID == boot && process.Alive(p.PID, p.StartTime) {
 			h.log.Warn("ending a plugin of an earlier life", "plugin", p.Name, "pid", p.PID)
-			if err := process.KillGroup(p.PID); err != nil {
+			if err := process.End(ctx, p.PID, p.StartTime); err != nil {
 				h.log.Error("end a plugin of an earlier life", "plugin", p.Name, "pid", p.PID, "error", err)
 				continue
 			}

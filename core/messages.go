@@ -9,11 +9,56 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// submitting takes events in for the plugins.
+type submitting struct {
+	*inbox.Inbox
+	points *points
+}
+
+// Submit takes an event in.
+func (s submitting) Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error) {
+	outcome, err := s.Inbox.Submit(ctx, channel, e)
+	s.points.pass("accepted") // the event is durable, the plugin does not know it yet
+	return outcome, err
+}
+
+// run has Claude do a turn.
+func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	result, err := h.claude.Run(ctx, t)
+	h.points.pass("result") // Claude has answered, the answer is not durable yet
+	return result, err
+}
+
+// sending sends for the outbox.
+type sending struct {
+	*supervisor.Live
+	points *points
+}
+
+// Send sends a message.
+func (s sending) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	receipt, err := s.Live.Send(ctx, out)
+	s.points.pass("sent") // the network may have the message, the store does not know it yet
+	return receipt, err
+}
+
+// await returns a channel's live sender.
+func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error) {
+	live, err := h.supervisor.Await(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	return sending{live, h.points}, nil
+}
 
 // fallbackLimit cuts text for a channel that has not told its limits yet: the least of the common networks'.
 var fallbackLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}

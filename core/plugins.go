@@ -12,7 +12,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -70,11 +69,6 @@ func (h *Host) grants(instance string) []string {
 		return p.Grants
 	}
 	return nil
-}
-
-// await returns a channel's live sender.
-func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error) {
-	return h.supervisor.Await(ctx, channel)
 }
 
 // pluginCommands are the commands of the plugins that run now.

@@ -61,7 +61,9 @@ const (
 	Aborted                 // the turn's context ended
 	TranscriptMissing       // the session that should be resumed is gone
 	Unavailable             // claude could not be started
+	Died                    // claude ended in the middle of it
 	GivenUp                 // every attempt ended with the host
+	Hook                    // a hook that the config requires failed
 )
 
 // String returns the class's name as the log prints it.
@@ -93,8 +95,12 @@ func (c Class) String() string {
 		return "transcript_missing"
 	case Unavailable:
 		return "unavailable"
+	case Died:
+		return "died"
 	case GivenUp:
 		return "given_up"
+	case Hook:
+		return "hook"
 	default:
 		return "unknown"
 	}

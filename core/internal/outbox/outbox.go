@@ -23,6 +23,8 @@ const (
 
 	firstBackoff = time.Second
 	maxBackoff   = 5 * time.Minute
+	// maxPatience is the longest wait for a network that is away: it may be back at any moment, and trying costs nothing.
+	maxPatience = 10 * time.Second
 )
 
 // Store is what the outbox needs of the store.
@@ -215,7 +217,11 @@ func (c *channel) failed(ctx context.Context, d store.Delivery, err error) {
 		c.bury(ctx, d, failure.Error())
 		return
 	}
-	wait := max(failure.RetryAfter, backoff(attempts))
+	wait := backoff(attempts)
+	if patient {
+		wait = min(wait, maxPatience)
+	}
+	wait = max(wait, failure.RetryAfter)
 	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
 	if err := c.outbox.store.Retry(ctx, d.ID, time.Now().Add(wait), failure.Error(), failure.MaybeDelivered); err != nil {
 		c.log.Error("schedule a piece again; it comes back after a restart", "piece", d.ID, "error", err)

@@ -35,7 +35,7 @@ func TestAlive(t *testing.T) {
 	if parent, err := process.Parent(pid); err == nil && parent != os.Getpid() {
 		t.Errorf("parent %d, want %d", parent, os.Getpid())
 	}
-	if err := process.KillGroup(pid); err != nil {
+	if err := process.End(t.Context(), pid, started); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()

@@ -3,18 +3,14 @@ package remote
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// ErrTerminal, wrapped in what Run returns, says that a restart would not help: a person has to mend the account.
+// ErrTerminal is wrapped in what Configure and Run return when a restart would not help: a person has to mend the account.
 var ErrTerminal = errors.New("somebody has to mend the account")
 
 // Report is the state of a channel's connection.
@@ -37,8 +33,6 @@ func (p *Plugin) Run(ctx context.Context, report func(Report)) error {
 			return nil
 		case errors.Is(err, io.EOF):
 			return errors.New("the channel ended by itself")
-		case status.Code(err) == codes.FailedPrecondition:
-			return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(status.Convert(err).Message(), wire.MaxDetail))
 		case err != nil:
 			return translate(err)
 		}

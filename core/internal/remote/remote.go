@@ -189,6 +189,8 @@ func translate(err error) error {
 	switch s.Code() {
 	case codes.Unavailable:
 		return fmt.Errorf("%w: %s", ErrGone, wire.Cut(s.Message(), wire.MaxDetail))
+	case codes.FailedPrecondition:
+		return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
 		return context.Canceled
 	case codes.DeadlineExceeded:

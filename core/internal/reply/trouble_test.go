@@ -27,6 +27,8 @@ func TestTrouble(t *testing.T) {
 		agent.Aborted:           "The work on this message was stopped. Send it again if it still matters.",
 		agent.TranscriptMissing: "Claude has lost our conversation and could not begin a new one. Send /new, then your message again.",
 		agent.Unavailable:       "Claude could not be started. Send your message again in a moment. If that does not help, whoever runs clawhost has to look into it.",
+		agent.Died:              "Claude broke down at this message, several times. Put it in other words and send it again. If that does not help, whoever runs clawhost has to look into it.",
+		agent.Hook:              "A plugin that must prepare each answer is not working. Whoever runs clawhost has to look into it; then send your message again.",
 		agent.GivenUp:           "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters.",
 	}
 	for class, text := range want {

@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxAttempts is how often a message is tried whose runs end with the host. It is generous: being killed is mostly not the
-// message's fault, and only a message that always takes the host down must be stopped.
+// maxAttempts is how often a message is tried whose runs end with the host or with claude. It is generous: being killed is
+// mostly not the message's fault, and only a message that always takes them down must be stopped.
 const maxAttempts = 10
 
 // Store is what a turn needs of the store.
@@ -96,7 +96,7 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error) {
 	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), Caller(run), run.Message.Message.Text)
 	if err != nil {
-		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "a required hook failed", Err: err}
+		return nil, &agent.Failure{Class: agent.Hook, Err: err}
 	}
 	return added, nil
 }
@@ -212,7 +212,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
 		return cause
 	}
 	var failure *agent.Failure
-	if !errors.As(err, &failure) {
+	if !errors.As(err, &failure) || again(failure) && run.Message.Attempts < maxAttempts {
 		return err
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
@@ -227,6 +227,11 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
 		},
 		Answer: said,
 	})
+}
+
+// again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
+func again(f *agent.Failure) bool {
+	return f.Class == agent.Died || f.Class == agent.Unavailable
 }
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.

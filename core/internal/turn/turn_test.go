@@ -124,7 +124,8 @@ func TestHandle(t *testing.T) {
 		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: unavailable"}},
+		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
+		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
 		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,6 +234,20 @@ func TestTheEndOfAContext(t *testing.T) {
 				t.Errorf("completed %+v, want the run to go back", r.completed)
 			}
 		})
+	}
+}
+
+func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
+	t.Parallel()
+	for _, class := range []agent.Class{agent.Died, agent.Unavailable} {
+		r := &room{results: []outcome{failure(class)}}
+		var f *agent.Failure
+		if err := r.handler().Handle(t.Context(), message(1)); !errors.As(err, &f) || f.Class != class {
+			t.Errorf("%v: %v", class, err)
+		}
+		if len(r.completed) != 0 {
+			t.Errorf("%v: completed %+v", class, r.completed)
+		}
 	}
 }
 

@@ -1,0 +1,487 @@
+package core_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The crash test: people write numbered messages in several chats while the host, its plugin and its claude are killed at
+// random moments and at named points. Afterwards every message must have been answered once, in order. A piece whose send
+// had an unknown outcome may be seen again under its own key: such repeats are counted.
+
+const (
+	crashChats = 5
+	// unanswered is how many messages a person writes ahead of the answers.
+	unanswered = 5
+	// drainTime bounds the time to answer all that is left when the killing is over.
+	drainTime = 3 * time.Minute
+)
+
+// crashPoints are the places in the host that the test names. See the points of package core.
+var crashPoints = []string{"accepted", "result", "sent"}
+
+func TestCrash(t *testing.T) {
+	kills, seed := 30, uint64(time.Now().UnixNano())
+	if os.Getenv("CLAWHOST_CRASH") == "long" {
+		kills = 150
+	}
+	if text := os.Getenv("CLAWHOST_CRASH_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("CLAWHOST_CRASH_SEED=%d, %d kills", seed, kills)
+	w := newCrashWorld(t, rand.New(rand.NewPCG(seed, 0)))
+	defer w.close(t)
+
+	var people sync.WaitGroup
+	writing, stopWriting := context.WithCancel(t.Context())
+	for _, p := range w.people {
+		people.Go(func() { p.talk(writing) })
+	}
+	for range kills {
+		w.kill(t)
+	}
+	stopWriting()
+	w.keepUp(t, func() {
+		for _, p := range w.people {
+			p.await(t)
+		}
+	})
+	for _, p := range w.people {
+		p.hangUp()
+	}
+	people.Wait()
+	w.check(t)
+}
+
+// crashWorld is a host that is killed and started again, with the people who write to it.
+type crashWorld struct {
+	bin, dir, address string
+	random            *rand.Rand
+	people            []*person
+	host              *exec.Cmd
+	gone              chan struct{} // closed when the host has ended
+	log               *os.File
+	killed            map[string]int
+	starts            int
+	pluginKills       int // in this life of the host
+}
+
+func newCrashWorld(t *testing.T, random *rand.Rand) *crashWorld {
+	t.Helper()
+	// The control socket's path must be short, which the test's own folder is not.
+	dir, err := os.MkdirTemp("", "crash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &crashWorld{bin: t.TempDir(), dir: dir, address: freeAddress(t), random: random, killed: map[string]int{}}
+	buildForCrash(t, w.bin)
+	config := fmt.Sprintf(`
+state_dir  = %q
+plugin_dir = %q
+log { level = "debug" }
+agent { workspace = %q }
+claude {
+  command       = %q
+  max_processes = 3
+  env           = { CLAUDE_STUB_DELAY_MS = "30" }
+}
+access { dm = "open" }
+plugin "echo" {
+  config { listen = %q }
+}
+`, filepath.Join(dir, "state"), w.bin, filepath.Join(dir, "work"), filepath.Join(w.bin, "claude-stub"), w.address)
+	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range crashChats {
+		w.people = append(w.people, newPerson(fmt.Sprint("chat", i), w.address))
+	}
+	return w
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// buildForCrash builds the real binaries, the host with its named points.
+func buildForCrash(t *testing.T, dir string) {
+	t.Helper()
+	for name, pkg := range map[string]string{"clawhost": "./cmd/clawhost", "claude-stub": "./cmd/claude-stub", "clawhost-echo": "../examples/echo"} {
+		cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", filepath.Join(dir, name), pkg)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", pkg, err, out)
+		}
+	}
+}
+
+// start starts the host; point, which may be empty, is where it kills itself.
+func (w *crashWorld) start(t *testing.T, point string) {
+	t.Helper()
+	w.starts++
+	w.pluginKills = 0
+	w.host = exec.Command(filepath.Join(w.bin, "clawhost"), "-config", filepath.Join(w.dir, "config.hcl"))
+	w.host.Env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "CLAWHOST_CRASH_POINT=" + point}
+	w.host.Stdout, w.host.Stderr = w.log, w.log
+	if err := w.host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone, host := make(chan struct{}), w.host
+	w.gone = gone
+	go func() { // ends with the host, whose end kill and close wait for
+		_ = host.Wait()
+		close(gone)
+	}()
+}
+
+func (w *crashWorld) running() bool {
+	select {
+	case <-w.gone:
+		return false
+	default:
+		return w.host != nil
+	}
+}
+
+// kill lets the world go on for a moment and then kills something of it.
+func (w *crashWorld) kill(t *testing.T) {
+	t.Helper()
+	if w.host == nil || !w.running() {
+		w.start(t, "")
+	}
+	switch choice := w.random.IntN(10); {
+	case choice < 4, choice < 6 && w.pluginKills == 3: // five quick deaths would park the plugin
+		w.pause(time.Duration(w.random.IntN(700)) * time.Millisecond)
+		w.killHost(t, "host")
+	case choice < 6:
+		w.pause(time.Duration(w.random.IntN(700)) * time.Millisecond)
+		w.pluginKills++
+		w.killChild("clawhost-echo")
+	case choice < 8:
+		w.pause(time.Duration(w.random.IntN(700)) * time.Millisecond)
+		w.killChild("claude-stub")
+	default:
+		w.killHost(t, "host before a point")
+		point := crashPoints[w.random.IntN(len(crashPoints))]
+		w.start(t, fmt.Sprintf("%d:%s", 1+w.random.IntN(6), point))
+		select {
+		case <-w.gone:
+			w.killed["host at "+point]++
+		case <-time.After(20 * time.Second):
+			t.Errorf("the point %s was not passed", point)
+			w.killHost(t, "host")
+		}
+	}
+}
+
+// pause returns after d, or when the host has ended by itself.
+func (w *crashWorld) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-w.gone:
+	}
+}
+
+func (w *crashWorld) killHost(t *testing.T, as string) {
+	t.Helper()
+	if err := w.host.Process.Kill(); err == nil {
+		w.killed[as]++
+	}
+	<-w.gone
+}
+
+// killChild kills the host's children of this name, if there are any at the moment.
+func (w *crashWorld) killChild(name string) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", w.host.Process.Pid))
+	for _, task := range tasks {
+		children, _ := os.ReadFile(task)
+		for _, field := range strings.Fields(string(children)) {
+			command, _ := os.ReadFile("/proc/" + field + "/cmdline")
+			if pid, err := strconv.Atoi(field); err == nil && strings.Contains(string(bytes.SplitN(command, []byte{0}, 2)[0]), name) {
+				if syscall.Kill(pid, syscall.SIGKILL) == nil {
+					w.killed[name]++
+				}
+			}
+		}
+	}
+}
+
+// keepUp keeps a host running until wait returns.
+func (w *crashWorld) keepUp(t *testing.T, wait func()) {
+	t.Helper()
+	if !w.running() {
+		w.start(t, "")
+	}
+	wait()
+	if !w.running() {
+		t.Error("the host ended by itself")
+	}
+}
+
+func (w *crashWorld) close(t *testing.T) {
+	t.Helper()
+	if w.running() {
+		if err := w.host.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		<-w.gone
+		if code := w.host.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("the host ended with code %d", code)
+		}
+	}
+	w.log.Close()
+	if log, _ := os.ReadFile(w.log.Name()); t.Failed() {
+		t.Logf("the end of the host's log:\n%s", log[max(0, len(log)-20000):])
+	}
+	if err := os.RemoveAll(w.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// check compares what was written with what was answered.
+func (w *crashWorld) check(t *testing.T) {
+	t.Helper()
+	written, repeats := 0, 0
+	for _, p := range w.people {
+		written += p.sent
+		repeats += p.repeats
+		for _, problem := range p.problems() {
+			t.Errorf("%s: %s", p.chat, problem)
+		}
+	}
+	if written == 0 {
+		t.Error("nothing was written")
+	}
+	kinds := slices.Sorted(maps.Keys(w.killed))
+	total := 0
+	for i, kind := range kinds {
+		total += w.killed[kind]
+		kinds[i] = fmt.Sprintf("%d %s", w.killed[kind], kind)
+	}
+	t.Logf("%d messages, %d kills (%s), %d starts: 0 lost, 0 answered twice; %d sends whose outcome was unknown were repeated",
+		written, total, strings.Join(kinds, ", "), w.starts, repeats)
+}
+
+// person writes numbered messages in one chat and notes the answers.
+type person struct {
+	chat, address string
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	sent    int               // messages that the host took
+	answers []int             // the numbers answered, in the order seen first
+	keys    map[string]string // the text seen under each key
+	repeats int
+	wrong   []string
+	conn    net.Conn
+	ended   bool
+}
+
+func newPerson(chat, address string) *person {
+	p := &person{chat: chat, address: address, keys: map[string]string{}}
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+// talk writes until ctx ends, and reads until the person hangs up. A message is written again until the host has taken it.
+func (p *person) talk(ctx context.Context) {
+	stop := context.AfterFunc(ctx, p.changed.Broadcast)
+	defer stop()
+	for {
+		conn, err := net.Dial("tcp", p.address)
+		if p.over() {
+			return
+		}
+		if err != nil {
+			select {
+			case <-time.After(20 * time.Millisecond): // the host is down: nothing tells when it is back
+			case <-ctx.Done():
+				<-time.After(20 * time.Millisecond)
+			}
+			continue
+		}
+		p.converse(ctx, conn)
+	}
+}
+
+func (p *person) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// converse uses one connection until it breaks.
+func (p *person) converse(ctx context.Context, conn net.Conn) {
+	p.mu.Lock()
+	p.conn = conn
+	p.mu.Unlock()
+	oks := make(chan int)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(oks)
+		defer p.lost(conn)
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			p.hear(lines.Text(), oks)
+		}
+	})
+	defer reading.Wait()
+	defer conn.Close()
+	fmt.Fprintln(conn, p.chat) // join, to hear answers to earlier messages
+	for p.mayWrite(ctx, conn) {
+		n := p.sent + 1
+		if _, err := fmt.Fprintf(conn, "%s %d number-%d-\n", p.chat, n, n); err != nil {
+			return
+		}
+		if ok, open := <-oks; !open {
+			return
+		} else if ok != n {
+			p.complain("message %d was acknowledged for %d", ok, n)
+		}
+		p.mu.Lock()
+		p.sent = n
+		p.mu.Unlock()
+	}
+	for range oks { // nothing more to write
+	}
+}
+
+// lost notes that a connection has ended.
+func (p *person) lost(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn == conn {
+		p.conn = nil
+	}
+	p.changed.Broadcast()
+}
+
+// mayWrite waits for answers before the person gets too far ahead, and returns false when there is no more to write or the
+// connection has ended.
+func (p *person) mayWrite(ctx context.Context, conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ctx.Err() == nil && p.conn == conn && p.sent-len(p.answers) >= unanswered {
+		p.changed.Wait()
+	}
+	return ctx.Err() == nil && p.conn == conn
+}
+
+var saying = regexp.MustCompile(`^say (\S+) (\S+) (".*")$`)
+
+var number = regexp.MustCompile(`number-(\d+)-`)
+
+// hear notes a line of the host's.
+func (p *person) hear(line string, oks chan<- int) {
+	if id, ok := strings.CutPrefix(line, "ok "); ok {
+		n, _ := strconv.Atoi(id)
+		oks <- n
+		return
+	}
+	said := saying.FindStringSubmatch(line)
+	if said == nil || said[1] != p.chat {
+		p.complain("heard %q", line)
+		return
+	}
+	text, err := strconv.Unquote(said[3])
+	if err != nil {
+		p.complain("heard %q", line)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.changed.Broadcast()
+	if before, again := p.keys[said[2]]; again {
+		p.repeats++
+		if before != text {
+			p.wrong = append(p.wrong, fmt.Sprintf("key %s said %q and then %q", said[2], before, text))
+		}
+		return
+	}
+	p.keys[said[2]] = text
+	n := number.FindStringSubmatch(text)
+	if n == nil {
+		p.wrong = append(p.wrong, fmt.Sprintf("an answer to nothing: %q", text))
+		return
+	}
+	answered, _ := strconv.Atoi(n[1])
+	p.answers = append(p.answers, answered)
+}
+
+func (p *person) complain(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+// await returns when every message has its answer, or time is up.
+func (p *person) await(t *testing.T) {
+	t.Helper()
+	late := time.AfterFunc(drainTime, func() {
+		p.complain("gave up waiting for answers")
+		p.changed.Broadcast()
+	})
+	defer late.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.answers) < p.sent && len(p.wrong) == 0 {
+		p.changed.Wait()
+	}
+}
+
+func (p *person) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.conn != nil {
+		p.conn.Close()
+	}
+}
+
+// problems says what became of the messages that should not have.
+func (p *person) problems() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.wrong
+	times := map[int]int{}
+	for i, n := range p.answers {
+		if times[n]++; times[n] == 2 {
+			found = append(found, fmt.Sprintf("message %d was answered twice", n))
+		}
+		if i > 0 && n < p.answers[i-1] {
+			found = append(found, fmt.Sprintf("message %d was answered after %d", n, p.answers[i-1]))
+		}
+	}
+	for n := 1; n <= p.sent; n++ {
+		if times[n] == 0 {
+			found = append(found, fmt.Sprintf("message %d of %d was lost", n, p.sent))
+		}
+	}
+	return found
+}
