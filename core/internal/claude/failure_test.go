@@ -91,7 +91,7 @@ func TestLineOverTheLimit(t *testing.T) {
 	r := newRig(t)
 	pool := r.pool()
 	_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"huge": 65 << 20})))
-	if failure := r.wantClass(err, agent.Unavailable); !strings.Contains(failure.Detail, "over the limit") {
+	if failure := r.wantClass(err, agent.Died); !strings.Contains(failure.Detail, "over the limit") {
 		t.Errorf("failure = %v", failure)
 	}
 	if got := r.ask(pool, r.turn("smaller")).Text; got != "echo: [Bob] smaller" {

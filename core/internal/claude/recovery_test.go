@@ -65,7 +65,7 @@ func TestKillAnywhere(t *testing.T) {
 						}
 						_, err := pool.Run(r.Context(), turn)
 						if !want.alive {
-							r.wantClass(err, agent.Unavailable)
+							r.wantClass(err, agent.Died)
 						} else if err != nil {
 							t.Fatal(err)
 						}
@@ -149,7 +149,7 @@ func TestConsumedIsDurable(t *testing.T) {
 	r := newRig(t)
 	pool := r.pool()
 	_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"crash": "ack"})))
-	r.wantClass(err, agent.Unavailable)
+	r.wantClass(err, agent.Died)
 	if r.started {
 		t.Error("the message is not in the transcript, but OnConsumed was called")
 	}
@@ -192,7 +192,7 @@ func TestWorkspaceBehindLink(t *testing.T) {
 	pool := r.pool()
 	turn := r.turn(directive(map[string]any{"crash": "answered"}))
 	_, err := pool.Run(r.Context(), turn)
-	r.wantClass(err, agent.Unavailable)
+	r.wantClass(err, agent.Died)
 	if result := r.ask(pool, r.again(turn)); !result.Recovered {
 		t.Errorf("the answer was not found: %+v", result)
 	}

@@ -178,7 +178,7 @@ func (p *Pool) await(ctx context.Context, s *session) error {
 	case <-s.ready:
 		return nil
 	case <-s.exited:
-		return s.died(p)
+		return s.died(p, agent.Unavailable)
 	case <-ctx.Done():
 		s.destroy()
 		return aborted(ctx)
@@ -234,7 +234,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 				continue
 			}
 			s.destroy() // its tools
-			return tr, s.died(p)
+			return tr, s.died(p, agent.Died)
 		case <-silence:
 			if at := s.look(); !at.began && !at.finished {
 				return tr, nil

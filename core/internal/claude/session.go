@@ -290,7 +290,7 @@ func (s *session) isAlive() bool {
 }
 
 // died is the error of a process that ended by itself.
-func (s *session) died(p *Pool) *agent.Failure {
+func (s *session) died(p *Pool, class agent.Class) *agent.Failure {
 	s.mu.Lock()
 	overlong := s.overlong
 	s.mu.Unlock()
@@ -304,7 +304,7 @@ func (s *session) died(p *Pool) *agent.Failure {
 	if text := s.stderr.String(); text != "" {
 		detail += ": " + p.redact(text)
 	}
-	return &agent.Failure{Class: agent.Died, Detail: detail}
+	return &agent.Failure{Class: class, Detail: detail}
 }
 
 // variables is what this session's tools carry in their environment.

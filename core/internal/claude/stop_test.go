@@ -171,7 +171,7 @@ func TestDeathEndsItsTools(t *testing.T) {
 		}
 	}
 	<-a.done
-	r.wantClass(a.err, agent.Unavailable)
+	r.wantClass(a.err, agent.Died)
 	if left := tools(t, r.session); len(left) > 0 {
 		t.Errorf("processes outlived claude: %v", left)
 	}
@@ -216,7 +216,7 @@ func TestReap(t *testing.T) {
 		t.Error("a stranger was ended")
 	}
 	<-a.done
-	r.wantClass(a.err, agent.Unavailable)
+	r.wantClass(a.err, agent.Died)
 	if list := r.processes.all(); len(list) > 0 {
 		t.Errorf("not forgotten: %v", list)
 	}
