@@ -125,7 +125,7 @@ func (h *crashHost) feed(ctx context.Context) error {
 			must(ctx, err)
 			// The test does not feed faster than the turns run, or the lives would be too short to get to the deliveries.
 			select {
-			case <-time.After(time.Duration(a.Waiting) * 2 * time.Millisecond):
+			case <-time.After(time.Duration(a.Waiting) * 10 * time.Millisecond):
 			case <-ctx.Done():
 			}
 			verdict := "accepted"

@@ -90,7 +90,7 @@ type Queued struct {
 	ClaudeSession string    // the claude session that it was first claimed for
 	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
 	ReceivedAt    time.Time
-	Attempts      int // how often it was claimed
+	Attempts      int // how often it was claimed and not released
 }
 
 // Run is a claimed lane head.
@@ -112,8 +112,8 @@ type Session struct {
 	Title         string
 	Route         chat.Address // where its last message came from
 	CreatedAt     time.Time
-	ResetAt       time.Time // when the claude session was begun anew
-	InteractedAt  time.Time // the last message of a person
+	ResetAt       time.Time // when the claude session was begun
+	InteractedAt  time.Time // the last message of a person; zero: there was none
 	Model         string    // the model of the last turn
 	Usage         Usage
 	ContextTokens int64 // used by the last request
@@ -222,7 +222,7 @@ type LaneStatus struct {
 
 // DestinationStatus is a destination with undelivered pieces.
 type DestinationStatus struct {
-	To        chat.Address `json:"to"` // without the thread's meaning for other channels
+	To        chat.Address `json:"to"`
 	Pending   int          `json:"pending"`
 	NextAt    time.Time    `json:"next_at"` // zero: being sent
 	Attempts  int          `json:"attempts"`
