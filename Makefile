@@ -58,18 +58,18 @@ crash: ## run the long crash tests: hundreds of kill -9 at random and named poin
 	CLAWHOST_CRASH=long go test -count=1 -timeout 60m -run Crash -v ./core/...
 
 .PHONY: bench
-bench: ## print the figures of docs/performance.md for this machine
-	go test -run '^$$' -bench . -benchtime 1x ./core/...
+bench: build ## measure the built binaries: the figures of docs/performance.md, for this machine
+	go run ./core/bench
 
 # Old versions of npm install a claude for each C library; one of them runs.
 .PHONY: e2e
-e2e: $(NPM:%=%/node_modules/.installed) ## run the tests with the real claude CLI and a real browser (needs npm and Chromium)
+e2e: build $(NPM:%=%/node_modules/.installed) ## run the tests with the real claude CLI and a real browser (needs npm and Chromium)
 	@claude=; \
 	for binary in $(CURDIR)/core/e2e/node_modules/@anthropic-ai/claude-code-*/claude; do \
 		if version=$$("$$binary" --version 2>/dev/null); then claude=$$binary; echo "claude: $$version"; fi; \
 	done; \
 	if [ -z "$$claude" ]; then echo 'no claude binary that runs here was installed in core/e2e/node_modules'; exit 1; fi; \
-	CLAWHOST_CLAUDE="$$claude" go test -tags e2e -count=1 -timeout 20m $(E2E:%=./%)
+	CLAWHOST_CLAUDE="$$claude" CLAWHOST_BIN="$(CURDIR)/bin" go test -tags e2e -count=1 -timeout 20m $(E2E:%=./%)
 
 # The packages are native binaries or plain JavaScript: no install script is needed, so none is run.
 %/node_modules/.installed: %/package.json %/package-lock.json

@@ -81,7 +81,7 @@ func floor(path string) (int, bool) {
 	switch {
 	case strings.HasPrefix(path, "sdk"), strings.HasPrefix(path, "proto"):
 		return 0, true
-	case path == "core", strings.HasPrefix(path, "core/cmd/"), path == "core/e2e":
+	case path == "core", strings.HasPrefix(path, "core/cmd/"), path == "core/e2e", path == "core/bench":
 		return top, true
 	}
 	f, known := floors[inside(path)]

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of the times in /proc, the same on all of Linux's usual machines.
+const clockTick = 10 * time.Millisecond
+
+// cpu is the processor time that a process has used, without its children.
+func cpu(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	const user, system = 11, 12 // counted from the field behind the name
+	var sum time.Duration
+	for _, i := range []int{user, system} {
+		ticks, err := strconv.Atoi(fields[i])
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(ticks) * clockTick
+	}
+	return sum, nil
+}
+
+// memory is what a process holds, in kilobytes: all of its pages, and its share of those that it has in common with others.
+type memory struct{ rss, pss int }
+
+func memoryOf(pid int) (memory, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return memory{}, err
+	}
+	var m memory
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Fields(line)
+		switch fields[0] {
+		case "Rss:":
+			m.rss, err = strconv.Atoi(fields[1])
+		case "Pss:":
+			m.pss, err = strconv.Atoi(fields[1])
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// times are the machine's processor times since it runs, in ticks: those at work and all.
+func times() (busy, all int, err error) {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	const idle, waiting = 3, 4
+	for i, field := range strings.Fields(line)[1:] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, 0, err
+		}
+		all += n
+		if i != idle && i != waiting {
+			busy += n
+		}
+	}
+	return busy, all, nil
+}
+
+// busyFor is the share of the machine that is used over a time, in percent.
+func busyFor(d time.Duration) (int, error) {
+	busy, all, err := times()
+	if err != nil {
+		return 0, err
+	}
+	<-time.After(d)
+	busyAfter, allAfter, err := times()
+	if err != nil {
+		return 0, err
+	}
+	return 100 * (busyAfter - busy) / max(1, allAfter-all), nil
+}
+
+// quiet waits until others leave the machine alone, but not for long, and says how busy it is.
+func quiet(wait time.Duration) (string, error) {
+	const look, low = 500 * time.Millisecond, 10
+	for began := time.Now(); ; {
+		busy, err := busyFor(look)
+		if err != nil {
+			return "", err
+		}
+		if busy < low || time.Since(began) > wait {
+			load, err := os.ReadFile("/proc/loadavg")
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("machine %d %% busy before, load %s", busy, strings.Fields(string(load))[0]), nil
+		}
+	}
+}
+
+// machine says what this runs on.
+func machine() (string, error) {
+	raw, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "", err
+	}
+	model := "unknown processor"
+	for line := range strings.Lines(string(raw)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+			break
+		}
+	}
+	sync, err := syncTime()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %s, %d × %s, %s; one fsync in %s: %s",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, runtime.Version(), os.TempDir(), millis(sync)), nil
+}
+
+// syncTime is how long the disk takes to keep four kilobytes.
+func syncTime() (time.Duration, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	file, err := os.Create(filepath.Join(dir, "file"))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	var took sample
+	for range 100 {
+		began := time.Now()
+		if _, err := file.Write(make([]byte, 4096)); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(began))
+	}
+	return took.median(), nil
+}

@@ -1,0 +1,95 @@
+// Command bench measures a built clawhost: the real host, plugins and stub, as processes, with a config of its own. It
+// prints each figure as a median over repeats. It needs Linux, for what it reads of processes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// bench is one run of this program.
+type bench struct {
+	bin    string        // the folder of the binaries
+	settle time.Duration // how long a measurement waits for a quiet machine
+	only   *regexp.Regexp
+}
+
+func main() {
+	if path := os.Getenv(traceVariable); path != "" {
+		os.Exit(runTraced(path))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	bin := flag.String("bin", "bin", "the `folder` with the built binaries")
+	settle := flag.Duration("settle", 5*time.Second, "how long each measurement may wait until the machine is quiet")
+	only := flag.String("only", "", "measure only what matches this `pattern`")
+	flag.Parse()
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	b := &bench{settle: *settle, only: pattern}
+	if b.bin, err = filepath.Abs(*bin); err != nil {
+		return err
+	}
+	about, err := machine()
+	if err != nil {
+		return err
+	}
+	fmt.Println(about)
+	for _, m := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{
+		{"overhead", b.overhead},
+		{"throughput", b.throughput},
+		{"start", b.startup},
+		{"memory", b.footprint},
+		{"accept", b.accept},
+		{"kill", b.recovery},
+	} {
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		if !b.only.MatchString(m.name) {
+			continue
+		}
+		load, err := quiet(b.settle)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\n%s (%s)\n", m.name, load)
+		if err := m.measure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// with runs a host for f.
+func (b *bench) with(ctx context.Context, s setup, f func(*host) error) error {
+	r, err := newRig(b.bin, s)
+	if err != nil {
+		return err
+	}
+	defer r.remove()
+	h, err := r.start(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(h), h.stop())
+}
