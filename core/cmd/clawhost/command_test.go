@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a script waits for what must happen. No script is quicker or slower by it.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // exits CODE PROGRAM ARGS… runs a program and wants this exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -43,7 +43,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	tick := time.NewTicker(50 * time.Millisecond) // another process gives no event
+	tick := time.NewTicker(100 * time.Millisecond) // another process gives no event
 	defer tick.Stop()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

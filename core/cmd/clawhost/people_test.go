@@ -184,13 +184,13 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		if !ok {
 			continue
 		}
-		ts.Logf("%s", text)
 		switch matches := pattern.MatchString(text); {
 		case matches && neg:
-			ts.Fatalf("the answer matches %q", args[2])
+			ts.Fatalf("the answer matches %q: %s", args[2], text)
 		case matches || neg:
 			fmt.Fprintln(ts.Stdout(), text)
 			return
 		}
+		ts.Logf("passed over: %s", text)
 	}
 }

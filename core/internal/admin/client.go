@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +21,9 @@ import (
 
 // ErrNotRunning is returned when no host listens on the socket.
 var ErrNotRunning = errors.New("no clawhost is running with this config; start it with `clawhost -config FILE`")
+
+// ErrNoAnswer is returned when the host closes the connection without a word, as it does with the agent's own processes.
+var ErrNoAnswer = errors.New("the host did not answer: it refuses whatever the agent starts, or is going down")
 
 // Client talks to a running host.
 type Client struct{ http http.Client }
@@ -47,7 +51,7 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 
 // RestartPlugin starts a plugin anew, a parked one too.
 func (c *Client) RestartPlugin(ctx context.Context, name string) error {
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/"+url.PathEscape(name)+"/restart", nil)
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/restart", url.Values{"name": {name}})
 	return err
 }
 
@@ -100,6 +104,8 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return value, ErrNotRunning
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return value, ErrNoAnswer
 	case err != nil:
 		return value, fmt.Errorf("ask the host: %w", err)
 	}

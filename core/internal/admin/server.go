@@ -114,26 +114,47 @@ func (g *guarded) Accept() (net.Conn, error) {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", answer(s.status))
-	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return s.options.Status().Plugins, nil }))
-	mux.HandleFunc("POST /v1/plugins/{name}/restart", answer(func(r *http.Request) (any, error) {
-		return struct{}{}, s.options.RestartPlugin(r.PathValue("name"))
+	mux.HandleFunc("GET /v1/plugins", answer(func(*http.Request) (any, error) { return list(s.options.Status().Plugins, nil) }))
+	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
+		return struct{}{}, s.options.RestartPlugin(r.FormValue("name"))
 	}))
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
-		return s.options.Store.DeadPieces(r.Context(), listed)
+		return list(s.options.Store.DeadPieces(r.Context(), listed))
 	}))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
 	mux.HandleFunc("GET /v1/pairings", answer(func(r *http.Request) (any, error) {
-		return s.options.Store.Pairings(r.Context())
+		return list(s.options.Store.Pairings(r.Context()))
 	}))
 	mux.HandleFunc("POST /v1/pairings/approve", answer(func(r *http.Request) (any, error) {
-		return s.options.Store.ApprovePairing(r.Context(), r.FormValue("channel"), r.FormValue("code"), s.options.Welcome)
+		channel, code := r.FormValue("channel"), r.FormValue("code")
+		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, s.options.Welcome)
+		return p, notPending(err, channel, code)
 	}))
 	mux.HandleFunc("POST /v1/pairings/reject", answer(func(r *http.Request) (any, error) {
-		return s.options.Store.RejectPairing(r.Context(), r.FormValue("channel"), r.FormValue("code"))
+		channel, code := r.FormValue("channel"), r.FormValue("code")
+		p, err := s.options.Store.RejectPairing(r.Context(), channel, code)
+		return p, notPending(err, channel, code)
 	}))
 	return mux
+}
+
+// missing says that what was asked for is not there, and where to look.
+type missing string
+
+// Error returns the text.
+func (m missing) Error() string { return string(m) }
+
+// notPending says which code is not pending, if that is the error.
+func notPending(err error, channel, code string) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if channel != "" {
+		channel = " on " + channel
+	}
+	return missing(fmt.Sprintf("no request with the code %s is pending%s; `clawhost pairing list` shows those that are", code, channel))
 }
 
 // answer writes what f returns as JSON.
@@ -142,9 +163,9 @@ func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 		value, err := f(r)
 		w.Header().Set("Content-Type", "application/json")
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.As(err, new(missing)):
 			w.WriteHeader(http.StatusNotFound)
-			value = problem{"there is no such thing: " + err.Error()}
+			value = problem{err.Error()}
 		case err != nil:
 			w.WriteHeader(http.StatusInternalServerError)
 			value = problem{err.Error()}
@@ -153,8 +174,20 @@ func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 	}
 }
 
+// present makes an empty list of none: JSON has two of them, and scripts count on the one with brackets.
+func present[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+// list is an answer that is a list.
+func list[T any](l []T, err error) (any, error) { return present(l), err }
+
 func (s *Server) status(r *http.Request) (any, error) {
 	status := s.options.Status()
+	status.Plugins = present(status.Plugins)
 	status.PID = os.Getpid()
 	lanes, err := s.options.Store.Lanes(r.Context())
 	if err != nil {
@@ -188,6 +221,7 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
 		return nil, err
 	}
+	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
 }
@@ -197,11 +231,11 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Session, 0, len(rows))
+	sessions := make([]Session, 0, len(rows))
 	for _, row := range rows {
-		list = append(list, view(row))
+		sessions = append(sessions, view(row))
 	}
-	return list, nil
+	return sessions, nil
 }
 
 func view(s store.Session) Session {
@@ -214,8 +248,10 @@ func view(s store.Session) Session {
 // transcript answers a page of a session's history, and 404 for a session that is not there.
 func (s *Server) transcript(r *http.Request) (any, error) {
 	key := r.FormValue("session")
-	if _, err := s.options.Store.Session(r.Context(), key); err != nil {
-		return nil, fmt.Errorf("session %q: %w", key, err)
+	if _, err := s.options.Store.Session(r.Context(), key); errors.Is(err, store.ErrNotFound) {
+		return nil, missing(fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", key))
+	} else if err != nil {
+		return nil, err
 	}
 	var before int64
 	if text := r.FormValue("before"); text != "" {
@@ -224,5 +260,5 @@ func (s *Server) transcript(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("before: %w", err)
 		}
 	}
-	return s.options.Store.Transcript(r.Context(), key, before, listed)
+	return list(s.options.Store.Transcript(r.Context(), key, before, listed))
 }

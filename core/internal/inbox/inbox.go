@@ -62,6 +62,9 @@ type Outcome struct {
 
 // Submit takes a channel's event. An error means that the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
+	if e.At.IsZero() {
+		e.At = in.options.Now() // the network told no time
+	}
 	message, ok := finalise(channel, e)
 	if !ok {
 		return rejected("this kind of event is not used"), nil
