@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,6 +108,7 @@ func (i *instance) run(ctx context.Context) {
 		}
 		if err == nil { // somebody asked for a new start
 			deaths, wait = nil, i.options.Backoff
+			i.set(func(s *Status) { s.State, s.Detail = Starting, "" })
 			continue
 		}
 		lived := time.Since(started)
@@ -201,6 +203,7 @@ func (i *instance) life(ctx context.Context) error {
 	})
 	i.publish(live)
 	defer i.publish(nil)
+	defer i.set(func(s *Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
 	i.log.Info("the plugin is running", "version", live.Version, "pid", pid)
 	return i.watch(ctx, l, live)
 }
@@ -245,7 +248,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	}
 	broker := l.Broker.NextId()
 	go l.Broker.AcceptAndServe(broker, func(options []grpc.ServerOption) *grpc.Server { // ends with the client, which end waits for
-		server := grpc.NewServer(append(options, handshake.ServerOptions()...)...)
+		server := grpc.NewServer(slices.Concat(options, handshake.ServerOptions(), recovering(i.log))...)
 		i.options.Register(i.spec.Name, server)
 		return server
 	})

@@ -70,6 +70,12 @@ func component(kind string) sdk.Component {
 func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 	in.ReportURL(chat.Connected, "here", "http://127.0.0.1/#token=secret")
 	switch c.kind {
+	case "stumble":
+		_, err := in.Submit(ctx, chat.Event{
+			ID: "1", Chat: chat.Chat{ID: "c", Kind: chat.Direct}, Sender: chat.Sender{ID: "u"}, At: time.Unix(1, 0), Body: chat.Message{Text: "hi"},
+		})
+		_, upload := c.env.Media.Upload(ctx, chat.Media{Kind: chat.File}, strings.NewReader("bytes"))
+		in.Report(chat.Connected, fmt.Sprintf("%v; %v", err, upload))
 	case "die":
 		go panic("I die young") // beyond what the sdk recovers
 		select {}
@@ -155,6 +161,24 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// panickingInbox and panickingMedia are services of the host that fail as nobody foresaw.
+type (
+	panickingInbox struct {
+		pluginv1.UnimplementedInboxServer
+	}
+	panickingMedia struct {
+		pluginv1.UnimplementedMediaStoreServer
+	}
+)
+
+func (panickingInbox) Submit(context.Context, *pluginv1.SubmitRequest) (*pluginv1.SubmitResponse, error) {
+	panic("an event that nobody foresaw")
+}
+
+func (panickingMedia) Upload(grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]) error {
+	panic("a file that nobody foresaw")
+}
+
 // spec is the test binary as a plugin of a kind.
 func spec(t *testing.T, kind string) supervisor.Spec {
 	t.Helper()
@@ -181,7 +205,10 @@ func begin(t *testing.T, specs ...supervisor.Spec) *room {
 	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &lockedBuffer{}}
 	r.Supervisor = supervisor.New(supervisor.Options{
 		Plugins: specs, HostVersion: "test", StateDir: t.TempDir(), SocketDir: sockets,
-		Register:  func(_ string, s *grpc.Server) { pluginv1.RegisterInboxServer(s, pluginv1.UnimplementedInboxServer{}) },
+		Register: func(_ string, s *grpc.Server) {
+			pluginv1.RegisterInboxServer(s, panickingInbox{})
+			pluginv1.RegisterMediaStoreServer(s, panickingMedia{})
+		},
 		Processes: &r.records,
 		Parked:    func(name, why string) { r.parked <- name + ": " + why },
 		Opened:    func(name, url string) { r.opened <- name + " " + url },
@@ -266,6 +293,9 @@ func TestAPluginRunsAndEndsInOrder(t *testing.T) {
 		t.Error("the url is in the log")
 	}
 	pid := r.status("well").PID
+	if pid == 0 {
+		t.Error("the status has no pid")
+	}
 	r.stop()
 	if _, err := process.StartTime(pid); err == nil {
 		t.Error("the process lives on")
@@ -296,6 +326,24 @@ func TestADeathDisturbsNoOther(t *testing.T) {
 	}
 	if s := r.status("well"); s.Restarts != 1 {
 		t.Errorf("status %+v", s)
+	}
+}
+
+func TestAPanicInAServiceOfTheHostIsTheCallsError(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "stumble"))
+	detail := ""
+	for !strings.Contains(detail, "; ") { // what the channel says of both calls
+		<-time.After(5 * time.Millisecond) // the state gives no event
+		detail = r.status("stumble").Detail
+	}
+	if strings.Count(detail, "code = Internal desc = the host failed") != 2 || strings.Contains(detail, "foresaw") {
+		t.Errorf("the plugin was told %q", detail)
+	}
+	for _, want := range []string{"an event that nobody foresaw", "a file that nobody foresaw", "panickingInbox.Submit", "panickingMedia.Upload"} {
+		if log := r.log.String(); !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
 	}
 }
 
@@ -377,6 +425,9 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 				if s := r.status(test.spec.Name); s.State == supervisor.Waiting {
 					if !strings.Contains(s.Detail, test.want) {
 						t.Errorf("waiting because of %q, want %q", s.Detail, test.want)
+					}
+					if s.PID != 0 || s.Connection != 0 || s.URL != "" {
+						t.Errorf("what has ended is still shown: %+v", s)
 					}
 					return
 				}

@@ -1,0 +1,32 @@
+package supervisor
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// recovering keeps a panic in one of the host's services from ending the host: it becomes the error of the call in which
+// it happened, and its stack goes to the log.
+func recovering(log hclog.Logger) []grpc.ServerOption {
+	mend := func(method string, err *error) {
+		if cause := recover(); cause != nil {
+			log.Error("panic in a service of the host", "in", method, "panic", cause, "stack", string(debug.Stack()))
+			*err = status.Error(codes.Internal, "the host failed; its log says why")
+		}
+	}
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (response any, err error) {
+			defer mend(info.FullMethod, &err)
+			return handle(ctx, request)
+		}),
+		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+			defer mend(info.FullMethod, &err)
+			return handle(server, stream)
+		}),
+	}
+}
