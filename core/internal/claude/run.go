@@ -311,19 +311,16 @@ func (s *session) finishes(within time.Duration) bool {
 
 // glance is the state of the followed turn at one moment.
 type glance struct {
-	acked, echoed, began, finished, busy bool
-	heard                                time.Time
-	moved                                <-chan struct{} // closed when there is more to see
+	stage
+	heard time.Time
+	moved <-chan struct{} // closed when the stage is another one
 }
 
 // look returns the state of the followed turn.
 func (s *session) look() glance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.track
-	return glance{
-		acked: t.acked, echoed: t.echoed, began: t.began, finished: t.finished, busy: t.busy(), heard: s.heard, moved: s.moved,
-	}
+	return glance{stage: s.track.stage(), heard: s.heard, moved: s.moved}
 }
 
 // follow has the events of the process go to a track; nil: to none.

@@ -42,7 +42,7 @@ type session struct {
 
 	mu       sync.Mutex
 	track    *track        // the running turn
-	moved    chan struct{} // closed and replaced with each event while a turn runs
+	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
 	total    map[string]modelUsage // what the process has used, by its own count
@@ -237,13 +237,15 @@ func (s *session) line(line []byte) {
 		if e.Type == "result" {
 			s.count(e)
 		}
-		if s.track != nil {
-			s.track.observe(e)
+		if s.track == nil {
+			return
 		}
-	}
-	if s.track != nil {
-		close(s.moved)
-		s.moved = make(chan struct{})
+		before := s.track.stage()
+		s.track.observe(e)
+		if s.track.stage() != before {
+			close(s.moved)
+			s.moved = make(chan struct{})
+		}
 	}
 }
 

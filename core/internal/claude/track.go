@@ -33,6 +33,14 @@ func newTrack(uuid string) *track { return &track{uuid: uuid, tools: map[string]
 // busy tells whether silence is to be expected: a tool runs, or the conversation is being compacted.
 func (t *track) busy() bool { return len(t.tools) > 0 || t.compacting }
 
+// stage is how far a turn is: what whoever waits for it acts on. Most events, such as the pieces of an answer, do not
+// change it.
+type stage struct{ acked, echoed, began, finished, busy bool }
+
+func (t *track) stage() stage {
+	return stage{acked: t.acked, echoed: t.echoed, began: t.began, finished: t.finished, busy: t.busy()}
+}
+
 // observe takes the next event.
 func (t *track) observe(e *event) {
 	if t.finished {
