@@ -79,7 +79,7 @@ func TestKilledWhileTheModelAnswers(t *testing.T) {
 	r.asked(asks("count to three"))
 	r.signal(pool, syscall.SIGKILL)
 	<-attempt.done
-	r.wantClass(attempt.err, agent.Unavailable)
+	r.wantClass(attempt.err, agent.Died)
 
 	if got := r.restart(pool, turn, true); got.Text == "" || got.Recovered {
 		t.Errorf("answer = %+v", got)
@@ -101,7 +101,7 @@ func TestKilledAfterATool(t *testing.T) {
 	r.asked(func(q messagesapi.Request) bool { return len(q.Prompt.ToolResults()) == 1 })
 	r.signal(pool, syscall.SIGKILL)
 	<-attempt.done
-	r.wantClass(attempt.err, agent.Unavailable)
+	r.wantClass(attempt.err, agent.Died)
 
 	r.api.Enqueue(messagesapi.Reply{Text: "it is done"})
 	if got := r.restart(pool, turn, true); got.Text != "it is done" || got.Recovered {
@@ -126,7 +126,7 @@ func TestKilledWhileAToolRuns(t *testing.T) {
 	r.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
 	r.signal(pool, syscall.SIGKILL)
 	<-attempt.done
-	r.wantClass(attempt.err, agent.Unavailable)
+	r.wantClass(attempt.err, agent.Died)
 	if n := sleeping(seconds); n != 0 {
 		t.Errorf("%d processes of the tool outlived claude", n)
 	}

@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "%s does not name the claude CLI: run \"make e2e\", which installs and names it\n", cliVariable)
 		os.Exit(1)
 	}
+	if _, err := os.Stat(filepath.Join(os.Getenv(binVariable), "clawhost")); err != nil {
+		fmt.Fprintf(os.Stderr, "%s does not name the folder of the binaries: run \"make e2e\", which builds and names it: %v\n", binVariable, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
@@ -179,14 +183,19 @@ func (r *rig) asked(fits func(messagesapi.Request) bool) messagesapi.Request {
 // poll waits for something that only looking again can tell, because it happens in a foreign process.
 func (r *rig) poll(what string, happened func() bool) {
 	r.Helper()
+	poll(r.ctx, r.T, what, happened)
+}
+
+func poll(ctx context.Context, t *testing.T, what string, happened func() bool) {
+	t.Helper()
 	const step = 5 * time.Millisecond
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
 	for !happened() {
 		select {
 		case <-ticker.C:
-		case <-r.ctx.Done():
-			r.Fatalf("did not happen: %s", what)
+		case <-ctx.Done():
+			t.Fatalf("did not happen: %s", what)
 		}
 	}
 }

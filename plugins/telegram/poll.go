@@ -89,7 +89,7 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 			after = max(wait, failed.retryAfter)
 			r.disconnected(failed)
 		}
-		r.log.Warn("receiving failed", "error", err, "again_in", after)
+		r.log.Warn("receiving failed", "error", err, "again_in", after.String())
 		if !pause(ctx, after) {
 			return ctx.Err()
 		}

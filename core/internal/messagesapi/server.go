@@ -4,11 +4,12 @@
 // A request is answered with, in this order:
 //
 //  1. the next reply that the test put into the queue with [Server.Enqueue];
-//  2. a fixed summary, if the CLI asks to compact its conversation;
-//  3. the script in the last user text, "[[reply {…}]]" or "[[reply [{…}, {…}]]]", whose JSON is that of [Reply]. Of a
+//  2. what [Options.Answer] says;
+//  3. a fixed summary, if the CLI asks to compact its conversation;
+//  4. the script in the last user text, "[[reply {…}]]" or "[[reply [{…}, {…}]]]", whose JSON is that of [Reply]. Of a
 //     list the first answers the request that the text came with, the second the one after the first tool result, and so
 //     on. It needs no state in the server, so that many sessions can be scripted at once;
-//  4. [Options.Default], or else "echo: " and the last user text.
+//  5. [Options.Default], or else "echo: " and the last user text.
 package messagesapi
 
 import (
@@ -30,6 +31,8 @@ const maxBody = 32 << 20
 type Options struct {
 	Key     string // the only credential that is accepted; empty: any
 	Default Reply  // zero: an echo of the last user text
+	// Answer, if not nil, is asked for the reply after the queue, one call at a time; false leaves it to the rest.
+	Answer func(Prompt) (Reply, bool)
 }
 
 // Server is a running stand-in. Its methods may be called from any goroutine.
@@ -151,6 +154,11 @@ func (s *Server) reply(p Prompt) Reply {
 		next := s.queue[0]
 		s.queue = s.queue[1:]
 		return next
+	}
+	if s.options.Answer != nil {
+		if r, ok := s.options.Answer(p); ok {
+			return r
+		}
 	}
 	if p.compaction() {
 		return Reply{Text: "<summary>The conversation so far.</summary>"}

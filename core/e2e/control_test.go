@@ -1,0 +1,105 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// While a tool runs the host answers, and /stop ends the tool before it says so.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{tools: []string{"Bash"}})
+	h.start()
+	owner := h.owner()
+	seconds := unheardOf()
+	h.api.Enqueue(messagesapi.Bash("sleep " + seconds))
+
+	owner.say("wait for it")
+	h.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
+	owner.say("/status")
+	if got := owner.next().Text; !strings.Contains(got, "running for ") || !strings.Contains(got, "0 waiting") {
+		t.Errorf("/status while a tool runs: %q", got)
+	}
+	owner.say("/help")
+	if got := owner.next().Text; !strings.Contains(got, "/stop") || !strings.Contains(got, "/new") {
+		t.Errorf("/help while a tool runs: %q", got)
+	}
+	owner.say("/stop")
+	owner.hears("Stopped.")
+	if n := sleeping(seconds); n != 0 {
+		t.Errorf("%d processes of the tool live when the chat is told that it was stopped", n)
+	}
+
+	owner.talks("still there?")
+	h.remembers("wait for it", "still there?")
+	owner.say("/stop")
+	owner.hears("Nothing is running.")
+	owner.silent()
+}
+
+// What waits behind a turn is answered after it, in order, and dropped by /stop.
+func TestWaitingMessages(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{})
+	h.start()
+	owner := h.owner()
+	gate := make(chan struct{})
+	h.api.Enqueue(messagesapi.Reply{Text: "the first is done", Gate: gate})
+	owner.say("number 1")
+	h.asked(asks("number 1"))
+	for n := 2; n <= 4; n++ {
+		owner.say(fmt.Sprintf("number %d", n))
+	}
+	owner.say("/status")
+	if got := owner.next().Text; !strings.Contains(got, "3 waiting") {
+		t.Errorf("/status: %q, want three waiting", got)
+	}
+	close(gate)
+	owner.hears("the first is done")
+	for n := 2; n <= 4; n++ {
+		owner.echoes(fmt.Sprintf("number %d", n))
+	}
+
+	h.api.Enqueue(messagesapi.Reply{Text: "never", Hang: new(0)})
+	owner.say("number 5")
+	h.asked(asks("number 5"))
+	owner.say("number 6")
+	owner.say("/stop")
+	owner.hears("Stopped. One waiting message was dropped.")
+	owner.talks("number 7")
+	h.forgot("number 6")
+	owner.silent()
+}
+
+func TestNewConversation(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{})
+	h.start()
+	owner := h.owner()
+	owner.talks("my number is 4711")
+	owner.say("/new")
+	owner.hears("New conversation.")
+	owner.talks("which number?")
+	h.forgot("4711")
+
+	owner.say("/new what about 4812?")
+	owner.echoes("what about 4812?")
+	h.forgot("4711", "which number?")
+
+	gate := make(chan struct{})
+	h.api.Enqueue(messagesapi.Reply{Text: "the end of the old one", Gate: gate})
+	owner.say("take your time")
+	h.asked(asks("take your time"))
+	owner.say("/new")
+	owner.hears("New conversation. What is still running ends in the old one; /stop ends it now.")
+	close(gate)
+	owner.hears("the end of the old one")
+	owner.talks("hello again")
+	h.forgot("4711", "4812", "which number?", "take your time")
+	owner.silent()
+}

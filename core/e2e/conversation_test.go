@@ -1,0 +1,141 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+)
+
+// conversation is a person in a chat, who reads what the bot writes there in its order.
+type conversation struct {
+	*host
+	user *telegramtest.User
+	chat int64
+	read int // messages of the bot
+}
+
+// owner is the person who may do everything, in the chat with the bot.
+func (h *host) owner() *conversation { return h.person(ownerID) }
+
+// person is somebody in their own chat with the bot.
+func (h *host) person(id int64) *conversation {
+	return &conversation{host: h, user: h.telegram.User(id), chat: id}
+}
+
+// say writes a message.
+func (c *conversation) say(text string) { c.user.Send(c.chat, text) }
+
+// next waits for the bot's next message.
+func (c *conversation) next() telegramtest.Message {
+	c.Helper()
+	replies, err := c.telegram.AwaitReplies(c.ctx, c.chat, c.read+1)
+	if err != nil {
+		c.Fatalf("the bot does not answer: %v", err)
+	}
+	c.read++
+	return replies[c.read-1]
+}
+
+// hears waits for the bot's next message, which must be this one.
+func (c *conversation) hears(want string) {
+	c.Helper()
+	if got := c.next().Text; got != want {
+		c.Errorf("the bot wrote %q, want %q", got, want)
+	}
+}
+
+// echoes waits for the model's echo of a message.
+func (c *conversation) echoes(text string) {
+	c.Helper()
+	if got := c.next().Text; !strings.HasPrefix(got, "echo: [Telegram ") || !strings.HasSuffix(got, "] "+text) {
+		c.Errorf("the bot wrote %q, want the echo of %q", got, text)
+	}
+}
+
+// talks writes a message and waits for its echo.
+func (c *conversation) talks(text string) {
+	c.Helper()
+	c.say(text)
+	c.echoes(text)
+}
+
+// silent fails if the bot has written more than was read.
+func (c *conversation) silent() {
+	c.Helper()
+	for _, m := range c.telegram.Replies(c.chat)[c.read:] {
+		c.Errorf("the bot also wrote %q", m.Text)
+	}
+}
+
+// remembers asserts that the newest request holds earlier texts once each.
+func (h *host) remembers(texts ...string) {
+	h.Helper()
+	last := h.last()
+	for _, text := range texts {
+		if got := occurrences(last, text); got != 1 {
+			h.Errorf("the last request holds %q %d times, want once: %q", text, got, last.Prompt.Texts())
+		}
+	}
+}
+
+// forgot asserts that the newest request holds none of these texts.
+func (h *host) forgot(texts ...string) {
+	h.Helper()
+	last := h.last()
+	for _, text := range texts {
+		if strings.Contains(string(last.Body), text) {
+			h.Errorf("the last request still holds %q: %q", text, last.Prompt.Texts())
+		}
+	}
+}
+
+// journal keeps what a process writes.
+type journal struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed and replaced when text grows
+}
+
+func newJournal() *journal { return &journal{changed: make(chan struct{})} }
+
+// Write takes a part of the output.
+func (j *journal) Write(part []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return j.text.Write(part)
+}
+
+// String is all that was written.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// mark is where what is written next begins.
+func (j *journal) mark() int { return len(j.String()) }
+
+// await waits until a text is written behind a mark.
+func (j *journal) await(ctx context.Context, mark int, text string) error {
+	for {
+		j.mu.Lock()
+		changed, written := j.changed, j.text.String()[mark:]
+		j.mu.Unlock()
+		if strings.Contains(written, text) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%q is not written: %w; what is:\n%s", text, ctx.Err(), written)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// What goes wrong with the service is told in the chat in a few honest words, and the next message is answered.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reply messagesapi.Reply
+		want  string
+	}{
+		"401": {messagesapi.Unauthorized(), "Claude is not logged in, or its key is not accepted. Whoever runs clawhost has to log in to Claude again; then send your message again."},
+		"429": {messagesapi.RateLimited(time.Hour), "Claude's usage limit is reached for now. Send your message again later."},
+		"529": {messagesapi.Overloaded(), "Claude's servers are overloaded. Send your message again in a few minutes."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, setup{})
+			h.start()
+			owner := h.owner()
+			owner.talks("my number is 4711")
+			script, err := json.Marshal(tc.reply)
+			if err != nil {
+				t.Fatal(err)
+			}
+			owner.say("now [[reply " + string(script) + "]]")
+			owner.hears(tc.want)
+			owner.talks("and now?")
+			h.remembers("my number is 4711")
+			owner.silent()
+		})
+	}
+}
+
+// The end of a subscription's limit is told in the agent's time zone.
+func TestLimitOfASubscription(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{claude: map[string]string{"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": key}})
+	h.start()
+	owner := h.owner()
+	owner.talks("hello")
+	resets := time.Now().Add(2 * time.Hour).Truncate(time.Minute).UTC()
+	limit := messagesapi.RateLimited(0)
+	limit.Failure.Header = map[string]string{
+		"Anthropic-Ratelimit-Unified-Status":               "rejected",
+		"Anthropic-Ratelimit-Unified-Reset":                strconv.FormatInt(resets.Unix(), 10),
+		"Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour",
+	}
+	h.api.Enqueue(limit)
+	owner.say("too much")
+	if got, want := owner.next().Text, "Claude's usage limit is reached until "+resets.Format("15:04 MST"); !strings.HasPrefix(got, want) {
+		t.Errorf("the chat was told %q, want %q", got, want)
+	}
+	owner.talks("and now?")
+}
+
+// A conversation that does not fit any more, not even for being compacted, goes on in a fresh one, and the chat is told.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	const window = 8000 // bytes of text; the CLI itself takes about 3000
+	h := newHost(t, setup{api: messagesapi.Options{Answer: func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+		return messagesapi.PromptTooLong(), len(strings.Join(p.Texts(), "")) > window
+	}}})
+	h.start()
+	owner := h.owner()
+	long := strings.Repeat(" lorem ipsum", 300)
+	owner.talks("my number is 4711" + long)
+	owner.say("which number?" + long)
+	owner.hears("Our conversation had become too long for the model. I began a new one and no longer know what was said before.")
+	owner.echoes("which number?" + long)
+	h.forgot("4711")
+
+	tooLong, err := json.Marshal(messagesapi.PromptTooLong())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner.say("/new all at once [[reply " + string(tooLong) + "]]")
+	owner.hears("This message is too long for Claude, even in a new conversation. Shorten it, or send it in parts.")
+	owner.talks("then only this")
+	h.forgot("4711", "which number?")
+	owner.silent()
+}
