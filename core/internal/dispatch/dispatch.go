@@ -22,7 +22,7 @@ type Store interface {
 	Claim(ctx context.Context, lane store.Lane) (*store.Run, time.Time, error)
 	Ready(lane store.Lane) <-chan struct{}
 	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
-	Release(ctx context.Context, run int64) error
+	Release(ctx context.Context, run int64, again time.Time, cause string) error
 }
 
 // Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
@@ -148,18 +148,30 @@ func (d *Dispatcher) do(work context.Context, run *store.Run) {
 	if err == nil || errors.Is(err, store.ErrFenced) {
 		return
 	}
+	var again time.Time
 	if cause := context.Cause(ctx); cause == nil || !errors.Is(err, cause) {
-		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "error", err)
+		wait := backoff(run.Message.Attempts)
+		again = time.Now().Add(wait)
+		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
 	}
-	d.release(context.WithoutCancel(ctx), run)
+	d.release(context.WithoutCancel(ctx), run, again, err.Error())
+}
+
+// backoff doubles from a twentieth of a second to half a minute.
+func backoff(attempts int) time.Duration {
+	const first, most = 50 * time.Millisecond, 30 * time.Second
+	if attempts > 10 {
+		return most
+	}
+	return min(first<<max(attempts-1, 0), most)
 }
 
 // release gives a run back. A store that cannot take it back is asked again a few times; if it fails for good, the run is
 // reclaimed at the next start.
-func (d *Dispatcher) release(ctx context.Context, run *store.Run) {
+func (d *Dispatcher) release(ctx context.Context, run *store.Run, again time.Time, cause string) {
 	wait := 100 * time.Millisecond
 	for range 8 {
-		err := d.store.Release(ctx, run.ID)
+		err := d.store.Release(ctx, run.ID, again, cause)
 		if err == nil || errors.Is(err, store.ErrFenced) {
 			return
 		}

@@ -23,6 +23,7 @@ type lanes struct {
 	waiting  []*store.Run
 	taken    map[string]bool
 	released []int64
+	again    []time.Duration // until the released ones are ready
 	lost     []int64
 	next     time.Time // when something will be ready that is not yet
 	failing  int       // claims that fail
@@ -69,10 +70,11 @@ func (l *lanes) Heartbeat(context.Context, []int64) ([]int64, error) {
 	return l.lost, nil
 }
 
-func (l *lanes) Release(_ context.Context, id int64) error {
+func (l *lanes) Release(_ context.Context, id int64, again time.Time, _ string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.released = append(l.released, id)
+	l.again = append(l.again, time.Until(again))
 	return nil
 }
 
@@ -197,7 +199,9 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 func TestAFailedRunGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane))
+		often := run(3, "c", store.TurnLane)
+		often.Message.Attempts = 4
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane), often)
 		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run) error {
 			if r.ID == 2 {
 				return store.ErrFenced // not ours any more: nothing to give back
@@ -206,7 +210,12 @@ func TestAFailedRunGoesBack(t *testing.T) {
 		})
 		synctest.Wait()
 		stop()
-		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
+		slices.Sort(l.released)
+		if diff := cmp.Diff([]int64{1, 3}, l.released); diff != "" {
+			t.Error(diff)
+		}
+		slices.Sort(l.again)
+		if diff := cmp.Diff([]time.Duration{50 * time.Millisecond, 400 * time.Millisecond}, l.again); diff != "" {
 			t.Error(diff)
 		}
 	})

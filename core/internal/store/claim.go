@@ -173,21 +173,23 @@ func (s *Store) Rebind(ctx context.Context, runID int64) (Session, error) {
 	})
 }
 
-// Release gives a run's message back unrun, as if it had not been claimed, but that it stays bound to its claude
-// session. The error is [ErrFenced] for a run that has lost its lane.
-func (s *Store) Release(ctx context.Context, runID int64) error {
+// Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
+// once), the attempt counts, and the message stays bound to its claude session. Cause is for the operator. The error is
+// [ErrFenced] for a run that has lost its lane.
+func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, t.now); err != nil {
+		readyAt := t.now
+		if !again.IsZero() {
+			readyAt = max(readyAt, millis(again))
+		}
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, readyAt); err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq); err != nil {
-			return nothing{}, err
-		}
-		if _, err := t.exec(`DELETE FROM runs WHERE id = ?1`, runID); err != nil {
+		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, RunLost, t.now, cause); err != nil {
 			return nothing{}, err
 		}
 		t.after.ready(h.lane)

@@ -109,7 +109,7 @@ func TestFreshMessageBeginsAClaudeSession(t *testing.T) {
 		t.Errorf("session %+v, want one that is not %s and not started", s, old)
 	}
 	begun := run.Session.ClaudeSession
-	if err := b.Release(b.ctx, run.ID); err != nil {
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if run := b.claim(t); run.Session.ClaudeSession != begun {
@@ -170,7 +170,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
 		t.Fatalf("rebind: %+v, %v", s, err)
 	}
-	if err := b.Release(b.ctx, run.ID); err != nil {
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	again := b.claim(t)
@@ -185,21 +185,28 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	}
 }
 
-func TestReleaseUndoesAClaim(t *testing.T) {
+func TestReleaseGivesAMessageBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	poked(b.Ready(store.TurnLane))
-	if err := b.Release(b.ctx, run.ID); err != nil {
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(b.Ready(store.TurnLane)) {
 		t.Error("no poke")
 	}
 	again := b.claim(t)
-	if again.ID == run.ID || again.Message.Attempts != 1 {
+	if again.ID == run.ID || again.Message.Attempts != 2 {
 		t.Errorf("run %d then %d, attempts %d", run.ID, again.ID, again.Message.Attempts)
+	}
+	later := b.clock.Now().Add(time.Minute)
+	if err := b.Release(b.ctx, again.ID, later, "claude died"); err != nil {
+		t.Fatal(err)
+	}
+	if run, next, err := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+		t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
 	}
 }
 
@@ -208,14 +215,14 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	lost := b.claim(t).ID
-	if err := b.Release(b.ctx, lost); err != nil {
+	if err := b.Release(b.ctx, lost, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	held := b.claim(t).ID
 	steps := map[string]func(id int64) error{
 		"consumed": func(id int64) error { return b.Consumed(b.ctx, id) },
 		"rebind":   func(id int64) error { _, err := b.Rebind(b.ctx, id); return err },
-		"release":  func(id int64) error { return b.Release(b.ctx, id) },
+		"release":  func(id int64) error { return b.Release(b.ctx, id, time.Time{}, "") },
 		"complete": func(id int64) error {
 			return b.Complete(b.ctx, id, store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: chat.Address{Channel: "c"}}}})
 		},

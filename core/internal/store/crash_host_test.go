@@ -187,7 +187,7 @@ func (h *crashHost) turn(ctx context.Context, run *store.Run) {
 	}
 	note(h.runs, "end %s %s", session, n)
 	if h.chance(20) {
-		must(ctx, h.store.Release(ctx, run.ID))
+		must(ctx, h.store.Release(ctx, run.ID, time.Time{}, ""))
 		return
 	}
 	to := run.Message.Message.Address()

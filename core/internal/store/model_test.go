@@ -241,7 +241,7 @@ func (m *model) complete(t *rapid.T) {
 
 func (m *model) release(t *rapid.T) {
 	id, l := m.aRun(t)
-	if err := m.store.Release(m.ctx, id); err != nil {
+	if err := m.store.Release(m.ctx, id, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	m.end(id, l)

@@ -47,7 +47,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		})
 		must(err)
 	}
-	must(s.Release(ctx, claim().ID))
+	must(s.Release(ctx, claim().ID, time.Time{}, ""))
 	run := claim()
 	must(s.Consumed(ctx, run.ID))
 	_, err := s.Heartbeat(ctx, []int64{run.ID})

@@ -58,7 +58,7 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 	}
 	// A message that is bound to a claude session which is replaced while it waits.
 	b.accept(t, inbound("anna", 2))
-	if err := b.Release(b.ctx, b.claim(t).ID); err != nil {
+	if err := b.Release(b.ctx, b.claim(t).ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -71,8 +71,8 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 		after time.Duration
 		more  map[string]int
 	}{
-		{time.Hour - time.Second, map[string]int{"dedupe": 2, "runs": 1, "sent": 1, "dead_pieces": 1, "pairings": 1, "claude_sessions": 3}},
-		{30*day - time.Second, map[string]int{"dedupe": 2, "runs": 1, "sent": 1, "dead_pieces": 1, "claude_sessions": 3}},
+		{time.Hour - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1, "pairings": 1, "claude_sessions": 3}},
+		{30*day - time.Second, map[string]int{"dedupe": 2, "runs": 2, "sent": 1, "dead_pieces": 1, "claude_sessions": 3}},
 		{90*day - time.Second, map[string]int{"sent": 1, "dead_pieces": 1}},
 		{90 * day, nil},
 	} {
