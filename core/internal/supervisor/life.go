@@ -1,0 +1,256 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+const (
+	describeTimeout  = 10 * time.Second
+	configureTimeout = 60 * time.Second
+	healthEvery      = 30 * time.Second
+	healthTimeout    = 5 * time.Second
+	// silent is how many health checks in a row a plugin may leave unanswered.
+	silent = 3
+)
+
+// life is one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was asked for.
+func (i *instance) life(ctx context.Context) error {
+	l, err := launch(i.spec, i.options.SocketDir, i.log)
+	if err != nil {
+		return err
+	}
+	defer i.end(l)
+	pid := l.process.cmd.Process.Pid
+	if forget, err := i.record(ctx, pid); err != nil {
+		return err
+	} else if forget != nil {
+		defer forget()
+	}
+	live, err := i.configure(ctx, l)
+	if err != nil {
+		return err
+	}
+	i.set(func(s *Status) {
+		*s = Status{Name: s.Name, State: Running, Version: live.Version, Kinds: live.Kinds(), PID: pid, Restarts: s.Restarts}
+	})
+	i.publish(live)
+	defer i.publish(nil)
+	defer i.set(func(s *Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
+	i.log.Info("the plugin is running", "version", live.Version, "pid", pid)
+	return i.watch(ctx, l, live)
+}
+
+// record remembers the process, so that the host's next life can end it.
+func (i *instance) record(ctx context.Context, pid int) (forget func(), err error) {
+	started, err := process.StartTime(pid)
+	if err != nil {
+		return nil, nil // it has ended already, which the next call tells better
+	}
+	err = i.options.Processes.RecordProcess(ctx, store.Process{
+		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("record the plugin's process: %w", err)
+	}
+	return func() {
+		if err := i.options.Processes.ForgetProcess(context.WithoutCancel(ctx), pid, started); err != nil {
+			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
+		}
+	}, nil
+}
+
+// configure brings a fresh process to where it can work.
+func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
+	describing, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	description, err := l.plugin.Describe(describing, i.options.HostVersion)
+	if err != nil {
+		return nil, fmt.Errorf("describe the plugin: %w", i.cause(err, l))
+	}
+	if len(description.Unknown) > 0 {
+		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
+	}
+	config, err := i.spec.Decode(description.Schema)
+	if err != nil {
+		return nil, fatal(err)
+	}
+	dir := filepath.Join(i.options.StateDir, "plugins", i.spec.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the plugin's state folder: %w", err)
+	}
+	broker := l.Broker.NextId()
+	go l.Broker.AcceptAndServe(broker, func(options []grpc.ServerOption) *grpc.Server { // ends with the client, which end waits for
+		server := grpc.NewServer(slices.Concat(options, handshake.ServerOptions(), recovering(i.log))...)
+		i.options.Register(i.spec.Name, server)
+		return server
+	})
+	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
+	defer cancel()
+	found, err := l.plugin.Configure(configuring, remote.Configuration{
+		Config: config, BrokerID: broker, Instance: i.spec.Name, StateDir: dir,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))
+	}
+	if err := i.findings(found); err != nil {
+		return nil, err
+	}
+	return i.alive(configuring, l, description)
+}
+
+// alive asks a channel for its limits, which hold for the whole life of the process.
+func (i *instance) alive(ctx context.Context, l *launched, description remote.Description) (*Live, error) {
+	live := &Live{Name: i.spec.Name, Plugin: l.plugin, Description: description, limits: map[chat.Kind]chat.Limits{}}
+	if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL) {
+		return live, nil
+	}
+	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
+		limits, err := l.plugin.Limits(ctx, kind)
+		if err != nil {
+			return nil, fmt.Errorf("ask the channel for its limits: %w", i.cause(err, l))
+		}
+		live.limits[kind] = limits
+	}
+	return live, nil
+}
+
+// findings logs a plugin's warnings about its config and returns its errors, each with its place.
+func (i *instance) findings(found []remote.Diagnostic) error {
+	var errs []error
+	for _, d := range found {
+		text := i.spec.Place(d.Path, d.Summary, d.Detail)
+		if d.Warning {
+			i.log.Warn(text)
+			continue
+		}
+		errs = append(errs, errors.New(text))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fatal(errors.Join(errs...))
+}
+
+// watch returns when the process has ended or must: its channel ended, it does not answer any more, or ctx or the operator
+// wants it so.
+func (i *instance) watch(ctx context.Context, l *launched, live *Live) error {
+	running, stop := context.WithCancel(ctx)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer stop()
+
+	ended := make(chan error, 2)
+	if live.Has(pluginv1.Capability_CAPABILITY_CHANNEL) {
+		calls.Go(func() { ended <- live.Run(running, i.report) })
+	}
+	calls.Go(func() { ended <- i.health(running, live) })
+
+	select {
+	case <-ctx.Done():
+		i.drain(ctx, live)
+		return nil
+	case <-i.restart:
+		i.log.Info("the plugin is started anew")
+		i.drain(ctx, live)
+		return nil
+	case <-l.process.done:
+		return errors.New(l.process.ended())
+	case err := <-ended:
+		return i.cause(err, l)
+	}
+}
+
+// cause prefers what the process itself said at its end to the broken connection that is seen first.
+func (i *instance) cause(err error, l *launched) error {
+	if !errors.Is(err, remote.ErrGone) {
+		return err
+	}
+	timer := time.NewTimer(2 * afterExit)
+	defer timer.Stop()
+	select {
+	case <-l.process.done:
+		return errors.New(l.process.ended())
+	case <-timer.C:
+		return err
+	}
+}
+
+// report takes a change of the connection's state.
+func (i *instance) report(r remote.Report) {
+	i.mu.Lock()
+	before := i.status
+	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL
+	i.mu.Unlock()
+	if before.Connection != r.State || before.Detail != r.Detail {
+		i.log.Info("connection", "state", r.State, "detail", r.Detail)
+	}
+	if r.URL != "" && before.URL != r.URL {
+		i.options.Opened(i.spec.Name, r.URL)
+	}
+}
+
+// health returns an error once the plugin does not answer any more. An answer that all is not well is the plugin's own
+// business: it is logged.
+func (i *instance) health(ctx context.Context, live *Live) error {
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	unanswered := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		asking, cancel := context.WithTimeout(ctx, healthTimeout)
+		err := live.CheckHealth(asking)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, remote.ErrGone):
+			if unanswered++; unanswered == silent {
+				return fmt.Errorf("the plugin has not answered %d health checks", silent)
+			}
+		case err != nil:
+			i.log.Warn("health", "error", err)
+			unanswered = 0
+		default:
+			unanswered = 0
+		}
+	}
+}
+
+// drain lets the plugin finish. Its context is a fresh one: the one that asked for the end has ended.
+func (i *instance) drain(ctx context.Context, live *Live) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.options.Grace+time.Second)
+	defer cancel()
+	if err := live.Shutdown(ctx, i.options.Grace); err != nil {
+		i.log.Warn("the plugin did not drain", "error", err)
+	}
+}
+
+// end ends the process, whatever state it is in, and waits for it.
+func (i *instance) end(l *launched) {
+	if err := l.process.Kill(context.Background()); err != nil {
+		i.log.Error("kill the plugin", "error", err)
+	}
+	l.client.Kill()
+	<-l.process.done
+}
+
