@@ -290,4 +290,3 @@ func (w *crashWorld) check(t *testing.T) {
 	t.Logf("%d messages, %d kills (%s), %d starts: %s; %d sends whose outcome was unknown were repeated",
 		written, total, strings.Join(kinds, ", "), w.starts, outcome, repeats)
 }
-

@@ -253,4 +253,3 @@ func (i *instance) end(l *launched) {
 	l.client.Kill()
 	<-l.process.done
 }
-
