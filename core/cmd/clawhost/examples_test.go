@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/clawhost/clawhost/core"
+	"github.com/clawhost/clawhost/core/internal/config"
+)
+
+// exampleVariables is the environment that the example configs ask for.
+var exampleVariables = map[string]string{
+	"HOME":           "/home/u",
+	"TELEGRAM_TOKEN": "1:AAF-not-a-real-token-of-a-bot-000000",
+	"TEAM_TOKEN":     "2:AAF-not-a-real-token-of-a-bot-000000",
+	"PRIVATE_TOKEN":  "3:AAF-not-a-real-token-of-a-bot-000000",
+}
+
+// Every example config is good, the plugins' own configs by the schemas of the plugins included.
+func TestExampleConfigs(t *testing.T) {
+	t.Parallel()
+	plugins := t.TempDir()
+	for name, of := range map[string]string{
+		"clawhost-telegram": "plugins/telegram", "clawhost-webchat": "plugins/webchat",
+		"clawhost-echo": "examples/echo", "clawhost-dice": "examples/dice", "clawhost-clock": "examples/clock",
+	} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, name), "github.com/clawhost/clawhost/"+of)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+	}
+	paths, err := filepath.Glob("../../../examples/*.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) < 3 {
+		t.Errorf("found %d example configs: %q", len(paths), paths)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			c, err := config.Load(path, func(name string) (string, bool) {
+				value, ok := exampleVariables[name]
+				return value, ok
+			})
+			if err != nil {
+				t.Fatalf("it is refused:\n%v", err)
+			}
+			for _, p := range c.Plugins {
+				p.Source = filepath.Join(plugins, filepath.Base(p.Source))
+			}
+			var problems config.Problems
+			if err := core.Validate(t.Context(), c, "test"); errors.As(err, &problems) {
+				t.Errorf("a plugin refuses it:\n%v", problems)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

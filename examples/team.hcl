@@ -1,0 +1,54 @@
+# Two bots on one host: one for a team's group and its members, one that only its owner may talk to. The agent changes
+# nothing: it may read and search, and that is all. Both bots share its workspace.
+
+state_dir = "~/.local/state/clawhost-team"
+
+log {
+  format = "json"
+}
+
+agent {
+  name      = "Deskmate"
+  workspace = "~/deskmate"
+  timezone  = "Europe/Berlin"
+}
+
+claude {
+  allowed_tools    = ["Read", "Grep", "Glob"]
+  disallowed_tools = ["Bash", "Edit", "Write", "WebFetch"]
+  max_processes    = 6
+}
+
+inbound {
+  max_age = "2h drop" # what is older is not answered at all
+}
+
+access {
+  owners = ["private:123456789"]
+  dm     = "allowlist"
+}
+
+plugin "team" {
+  source = "clawhost-telegram"
+  config {
+    token = env("TEAM_TOKEN")
+  }
+  access {
+    owners        = ["team:123456789"]
+    allow         = ["team:111111111", "team:222222222"]
+    commands_from = ["team:111111111"] # owners may use commands anyway
+    group "-1001234567890" {
+      require_mention = true # the default
+    }
+  }
+  reply {
+    prefix = "Deskmate:"
+  }
+}
+
+plugin "private" {
+  source = "clawhost-telegram"
+  config {
+    token = env("PRIVATE_TOKEN")
+  }
+}

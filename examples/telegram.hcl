@@ -1,0 +1,27 @@
+# One person and one Telegram bot. Set TELEGRAM_TOKEN to the token from @BotFather, then
+#   bin/clawhost -config examples/telegram.hcl
+# The bot answers your first message with a code; `clawhost pairing approve CODE` lets you in.
+
+agent {
+  name      = "Claw"
+  workspace = "~/clawhost"
+}
+
+claude {
+  # What runs unasked. All else that needs a permission is refused. This holds for everybody who may write.
+  allowed_tools = ["WebSearch", "Edit(notes/**)"]
+  timeout       = "15m"
+}
+
+access {
+  owners = ["webchat:local"] # add "telegram:YOUR-ID", which `clawhost pairing list` shows
+  dm     = "pairing"
+}
+
+plugin "webchat" {}
+
+plugin "telegram" {
+  config {
+    token = env("TELEGRAM_TOKEN")
+  }
+}
