@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -90,6 +91,36 @@ func busyFor(d time.Duration) (int, error) {
 		return 0, err
 	}
 	return 100 * (busyAfter - busy) / max(1, allAfter-all), nil
+}
+
+// usage is the machine's and this program's processor time at one moment.
+type usage struct {
+	busy, all int           // ticks of the machine
+	own       time.Duration // of this program and of what it started and waited for, and what those did
+}
+
+func usageNow() (u usage, err error) {
+	if u.busy, u.all, err = times(); err != nil {
+		return u, err
+	}
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var r syscall.Rusage
+		if err := syscall.Getrusage(who, &r); err != nil {
+			return u, err
+		}
+		u.own += time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	return u, nil
+}
+
+// othersSince is the share of the machine that others have used since before, in percent.
+func othersSince(before usage) (int, error) {
+	now, err := usageNow()
+	if err != nil {
+		return 0, err
+	}
+	others := now.busy - before.busy - int((now.own-before.own)/clockTick)
+	return max(0, 100*others/max(1, now.all-before.all)), nil
 }
 
 // quiet waits until others leave the machine alone, but not for long, and says how busy it is.

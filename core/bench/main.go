@@ -72,10 +72,19 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		before, err := usageNow()
+		if err != nil {
+			return err
+		}
 		fmt.Printf("\n%s (%s)\n", m.name, load)
 		if err := m.measure(ctx); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
+		others, err := othersSince(before)
+		if err != nil {
+			return err
+		}
+		line("others used meanwhile", fmt.Sprintf("%d %% of the machine", others))
 	}
 	return nil
 }
