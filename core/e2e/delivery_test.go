@@ -101,3 +101,42 @@ func TestGroups(t *testing.T) {
 	elsewhere.silent()
 	anna.silent()
 }
+
+// An answer that is ready while Telegram is away, or while the host goes down, comes when they are back.
+func TestTelegramAway(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{})
+	h.start()
+	owner := h.owner()
+	gate := make(chan struct{})
+	h.api.Enqueue(messagesapi.Reply{Text: "at last", Gate: gate})
+	owner.say("take your time")
+	h.asked(asks("take your time"))
+	h.telegram.Down()
+	close(gate)
+	if err := h.log.await(h.ctx, 0, "a piece was not sent and is tried again"); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	if err := h.telegram.Up(); err != nil {
+		t.Fatal(err)
+	}
+	owner.say("are you there?")
+	h.start()
+	owner.hears("at last")
+	owner.echoes("are you there?")
+	owner.silent()
+}
+
+// An answer that is meant for nobody is not sent.
+func TestNoReply(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{})
+	h.start()
+	owner := h.owner()
+	h.api.Enqueue(messagesapi.Reply{Text: "NO_REPLY"})
+	owner.say("just so you know")
+	owner.talks("and now?")
+	h.remembers("just so you know")
+	owner.silent()
+}

@@ -49,6 +49,7 @@ type setup struct {
 	tools   []string          // allowed tools
 	claude  map[string]string // more of claude's environment
 	env     []string          // more of the host's own environment
+	limits  string            // more of the claude block
 	access  string            // the access block's content, instead of the one owner
 	plugins string            // more blocks
 }
@@ -115,6 +116,7 @@ claude {
   command       = %s
   allowed_tools = %s
   env           = %s
+  %s
 }
 access {
   %s
@@ -126,7 +128,7 @@ plugin "telegram" {
   }
 }
 %s
-`, encoded(h.state), encoded(h.workspace), encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.access,
+`, encoded(h.state), encoded(h.workspace), encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.limits, s.access,
 		encoded(h.telegram.URL()), s.plugins)
 }
 

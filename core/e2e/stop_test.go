@@ -22,6 +22,9 @@ func TestStopKillsTheTool(t *testing.T) {
 		"in the foreground":       "sleep %s",
 		"forked":                  "sleep %s & wait",
 		"in a session of its own": "setsid sleep %s & wait",
+		"orphaned":                "(setsid sleep %s &); sleep 1000",
+		"in a bare environment":   "env -i setsid sleep %s & wait",
+		"deaf to signals":         "trap '' TERM INT HUP; sleep %s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

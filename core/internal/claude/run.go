@@ -267,19 +267,21 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 
 // stop ends the running turn and whatever it started. The ladder is what brings it under 200 ms: the interrupt, which a
 // sound claude answers in under 60 ms, its tools gone; then SIGINT, which has it leave and take its tools along; then
-// SIGKILL, for it and for the tools, which would outlive it.
+// SIGKILL, for it and for the tools, which would outlive it. What it has started is noted before: a process that cleared
+// its environment cannot be found once its parent is gone.
 func (s *session) stop() {
 	const (
 		answer = 100 * time.Millisecond
 		leave  = 50 * time.Millisecond
 	)
 	tools := func() []proc { return descendants(s.self.pid, s.variables()...) }
+	known := tools()
 	s.control("interrupt")
 	if s.finishes(answer) {
-		killAll(nil, tools)
+		killAll(known, tools)
 		return
 	}
-	known := tools()
+	known = append(known, tools()...)
 	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
