@@ -1,5 +1,5 @@
-# Two bots on one host: one for a team's group and its members, one that only its owner may talk to. The agent changes
-# nothing: it may read and search, and that is all. Both bots share its workspace.
+# Two bots on one host: one for a team's group and its members, one that only its owner may talk to. The agent reads its
+# workspace and searches in it, which Claude Code lets it do unasked, and can do nothing else. Both bots share the workspace.
 
 state_dir = "~/.local/state/clawhost-team"
 
@@ -14,8 +14,8 @@ agent {
 }
 
 claude {
-  allowed_tools    = ["Read", "Grep", "Glob"]
-  disallowed_tools = ["Bash", "Edit", "Write", "WebFetch"]
+  allowed_tools    = [] # "Read" here would open every file that the host's user can read
+  disallowed_tools = ["Bash"]
   max_processes    = 6
 }
 
