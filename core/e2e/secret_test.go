@@ -26,6 +26,13 @@ func TestTokenStaysSecret(t *testing.T) {
 	h.telegram.Fail("sendMessage", 1, telegramtest.CutBefore())
 	h.start()
 	owner := h.owner()
+	owner.say("/status")
+	owner.next()
+	h.telegram.Fail("sendMessage", 1, telegramtest.Refuse(400, "Bad Request: nothing for "+h.telegram.Token()))
+	owner.say("/status")
+	if err := h.log.await(h.ctx, 0, "Bad Request: nothing for <token>"); err != nil {
+		t.Error(err)
+	}
 	seconds := unheardOf()
 	h.api.Enqueue(messagesapi.Bash("env; cat /proc/$PPID/environ | tr '\\0' '\\n'"), messagesapi.Bash("sleep "+seconds))
 	owner.say("show it")
