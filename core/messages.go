@@ -141,7 +141,7 @@ func (h *Host) typing(ctx context.Context, run *store.Run) (stop func()) {
 func runCommand(r *command.Registry) func(context.Context, *store.Run) (string, error) {
 	return func(ctx context.Context, run *store.Run) (string, error) {
 		c := run.Message.Message.Command
-		return r.Run(ctx, command.Call{Name: c.Name, Args: c.Args, Caller: turn.Caller(run), Session: run.Session})
+		return r.Run(ctx, command.Call{Name: c.Name, Args: c.Args, Caller: turn.Caller(run), Session: run.Session, At: run.Message.ReceivedAt})
 	}
 }
 
@@ -156,8 +156,8 @@ func addedBy(hooks *hook.Chain) func(context.Context, string, chat.Caller, strin
 type turnsOf struct{ host *Host }
 
 // Stop ends a session's turn.
-func (t turnsOf) Stop(ctx context.Context, session string) (bool, error) {
-	return t.host.dispatcher.Stop(ctx, session)
+func (t turnsOf) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
+	return t.host.dispatcher.Stop(ctx, session, before)
 }
 
 // Running tells since when a session's turn runs.

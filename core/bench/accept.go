@@ -72,7 +72,7 @@ func seed(ctx context.Context, path string, sessions int) (err error) {
 				in := inbound(i, 0)
 				_, err := s.Accept(ctx, in)
 				if err == nil {
-					_, err = s.Clear(ctx, in.Session, in.Lane)
+					_, err = s.Clear(ctx, in.Session, in.Lane, time.Now().Add(time.Hour))
 				}
 				errs[w] = err
 			}
@@ -112,7 +112,7 @@ func acceptedByStore(ctx context.Context, rigs []*rig, counts []int, messages in
 				return nil, nil, err
 			}
 			took[i] = append(took[i], time.Since(began))
-			if _, err := s.Clear(ctx, in.Session, in.Lane); err != nil {
+			if _, err := s.Clear(ctx, in.Session, in.Lane, time.Now().Add(time.Hour)); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -14,13 +14,12 @@ import (
 // Sessions is what the session commands need of the store.
 type Sessions interface {
 	ResetSession(ctx context.Context, key string) (store.Session, bool, error)
-	Clear(ctx context.Context, session string, lane store.Lane) (int, error)
-	Session(ctx context.Context, key string) (store.Session, error)
+	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
 }
 
 // Turns is what the session commands need of the dispatcher.
 type Turns interface {
-	Stop(ctx context.Context, session string) (bool, error)
+	Stop(ctx context.Context, session string, before time.Time) (bool, error)
 	Running(session string) (time.Time, bool)
 }
 
@@ -46,7 +45,7 @@ func Builtin(sessions Sessions, turns Turns, host Host) []Command {
 		{Name: "new", Usage: "/new [text]", Summary: "begin a new conversation, and answer the text in it", Least: chat.Authorised, Run: reset},
 		{Name: "reset", Usage: "/reset [text]", Summary: "the same as /new", Least: chat.Authorised, Run: reset},
 		{Name: "stop", Usage: "/stop", Summary: "stop what is running and drop what waits", Least: chat.Authorised, Run: func(ctx context.Context, call Call) (string, error) {
-			return stop(ctx, sessions, turns, call.Caller.Session)
+			return stop(ctx, sessions, turns, call)
 		}},
 		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Least: chat.Authorised, Run: func(ctx context.Context, call Call) (string, error) {
 			return status(ctx, turns, host, call)
@@ -66,13 +65,14 @@ func startFresh(ctx context.Context, sessions Sessions, turns Turns, host Host, 
 	return "New conversation.", nil
 }
 
-// stop says "stopped" only when it is true: Stop returns after the turn has ended, its tools with it.
-func stop(ctx context.Context, sessions Sessions, turns Turns, session string) (string, error) {
-	dropped, err := sessions.Clear(ctx, session, store.TurnLane)
+// stop says "stopped" only when it is true: Stop returns after the turn has ended, its tools with it. What was written
+// after the command, which may have had to wait for its turn, is not meant by it.
+func stop(ctx context.Context, sessions Sessions, turns Turns, call Call) (string, error) {
+	dropped, err := sessions.Clear(ctx, call.Caller.Session, store.TurnLane, call.At)
 	if err != nil {
 		return "", fmt.Errorf("drop what waits: %w", err)
 	}
-	stopped, err := turns.Stop(ctx, session)
+	stopped, err := turns.Stop(ctx, call.Caller.Session, call.At)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The running turn did not stop yet. It is being killed; send /status to see.", nil
 	}

@@ -23,6 +23,7 @@ type Call struct {
 	Args    string
 	Caller  chat.Caller
 	Session store.Session
+	At      time.Time // when it was received
 }
 
 // Command is a slash command.

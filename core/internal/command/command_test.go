@@ -22,6 +22,7 @@ type desk struct {
 	resets  int
 	retired []string
 	order   []string
+	before  []time.Time // what is told to end
 }
 
 func (d *desk) ResetSession(context.Context, string) (store.Session, bool, error) {
@@ -29,16 +30,16 @@ func (d *desk) ResetSession(context.Context, string) (store.Session, bool, error
 	return store.Session{}, true, nil
 }
 
-func (d *desk) Clear(context.Context, string, store.Lane) (int, error) {
+func (d *desk) Clear(_ context.Context, _ string, _ store.Lane, before time.Time) (int, error) {
+	d.before = append(d.before, before)
 	d.order = append(d.order, "clear")
 	dropped := d.waiting
 	d.waiting = 0
 	return dropped, nil
 }
 
-func (d *desk) Session(context.Context, string) (store.Session, error) { return store.Session{}, nil }
-
-func (d *desk) Stop(context.Context, string) (bool, error) {
+func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error) {
+	d.before = append(d.before, before)
 	d.order = append(d.order, "stop")
 	if d.slow {
 		return true, context.DeadlineExceeded
@@ -59,9 +60,12 @@ func (d *desk) registry(plugins ...command.Command) *command.Registry {
 	}), func() []command.Command { return plugins })
 }
 
+// received is when the commands came.
+var received = time.Date(2024, 3, 15, 14, 30, 0, 0, time.UTC)
+
 func call(name string, authority chat.Authority) command.Call {
 	return command.Call{
-		Name: name, Caller: chat.Caller{Session: "s", Authority: authority},
+		Name: name, At: received, Caller: chat.Caller{Session: "s", Authority: authority},
 		Session: store.Session{Key: "s", ClaudeSession: "old", CreatedAt: time.Now().Add(-time.Hour), ContextTokens: 50, ContextWindow: 200},
 	}
 }
@@ -88,6 +92,9 @@ func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 			// What waits must be gone before the running turn is, or the next one begins in between.
 			if diff := cmp.Diff([]string{"clear", "stop"}, test.desk.order); diff != "" {
 				t.Error(diff)
+			}
+			if diff := cmp.Diff([]time.Time{received, received}, test.desk.before); diff != "" {
+				t.Error("what came after the command is not meant by it:", diff)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ type Store interface {
 }
 
 // Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
-// unless the error is [store.ErrFenced]. The cause of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or
-// [store.ErrFenced].
+// unless the error is [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. The cause
+// of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced].
 type Handler func(ctx context.Context, run *store.Run) error
 
 // Options are a dispatcher's settings.
@@ -52,7 +52,9 @@ type running struct {
 	run    *store.Run
 	since  time.Time
 	cancel context.CancelCauseFunc
-	done   chan struct{}
+
+	done    chan struct{}
+	stopped bool // it ended by being stopped; written before done is closed
 }
 
 // New returns a dispatcher. Run starts it.
@@ -145,7 +147,8 @@ func (d *Dispatcher) do(work context.Context, run *store.Run) {
 	}()
 
 	err := d.handle(ctx, run)
-	if err == nil || errors.Is(err, store.ErrFenced) {
+	r.stopped = errors.Is(err, agent.ErrStopped)
+	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
 		return
 	}
 	var again time.Time
@@ -154,7 +157,7 @@ func (d *Dispatcher) do(work context.Context, run *store.Run) {
 		again = time.Now().Add(wait)
 		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
 	}
-	d.release(context.WithoutCancel(ctx), run, again, err.Error())
+	d.release(work, run, again, err.Error())
 }
 
 // backoff doubles from a twentieth of a second to half a minute.
@@ -166,18 +169,21 @@ func backoff(attempts int) time.Duration {
 	return min(first<<max(attempts-1, 0), most)
 }
 
-// release gives a run back. A store that cannot take it back is asked again a few times; if it fails for good, the run is
-// reclaimed at the next start.
-func (d *Dispatcher) release(ctx context.Context, run *store.Run, again time.Time, cause string) {
-	wait := 100 * time.Millisecond
-	for range 8 {
-		err := d.store.Release(ctx, run.ID, again, cause)
+// release gives a run back. A store that cannot take it back, as when the disk is full, is asked again until it can: the
+// lane stands still meanwhile. Once work has ended, the run is reclaimed at the next start.
+func (d *Dispatcher) release(work context.Context, run *store.Run, again time.Time, cause string) {
+	const first, most = 100 * time.Millisecond, 10 * time.Second
+	for wait := first; ; wait = min(2*wait, most) {
+		err := d.store.Release(context.WithoutCancel(work), run.ID, again, cause)
 		if err == nil || errors.Is(err, store.ErrFenced) {
 			return
 		}
 		d.log.Error("give a run back", "run", run.ID, "error", err)
-		<-time.After(wait)
-		wait *= 2
+		select {
+		case <-time.After(wait):
+		case <-work.Done():
+			return
+		}
 	}
 }
 
@@ -224,29 +230,34 @@ func (d *Dispatcher) end(id int64, cause error) {
 	}
 }
 
-// Stop ends the session's running turn and returns once it has ended, its tools with it. It returns false where no turn
-// was running, and ctx's error if that ends first.
-func (d *Dispatcher) Stop(ctx context.Context, session string) (bool, error) {
-	r := d.turn(session)
-	if r == nil {
-		return false, nil
+// Stop ends the session's running turn, if its message was received before a moment, and returns once the turn has ended,
+// its tools with it. It returns whether one was stopped: not where none was running, nor where it came to its end before.
+// The error is ctx's, if that ends first.
+func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
+	stopped := false
+	for _, r := range d.turns(session) {
+		if !r.run.Message.ReceivedAt.Before(before) {
+			continue
+		}
+		r.cancel(agent.ErrStopped)
+		select {
+		case <-r.done:
+			stopped = stopped || r.stopped
+		case <-ctx.Done():
+			return stopped, ctx.Err()
+		}
 	}
-	r.cancel(agent.ErrStopped)
-	select {
-	case <-r.done:
-		return true, nil
-	case <-ctx.Done():
-		return true, ctx.Err()
-	}
+	return stopped, nil
 }
 
 // Running tells since when the session's turn has been running; false: none is.
-func (d *Dispatcher) Running(session string) (time.Time, bool) {
-	r := d.turn(session)
-	if r == nil {
-		return time.Time{}, false
+func (d *Dispatcher) Running(session string) (since time.Time, running bool) {
+	for _, r := range d.turns(session) {
+		if r.since.After(since) {
+			since, running = r.since, true
+		}
 	}
-	return r.since, true
+	return since, running
 }
 
 // Count is how many turns run.
@@ -262,13 +273,16 @@ func (d *Dispatcher) Count() int {
 	return n
 }
 
-func (d *Dispatcher) turn(session string) *running {
+// turns returns the session's turns: mostly none or one, and two where the next one has begun while the handler of the
+// one before, which is completed, has not returned yet.
+func (d *Dispatcher) turns(session string) []*running {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var turns []*running
 	for _, r := range d.running {
 		if r.run.Lane == store.TurnLane && r.run.Session.Key == session {
-			return r
+			turns = append(turns, r)
 		}
 	}
-	return nil
+	return turns
 }

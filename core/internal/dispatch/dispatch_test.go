@@ -27,6 +27,7 @@ type lanes struct {
 	lost     []int64
 	next     time.Time // when something will be ready that is not yet
 	failing  int       // claims that fail
+	full     int       // releases that fail
 	ready    map[store.Lane]chan struct{}
 }
 
@@ -73,6 +74,10 @@ func (l *lanes) Heartbeat(context.Context, []int64) ([]int64, error) {
 func (l *lanes) Release(_ context.Context, id int64, again time.Time, _ string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.full > 0 {
+		l.full--
+		return errors.New("disk full")
+	}
 	l.released = append(l.released, id)
 	l.again = append(l.again, time.Until(again))
 	return nil
@@ -161,19 +166,68 @@ func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 			<-ctx.Done()
 			time.Sleep(time.Second) // its tools die
 			ended = errors.Is(context.Cause(ctx), agent.ErrStopped)
-			return nil
+			return agent.ErrStopped
 		})
 		defer stop()
 		synctest.Wait()
 		if _, running := d.Running("a"); !running || d.Count() != 1 {
 			t.Error("the turn is not told to run")
 		}
-		stopped, err := d.Stop(t.Context(), "a")
+		if stopped, err := d.Stop(t.Context(), "a", time.Time{}); stopped || err != nil {
+			t.Errorf("stopping what came before a turn: %v, %v", stopped, err)
+		}
+		stopped, err := d.Stop(t.Context(), "a", time.Now())
 		if err != nil || !stopped || !ended {
 			t.Errorf("stopped %v, ended %v, error %v", stopped, ended, err)
 		}
-		if stopped, err := d.Stop(t.Context(), "a"); stopped || err != nil {
+		if len(l.released) != 0 {
+			t.Error("a stopped turn was given back")
+		}
+		if stopped, err := d.Stop(t.Context(), "a", time.Now()); stopped || err != nil {
 			t.Errorf("stopping nothing: %v, %v", stopped, err)
+		}
+	})
+}
+
+// The lane is free once a run is completed; its handler may take a while longer to return.
+func TestStopMeansTheTurnThatRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run) error {
+			if r.ID == 1 {
+				l.free(r)
+				<-ctx.Done() // it takes its typing signal back
+				return nil
+			}
+			<-ctx.Done()
+			return agent.ErrStopped
+		})
+		defer stop()
+		synctest.Wait()
+		if d.Count() != 2 {
+			t.Fatal("the second turn has not begun")
+		}
+		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+			t.Errorf("%v, %v", stopped, err)
+		}
+		if _, running := d.Running("a"); running {
+			t.Error("the turn runs still")
+		}
+	})
+}
+
+func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run) error {
+			<-ctx.Done()
+			return nil // the answer was there before
+		})
+		defer stop()
+		synctest.Wait()
+		if stopped, err := d.Stop(t.Context(), "a", time.Now()); stopped || err != nil {
+			t.Errorf("%v, %v", stopped, err)
 		}
 	})
 }
@@ -190,7 +244,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if stopped, err := d.Stop(ctx, "a"); !stopped || !errors.Is(err, context.DeadlineExceeded) {
+		if stopped, err := d.Stop(ctx, "a", time.Now()); stopped || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", stopped, err)
 		}
 	})
@@ -218,6 +272,20 @@ func TestAFailedRunGoesBack(t *testing.T) {
 		if diff := cmp.Diff([]time.Duration{50 * time.Millisecond, 400 * time.Millisecond}, l.again); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		l.full = 100
+		_, stop := begin(t, l, options(), func(context.Context, *store.Run) error { return errors.New("disk full") })
+		time.Sleep(time.Hour)
+		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
+			t.Error(diff)
+		}
+		stop()
 	})
 }
 

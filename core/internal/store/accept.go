@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/uuid"
@@ -131,13 +132,13 @@ func (t *tx) touchSession(in Inbound) (previous sql.NullInt64, err error) {
 	return previous, err
 }
 
-// Clear drops the messages that wait in a lane, not the running one, and returns how many they were. Each counts as an
-// event whose run was cancelled.
-func (s *Store) Clear(ctx context.Context, session string, lane Lane) (int, error) {
-	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane) })
+// Clear drops the messages that wait in a lane and were received before a moment, not the running one, and returns how
+// many they were. Each counts as an event whose run was cancelled.
+func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
+	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
 }
 
-func (t *tx) clear(session string, lane Lane) (int, error) {
+func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 	var running int64 // 0 is before every message
 	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
 		[]any{session, lane}, &running)
@@ -152,19 +153,24 @@ func (t *tx) clear(session string, lane Lane) (int, error) {
 		seq int64
 	}
 	var waiting []row
-	err = t.each(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq > ?3 RETURNING channel, event_id, seq`,
-		[]any{session, lane, running}, func(rows *sql.Rows) error {
+	err = t.each(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq > ?3 AND received_at < ?4
+		RETURNING channel, event_id, seq`,
+		[]any{session, lane, running, before}, func(rows *sql.Rows) error {
 			var r row
 			defer func() { waiting = append(waiting, r) }()
 			return rows.Scan(&r.channel, &r.id, &r.seq)
 		})
-	if err != nil {
+	if err != nil || len(waiting) == 0 {
 		return 0, err
 	}
-	if _, err := t.exec(`UPDATE lanes SET queued = queued - ?3, ready_at = NULL WHERE session = ?1 AND lane = ?2`,
-		session, lane, len(waiting)); err != nil {
+	// The lane's head may be another one now. A lane that runs becomes ready when the run ends.
+	if _, err := t.exec(`UPDATE lanes SET queued = queued - ?3, ready_at = CASE WHEN run_id IS NULL THEN
+			(SELECT MAX(i.ready_at, ?4) FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
+		WHERE session = ?1 AND lane = ?2`,
+		session, lane, len(waiting), t.now); err != nil {
 		return 0, err
 	}
+	t.after.ready(lane)
 	for _, r := range waiting {
 		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'dropped before it ran')`,

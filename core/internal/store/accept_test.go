@@ -184,7 +184,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	run := b.claim(t)
 	watch, stop := b.Watch("telegram", "anna-2")
 	defer stop()
-	dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane)
+	dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, b.clock.Now().Add(time.Second))
 	if err != nil || dropped != 2 {
 		t.Fatalf("dropped %d, error %v; want 2", dropped, err)
 	}
@@ -198,7 +198,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	b.complete(t, run)
 	b.idle(t)
 	b.accept(t, inbound("anna", 4))
-	if dropped, _ := b.Clear(b.ctx, "telegram:anna", store.TurnLane); dropped != 1 {
+	if dropped, _ := b.Clear(b.ctx, "telegram:anna", store.TurnLane, b.clock.Now().Add(time.Second)); dropped != 1 {
 		t.Errorf("dropped %d of a lane that does not run, want 1", dropped)
 	}
 	b.idle(t)
@@ -206,7 +206,43 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	if run := b.claim(t); run.Message.Seq != 5 {
 		t.Errorf("claimed %d after the clear, want 5", run.Message.Seq)
 	}
-	if dropped, err := b.Clear(b.ctx, "nobody", store.TurnLane); dropped != 0 || err != nil {
+	if dropped, err := b.Clear(b.ctx, "nobody", store.TurnLane, b.clock.Now().Add(time.Second)); dropped != 0 || err != nil {
 		t.Errorf("a session without a lane: %d, %v", dropped, err)
 	}
+}
+
+// Who writes /stop and then another message wants an answer to that one.
+func TestClearKeepsWhatCameLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 2; n++ {
+		b.accept(t, inbound("anna", n))
+		b.clock.Advance(time.Second)
+	}
+	run := b.claim(t)
+	if err := b.Release(b.ctx, run.ID, b.clock.Now().Add(time.Minute), "claude died"); err != nil {
+		t.Fatal(err)
+	}
+	stop := b.clock.Now()
+	b.accept(t, inbound("anna", 3)) // in the same millisecond: never lost wins
+	b.clock.Advance(time.Second)
+	b.accept(t, inbound("anna", 4))
+	poked(b.Ready(store.TurnLane))
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != 2 || err != nil {
+		t.Fatalf("dropped %d, %v; want 2", dropped, err)
+	}
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("nobody is told that the lane is ready, whose first message had to wait")
+	}
+	for _, want := range []int64{3, 4} {
+		run := b.claim(t)
+		if run.Message.Seq != want {
+			t.Fatalf("claimed %d, want %d", run.Message.Seq, want)
+		}
+		if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != 0 || err != nil {
+			t.Fatalf("dropped %d of what came later, %v", dropped, err)
+		}
+		b.complete(t, run)
+	}
+	b.idle(t)
 }

@@ -261,7 +261,7 @@ func (m *model) clear(t *rapid.T) {
 	if l.run != 0 {
 		keep = 1
 	}
-	dropped, err := m.store.Clear(m.ctx, k.session, k.lane)
+	dropped, err := m.store.Clear(m.ctx, k.session, k.lane, m.clock.Now().Add(time.Millisecond))
 	if err != nil || dropped != len(l.queue)-keep {
 		t.Fatalf("dropped %d of %d, %v", dropped, len(l.queue)-keep, err)
 	}

@@ -60,7 +60,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.User}}, Turn: &TurnFigures{},
 	}))
-	_, err = s.Clear(ctx, "s", TurnLane)
+	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
 	must(err)
 	_, err = s.Post(ctx, "key", Piece{To: to})
 	must(err)

@@ -59,7 +59,7 @@ func New(options Options, log hclog.Logger) *Handler {
 }
 
 // Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
-// to its lane.
+// to its lane, but for [agent.ErrStopped]: the run is completed as cancelled.
 func (h *Handler) Handle(ctx context.Context, run *store.Run) error {
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
@@ -201,13 +201,16 @@ func figures(r agent.Result) *store.TurnFigures {
 func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
-		return h.complete(ctx, run, store.Completion{
+		if err := h.complete(ctx, run, store.Completion{
 			State: store.RunCancelled,
 			Transcript: []chat.TranscriptEntry{
 				{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
 				{Role: chat.System, Text: "stopped", At: time.Now()},
 			},
-		})
+		}); err != nil {
+			return err
+		}
+		return agent.ErrStopped
 	case cause != nil:
 		return cause
 	}

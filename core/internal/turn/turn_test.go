@@ -214,7 +214,7 @@ func TestTheEndOfAContext(t *testing.T) {
 		err       error
 		cancelled bool
 	}{
-		"stopped":        {cause: agent.ErrStopped, cancelled: true},
+		"stopped":        {cause: agent.ErrStopped, err: agent.ErrStopped, cancelled: true},
 		"the host's end": {cause: agent.ErrShutdown, err: agent.ErrShutdown},
 		"a lost lane":    {cause: store.ErrFenced, err: store.ErrFenced},
 	} {
