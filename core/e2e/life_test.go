@@ -57,7 +57,9 @@ func TestCutOffWithinATool(t *testing.T) {
 // What is stopped at once, before claude has read it or is even there, is not answered, and what comes next is.
 func TestStopAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, setup{})
+	h := newHost(t, setup{api: messagesapi.Options{Answer: func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+		return messagesapi.Reply{Text: "too late", Hang: new(0)}, strings.Contains(p.LastUserText(), "never mind")
+	}}})
 	h.start()
 	owner := h.owner()
 	for n := range 6 {
