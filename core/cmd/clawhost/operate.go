@@ -4,23 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // client talks to the host that runs with the config.
 func (a *app) client() (*admin.Client, error) {
-	c, err := a.load()
+	dir, err := config.LoadStateDir(a.config, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return admin.NewClient(c.StateDir), nil
+	return admin.NewClient(dir), nil
 }
 
 // show prints what ask returns: as JSON, or as rows of a table.
@@ -46,10 +49,11 @@ func show[T any](ctx context.Context, a *app, ask func(context.Context, *admin.C
 	return w.Flush()
 }
 
-// printable keeps what comes from chats and plugins from driving the terminal.
+// printable keeps what comes from chats and plugins from driving the terminal, and from showing in another order than it
+// has.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

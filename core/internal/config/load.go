@@ -24,25 +24,55 @@ const (
 // Load reads the file at path. Variables come from env, which is usually [os.LookupEnv]; HOME is what ~ stands for. The
 // error is a [Problems] with all that is wrong.
 func Load(path string, env func(name string) (value string, ok bool)) (*Config, error) {
-	absolute, err := filepath.Abs(path)
+	d, text, err := open(path, env)
 	if err != nil {
-		return nil, Problems{{File: path, Summary: "Cannot find the config file", Detail: err.Error()}}
+		return nil, err
 	}
-	text, err := readFile(absolute)
-	if err != nil {
-		return nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: printable(err.Error())}}
-	}
-	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
-	d.eval = d.functions()
 	body, problems := d.parse(text)
 	if problems != nil {
 		return nil, problems.err()
 	}
-	c := d.file(body, absolute)
+	c := d.file(body, filepath.Join(d.dir, filepath.Base(path)))
 	if err := d.problems.err(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// LoadStateDir returns the state folder that the file at path names, and evaluates nothing else of it: who talks to a
+// running host needs none of the host's variables. The error is a [Problems].
+func LoadStateDir(path string, env func(name string) (value string, ok bool)) (string, error) {
+	d, text, err := open(path, env)
+	if err != nil {
+		return "", err
+	}
+	body, problems := d.parse(text)
+	if problems != nil {
+		return "", problems.err()
+	}
+	c, only := defaults(), &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: body.SrcRange, EndRange: body.EndRange}
+	if a, ok := body.Attributes["state_dir"]; ok {
+		only.Attributes["state_dir"] = a
+	}
+	d.defaultPaths(c)
+	d.decode(only, c.fileBlock(func(*hclsyntax.Block) {}))
+	d.checkPaths(c, only.Attributes["state_dir"])
+	return c.StateDir, d.problems.err()
+}
+
+// open reads a file and prepares to decode it.
+func open(path string, env func(name string) (value string, ok bool)) (*decoder, []byte, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, Problems{{File: path, Summary: "Cannot find the config file", Detail: err.Error()}}
+	}
+	text, err := readFile(absolute)
+	if err != nil {
+		return nil, nil, Problems{{File: path, Summary: "Cannot read the config file", Detail: printable(err.Error())}}
+	}
+	d := &decoder{place: place{dir: filepath.Dir(absolute), env: env}, source: newSource(path, text)}
+	d.eval = d.functions()
+	return d, text, nil
 }
 
 func (d *decoder) parse(text []byte) (*hclsyntax.Body, Problems) {

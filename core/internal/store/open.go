@@ -104,7 +104,10 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		if s.writer != nil {
-			s.writer.close()
+			s.closeErr = s.writer.close()
+		}
+		if s.reader != nil {
+			s.closeErr = errors.Join(s.closeErr, s.reader.close())
 		}
 		for _, db := range []*sql.DB{s.read, s.write} {
 			if db != nil {

@@ -26,6 +26,24 @@ func TestDatabaseIsOneProcesssAlone(t *testing.T) {
 	b.reopen(t)
 }
 
+// Whoever copies the one file of a host that has ended must have all of it.
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	if _, err := b.Session(b.ctx, "telegram:anna"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(b.path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", suffix, err)
+		}
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "state dir?#%41") // what a URI would take apart

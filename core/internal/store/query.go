@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
 	"time"
 )
@@ -36,6 +37,19 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	}
 	s.prepared[query] = stmt
 	return stmt, nil
+}
+
+// close gives the statements back. A connection that is closed under a statement lives on, and leaves the write-ahead log
+// unfolded.
+func (s *statements) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, stmt := range s.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	clear(s.prepared)
+	return errors.Join(errs...)
 }
 
 // querier reads: from the transaction of a step or from what is committed.

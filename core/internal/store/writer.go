@@ -62,10 +62,10 @@ func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, noti
 }
 
 // close waits for the steps that have begun. It is called once.
-func (w *writer) close() {
+func (w *writer) close() error {
 	close(w.stop)
 	<-w.stopped
-	_ = w.conn.Close()
+	return errors.Join(w.statements.close(), w.conn.Close())
 }
 
 // operation is a step on its way through the writer.
