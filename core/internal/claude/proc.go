@@ -94,8 +94,9 @@ func reap(old store.Process, log hclog.Logger) {
 	}
 }
 
-// IsTool tells whether a process descends from a claude of a host: it or one of its ancestors carries a host's mark. A
-// process that left the tree and cleared its environment is not known.
+// IsTool tells whether a process descends from a claude of a host: it or one of its ancestors carries a host's mark. One
+// that is gone, so that nobody can tell, counts as one. A process that left the tree and cleared its environment is not
+// known.
 func IsTool(pid int) bool {
 	const depth = 64
 	for range depth {
@@ -107,7 +108,7 @@ func IsTool(pid int) bool {
 		}
 		parent, err := process.Parent(pid)
 		if err != nil {
-			return false
+			return true
 		}
 		pid = parent
 	}

@@ -266,6 +266,14 @@ func TestIsTool(t *testing.T) {
 	if claude.IsTool(os.Getpid()) {
 		t.Error("the host is taken for a tool")
 	}
+	// Whoever has connected may hand the connection on and end: then nobody can tell where it came from.
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if !claude.IsTool(ended.Process.Pid) {
+		t.Error("a process that is gone is not taken for a tool")
+	}
 	cancel()
 	<-a.done
 }
