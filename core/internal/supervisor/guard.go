@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -125,10 +126,10 @@ func (g *guard) lastWords() string {
 	return g.last[len(g.last)-1]
 }
 
-// printable replaces what could forge or break a log line.
+// printable replaces what could forge or break a log line, drive a terminal, or show text in another order than it has.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+		if unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -35,12 +35,12 @@ func (i *instance) life(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer i.end(l)
 	pid := l.process.cmd.Process.Pid
-	if forget, err := i.record(ctx, pid); err != nil {
+	forget, err := i.record(ctx, pid)
+	defer forget() // once it is gone: until then the host's next life must find it
+	defer i.end(l)
+	if err != nil {
 		return err
-	} else if forget != nil {
-		defer forget()
 	}
 	live, err := i.configure(ctx, l)
 	if err != nil {
@@ -56,23 +56,24 @@ func (i *instance) life(ctx context.Context) error {
 	return i.watch(ctx, l, live)
 }
 
-// record remembers the process, so that the host's next life can end it.
+// record remembers the process, so that the host's next life can end it. Forget is never nil.
 func (i *instance) record(ctx context.Context, pid int) (forget func(), err error) {
 	started, err := process.StartTime(pid)
 	if err != nil {
-		return nil, nil // it has ended already, which the next call tells better
+		return func() {}, nil // it has ended already, which the next call tells better
+	}
+	forget = func() {
+		if err := i.options.Processes.ForgetProcess(context.WithoutCancel(ctx), pid, started); err != nil {
+			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
+		}
 	}
 	err = i.options.Processes.RecordProcess(ctx, store.Process{
 		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("record the plugin's process: %w", err)
+		return forget, fmt.Errorf("record the plugin's process: %w", err)
 	}
-	return func() {
-		if err := i.options.Processes.ForgetProcess(context.WithoutCancel(ctx), pid, started); err != nil {
-			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
-		}
-	}, nil
+	return forget, nil
 }
 
 // configure brings a fresh process to where it can work.
@@ -193,6 +194,7 @@ func (i *instance) cause(err error, l *launched) error {
 
 // report takes a change of the connection's state.
 func (i *instance) report(r remote.Report) {
+	r.Detail, r.URL = printable(r.Detail), printable(r.URL) // both are shown on terminals
 	i.mu.Lock()
 	before := i.status
 	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL

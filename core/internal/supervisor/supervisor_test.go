@@ -82,9 +82,10 @@ func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 	case "credentials":
 		return fmt.Errorf("the network says no: %w", sdk.ErrBadCredentials)
 	case "noise":
+		in.ReportURL(chat.Connected, "\x1b[2J\u009b2J", "http://127.0.0.1/\x1b]0;title\a\n\u009b2J\u202e")
 		for _, line := range []string{
 			`{"@message":1}`, `{"@message":"structured","@level":"warn","n":{"deep":[1,2]}}`, `{"@level":{}}`, `{`, `[]`, `null`,
-			strings.Repeat("x", 1<<20), "\x00\x1b[31mred\u2028line", "forged\r2026-01-01T00:00:00Z [ERROR] other: line",
+			strings.Repeat("x", 1<<20), "\x00\x1b[31mred\u2028line", "\u009b31mred again \u202eenil", "forged\r2026-01-01T00:00:00Z [ERROR] other: line",
 		} {
 			fmt.Fprintln(os.Stderr, line)
 		}
@@ -110,8 +111,9 @@ func (c *talker) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 
 // records notes what processes are recorded.
 type records struct {
-	mu   sync.Mutex
-	live []int
+	mu    sync.Mutex
+	live  []int
+	early []int // forgotten while they lived
 }
 
 func (r *records) RecordProcess(_ context.Context, p store.Process) error {
@@ -121,9 +123,12 @@ func (r *records) RecordProcess(_ context.Context, p store.Process) error {
 	return nil
 }
 
-func (r *records) ForgetProcess(_ context.Context, pid int, _ uint64) error {
+func (r *records) ForgetProcess(_ context.Context, pid int, started uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if process.Alive(pid, started) {
+		r.early = append(r.early, pid)
+	}
 	r.live = slices.DeleteFunc(r.live, func(p int) bool { return p == pid })
 	return nil
 }
@@ -223,6 +228,9 @@ func begin(t *testing.T, specs ...supervisor.Spec) *room {
 		r.stop()
 		if left := r.records.pids(); len(left) != 0 {
 			t.Errorf("processes %v are still recorded", left)
+		}
+		if len(r.records.early) != 0 {
+			t.Errorf("processes %v were forgotten before they ended", r.records.early)
 		}
 		if err := os.RemoveAll(sockets); err != nil {
 			t.Error(err)
@@ -468,9 +476,13 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 		t.Errorf("the structured line is missing:\n%.2000s", log)
 	}
 	for _, line := range strings.Split(log, "\n") {
-		if strings.ContainsAny(line, "\x00\x1b\r\u2028") || strings.HasPrefix(line, "2026-01-01") || len(line) > 20<<10 {
+		if strings.ContainsAny(line, "\x00\x1b\r\u0085\u009b\u2028\u202e") || strings.HasPrefix(line, "2026-01-01") || len(line) > 20<<10 {
 			t.Errorf("an unguarded line of %d bytes: %.200q", len(line), line)
 		}
+	}
+	<-r.opened
+	if opened := <-r.opened; strings.ContainsAny(opened, "\x1b\a\n\u009b\u202e") || !strings.Contains(opened, "http://127.0.0.1/") {
+		t.Errorf("the operator is shown %q", opened)
 	}
 }
 
