@@ -6,7 +6,7 @@ import "testing"
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Änne O'Neil 😀":        "Änne O'Neil 😀",
+		"Änne O'Neil 😀":         "Änne O'Neil 😀",
 		"\x1b[2Jgone\r\n\tnext": " [2Jgone   next",
 		"\u009b2Jgone\x7f":      " 2Jgone ",
 		"\u202ecod.exe":         " cod.exe",

@@ -153,9 +153,12 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 }
 
 // Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
-// overflowed or a transcript that is gone. The message then counts as not consumed. It returns the session as it is now,
-// or [ErrFenced].
-func (s *Store) Rebind(ctx context.Context, runID int64) (Session, error) {
+// overflowed or a transcript that is gone. The message then counts as not consumed. The notice, which tells the chat of
+// it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
+func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Session, error) {
+	if err := checkPieces(notice); err != nil {
+		return Session{}, fmt.Errorf("rebind: %w", err)
+	}
 	return step(ctx, s, "rebind", func(t *tx) (Session, error) {
 		h, err := fence(t, runID)
 		if err != nil {
@@ -167,6 +170,9 @@ func (s *Store) Rebind(ctx context.Context, runID int64) (Session, error) {
 		}
 		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			h.session, h.lane, h.seq, claude); err != nil {
+			return Session{}, err
+		}
+		if _, err := t.post(runID, notice); err != nil {
 			return Session{}, err
 		}
 		return findSession(t, h.session)

@@ -166,7 +166,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Rebind(b.ctx, run.ID)
+	s, err := b.Rebind(b.ctx, run.ID, piece("anna", "begun anew"))
 	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
 		t.Fatalf("rebind: %+v, %v", s, err)
 	}
@@ -182,6 +182,16 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	}
 	if s, _ := b.Session(b.ctx, "telegram:anna"); !s.ClaudeStarted {
 		t.Error("the new session is not started after it consumed a message")
+	}
+	b.complete(t, again, "answer")
+	for _, want := range []string{"begun anew", "answer"} {
+		d := b.head(t)
+		if d.Piece.Text != want {
+			t.Errorf("the chat is told %q, want %q", d.Piece.Text, want)
+		}
+		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

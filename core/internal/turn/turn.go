@@ -22,7 +22,7 @@ const maxAttempts = 10
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
-	Rebind(ctx context.Context, run int64) (store.Session, error)
+	Rebind(ctx context.Context, run int64, notice ...store.Piece) (store.Session, error)
 	Complete(ctx context.Context, run int64, c store.Completion) error
 }
 
@@ -64,6 +64,9 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run) error {
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
 	}
+	if run.Message.Attempts > maxAttempts {
+		return h.fail(ctx, run, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+	}
 	defer h.options.Typing(ctx, run)()
 
 	added, err := h.context(ctx, run)
@@ -71,11 +74,11 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run) error {
 		return h.fail(ctx, run, err)
 	}
 	prompt := h.options.Prompt(run, added)
-	answer, err := h.run(ctx, run, prompt)
+	result, err := h.run(ctx, run, prompt)
 	if err != nil {
 		return h.fail(ctx, run, err)
 	}
-	return h.reply(ctx, run, answer)
+	return h.reply(ctx, run, result)
 }
 
 // command answers a slash command.
@@ -87,7 +90,7 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 		done.State, done.Error = store.RunFailed, err.Error()
 	}
 	if answer != "" {
-		done.Pieces = h.options.Reply(run, answer)
+		done.Pieces = h.pieces(run, answer)
 	}
 	return h.complete(ctx, run, done)
 }
@@ -101,17 +104,9 @@ func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error)
 	return added, nil
 }
 
-// answer is what a turn brought.
-type answer struct {
-	result agent.Result
-	notice string // said before the answer
-}
-
-// run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (answer, error) {
-	if run.Message.Attempts > maxAttempts {
-		return answer{}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)}
-	}
+// run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
+// told of it whatever comes then: the notice is posted by the step that begins the fresh one.
+func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (agent.Result, error) {
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
@@ -130,17 +125,17 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (answe
 	result, err := h.options.Run(ctx, t)
 	notice := fresh(err)
 	if notice == "" {
-		return answer{result: result}, err
+		return result, err
 	}
+	marks.Wait() // or a late one would mark the fresh session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
-	session, err := h.options.Store.Rebind(ctx, run.ID)
+	session, err := h.options.Store.Rebind(ctx, run.ID, h.pieces(run, notice)...)
 	if err != nil {
-		return answer{}, fmt.Errorf("begin a fresh claude session: %w", err)
+		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
 	t.Session, t.Started, t.Attempt, t.Consumed = session.ClaudeSession, false, 1, false
-	result, err = h.options.Run(ctx, t)
-	return answer{result: result, notice: notice}, err
+	return h.options.Run(ctx, t)
 }
 
 // consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
@@ -167,22 +162,17 @@ func fresh(err error) string {
 }
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, a answer) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result) error {
 	now := time.Now()
-	said := a.result.Text
-	var pieces []store.Piece
-	if a.notice != "" {
-		pieces = h.options.Reply(run, a.notice)
-	}
-	pieces = append(pieces, h.options.Reply(run, said)...)
+	said := r.Text
 	return h.complete(ctx, run, store.Completion{
 		State:  store.RunDone,
-		Pieces: pieces,
+		Pieces: h.pieces(run, said),
 		Transcript: []chat.TranscriptEntry{
 			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
 			{Role: chat.Assistant, Text: said, At: now},
 		},
-		Turn:   figures(a.result),
+		Turn:   figures(r),
 		Answer: said,
 	})
 }
@@ -223,7 +213,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
 	return h.complete(ctx, run, store.Completion{
 		State:  store.RunFailed,
 		Error:  failure.Error(),
-		Pieces: h.options.Reply(run, said),
+		Pieces: h.pieces(run, said),
 		Transcript: []chat.TranscriptEntry{
 			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
 			{Role: chat.System, Text: said, At: time.Now()},
@@ -237,11 +227,16 @@ func again(f *agent.Failure) bool {
 	return f.Class == agent.Died || f.Class == agent.Unavailable
 }
 
+// pieces are what the chat is told; a silent turn tells it nothing.
+func (h *Handler) pieces(run *store.Run, text string) []store.Piece {
+	if run.Message.Message.Silent {
+		return nil
+	}
+	return h.options.Reply(run, text)
+}
+
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
-	if run.Message.Message.Silent {
-		c.Pieces = nil
-	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}

@@ -29,7 +29,9 @@ type room struct {
 	cmdErr    error
 	completed []store.Completion
 	consumed  int
+	marked    int // consumed when it was rebound
 	rebound   int
+	noticed   []store.Piece
 	retired   []string
 	refuse    error // what Complete says
 }
@@ -46,8 +48,10 @@ func (r *room) Consumed(context.Context, int64) error {
 	return nil
 }
 
-func (r *room) Rebind(context.Context, int64) (store.Session, error) {
+func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.Session, error) {
 	r.rebound++
+	r.noticed = append(r.noticed, notice...)
+	r.marked = r.consumed
 	return store.Session{ClaudeSession: "fresh"}, nil
 }
 
@@ -106,6 +110,8 @@ func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: 
 func TestHandle(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hi", Model: "m", InputTokens: 3}}
+	deaf := message(1)
+	deaf.Message.Message.Silent = true
 	silent := message(1)
 	silent.Message.Message.Silent = true
 	for name, test := range map[string]struct {
@@ -120,9 +126,10 @@ func TestHandle(t *testing.T) {
 	}{
 		"an answer":                  {run: message(1), results: []outcome{answered}, state: store.RunDone, said: []string{"hi"}, turns: 1},
 		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: store.RunDone, turns: 1},
+		"a silent turn's long talk":  {run: deaf, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, turns: 2, rebound: 1},
 		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: store.RunFailed, said: []string{"trouble: auth"}, turns: 1},
 		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 2, rebound: 1},
+		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
 		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
@@ -139,7 +146,7 @@ func TestHandle(t *testing.T) {
 			}
 			c := r.completed[0]
 			var said []string
-			for _, p := range c.Pieces {
+			for _, p := range append(r.noticed, c.Pieces...) {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" || c.State != test.state {
@@ -149,6 +156,9 @@ func TestHandle(t *testing.T) {
 				t.Errorf("%d turns, %d rebound, %d consumed", len(r.turns), r.rebound, r.consumed)
 			}
 			if test.rebound > 0 {
+				if r.marked != 1 {
+					t.Error("the first turn's mark is of the second session")
+				}
 				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.Attempt != 1 || again.UUID != "u" {
 					t.Errorf("the second turn is %+v", again)
 				}
@@ -248,6 +258,17 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 		if len(r.completed) != 0 {
 			t.Errorf("%v: completed %+v", class, r.completed)
 		}
+	}
+}
+
+func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
+	t.Parallel()
+	r := &room{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}
+	if err := r.handler().Handle(t.Context(), message(1)); err == nil || len(r.completed) != 0 {
+		t.Fatalf("error %v, completed %+v", err, r.completed)
+	}
+	if len(r.noticed) != 1 {
+		t.Errorf("the chat is told %+v", r.noticed)
 	}
 }
 
