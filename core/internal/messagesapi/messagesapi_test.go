@@ -141,6 +141,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// The test's own answers come behind the queue and before everything else.
+func TestAnswersOfAFunction(t *testing.T) {
+	t.Parallel()
+	s := start(t, messagesapi.Options{
+		Default: messagesapi.Reply{Text: "by default"},
+		Answer: func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+			return messagesapi.Reply{Text: "by function"}, strings.Contains(p.LastUserText(), "you")
+		},
+	})
+	s.Enqueue(messagesapi.Reply{Text: "by queue"})
+	script := `[[reply {"text": "by script"}]]`
+	for i, tc := range []struct{ text, want string }{
+		{"you", "by queue"}, {"you " + script, "by function"}, {script, "by script"}, {"me", "by default"},
+	} {
+		if _, body := ask(t, s, user(tc.text)); !strings.Contains(body, tc.want) {
+			t.Errorf("answer %d = %s, want %q", i, body, tc.want)
+		}
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	s := start(t, messagesapi.Options{})
