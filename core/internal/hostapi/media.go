@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -97,7 +98,10 @@ func (s mediaServer) Download(r *pluginv1.DownloadRequest, out grpc.ServerStream
 		return s.refuse("find a file", err)
 	}
 	f, err := os.Open(s.path(media.Ref))
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return s.refuse("open a file", store.ErrNotFound) // somebody removed it
+	case err != nil:
 		return s.refuse("open a file", err)
 	}
 	defer f.Close()

@@ -1,0 +1,172 @@
+package hostapi_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+// start is when the clock of the inbox stands still.
+var start = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
+
+// patience is how long a test waits for what must happen. No test is quicker or slower by it.
+const patience = 20 * time.Second
+
+// maxMedia is the largest file of the tests.
+const maxMedia = 200_000
+
+// bundle is a host's services over a real store and a real inbox.
+type bundle struct {
+	store   *store.Store
+	media   string // the folder
+	closing chan struct{}
+	log     *lockedBuffer
+	api     *hostapi.API
+}
+
+// lockedBuffer is a log that tests read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// noCommands knows no command.
+type noCommands struct{}
+
+func (noCommands) Parse(string) (store.Command, bool) { return store.Command{}, false }
+
+// setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &lockedBuffer{}}
+	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
+	messages := inbox.New(inbox.Options{
+		Store: s, Commands: noCommands{}, Now: func() time.Time { return start },
+		Settings: func(string) config.Settings {
+			return config.Settings{
+				Session: config.Session{Scope: "per-channel-peer"},
+				Inbound: config.Inbound{MaxAge: time.Hour, Drop: true},
+				Access:  config.Access{Owners: []string{"echo:anna", "granted:anna"}, DM: "pairing", Groups: "disabled"},
+			}
+		},
+	}, log)
+	b.api = hostapi.New(hostapi.Options{
+		Inbox: messages, Store: s,
+		Pieces: func(to chat.Address, text string) []store.Piece {
+			if text == "" {
+				return nil
+			}
+			return []store.Piece{{To: to, Text: text}}
+		},
+		Grants: func(instance string) []string {
+			if instance == "granted" {
+				return []string{"echo"}
+			}
+			return nil
+		},
+		MediaDir: b.media, MaxMedia: maxMedia, Closing: b.closing,
+	}, log)
+	return b
+}
+
+// connect returns an instance's connection.
+func (b *bundle) connect(t *testing.T, instance string) *grpc.ClientConn {
+	t.Helper()
+	listener := bufconn.Listen(1 << 20)
+	server := grpc.NewServer(handshake.ServerOptions()...)
+	b.api.Register(instance, server)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // its error says that it was stopped
+	options := append(handshake.DialOptions(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	conn, err := grpc.NewClient("passthrough:///host", options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		server.Stop()
+		serving.Wait()
+	})
+	return conn
+}
+
+// wantCode fails unless the error has the code.
+func wantCode(t *testing.T, err error, want codes.Code) {
+	t.Helper()
+	if got := status.Code(err); got != want {
+		t.Errorf("code %v (%v), want %v", got, err, want)
+	}
+}
+
+// event is a message of anna's.
+func event(id, text string) *pluginv1.Event {
+	return &pluginv1.Event{
+		EventId: id, Chat: &pluginv1.Chat{Id: "anna", Kind: pluginv1.ChatKind_CHAT_KIND_DIRECT}, Sender: &pluginv1.Sender{Id: "anna"},
+		HappenedAt: timestamppb.New(start), Body: &pluginv1.Event_Message{Message: &pluginv1.Message{Id: id, Text: text}},
+	}
+}
+
+// claim claims the next turn.
+func (b *bundle) claim(t *testing.T) *store.Run {
+	t.Helper()
+	run, _, err := b.store.Claim(t.Context(), store.TurnLane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run == nil {
+		t.Fatal("no turn is ready")
+	}
+	return run
+}
+
+// idle fails if a turn waits.
+func (b *bundle) idle(t *testing.T) {
+	t.Helper()
+	if run, _, err := b.store.Claim(t.Context(), store.TurnLane); err != nil || run != nil {
+		t.Errorf("a turn waits: %+v, %v", run, err)
+	}
+}
+
+// address is a chat of a channel; empty: of the instance's own.
+func address(channel, id string) *pluginv1.Address {
+	return &pluginv1.Address{Channel: channel, ChatId: id}
+}

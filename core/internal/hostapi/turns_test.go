@@ -1,0 +1,252 @@
+package hostapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// turn asks for a turn in the chat with anna on the instance's own channel.
+func turn(key string) *pluginv1.RunTurnRequest {
+	return &pluginv1.RunTurnRequest{
+		IdempotencyKey: key, Address: address("", "anna"), ChatKind: pluginv1.ChatKind_CHAT_KIND_DIRECT, Prompt: "what is new?",
+	}
+}
+
+// asked is a turn that was asked for and is queued.
+type asked struct {
+	grpc.ServerStreamingClient[pluginv1.RunTurnResponse]
+	position uint32
+}
+
+func ask(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request *pluginv1.RunTurnRequest) asked {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	t.Cleanup(cancel)
+	stream, err := pluginv1.NewTurnsClient(conn).RunTurn(ctx, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := stream.Recv()
+	if err != nil || response.GetQueued() == nil {
+		t.Fatalf("%v, %v, want queued", response, err)
+	}
+	return asked{stream, response.GetQueued().GetPosition()}
+}
+
+// result returns what became of the turn.
+func (a asked) result(t *testing.T) *pluginv1.TurnResult {
+	t.Helper()
+	response, err := a.Recv()
+	if err != nil || response.GetResult() == nil {
+		t.Fatalf("%v, %v, want a result", response, err)
+	}
+	return response.GetResult()
+}
+
+func (b *bundle) complete(t *testing.T, run *store.Run, c store.Completion) {
+	t.Helper()
+	if err := b.store.Complete(t.Context(), run.ID, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn := b.connect(t, "echo")
+	request := turn("key")
+	request.Timeout = durationpb.New(time.Minute)
+	first := ask(t.Context(), t, conn, request)
+	second := ask(t.Context(), t, conn, turn("other"))
+	if first.position != 0 || second.position != 1 {
+		t.Errorf("positions %d and %d, want 0 and 1", first.position, second.position)
+	}
+
+	run := b.claim(t)
+	m := run.Message.Message
+	if m.Text != "what is new?" || !m.Silent || m.Timeout != time.Minute || m.Authority != chat.Owner || run.Session.Key != "echo:anna" {
+		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
+	}
+	while := ask(t.Context(), t, conn, turn("key")) // asked again while it runs
+	b.complete(t, run, store.Completion{State: store.RunDone, Answer: "nothing"})
+	for _, a := range []asked{first, while, ask(t.Context(), t, conn, turn("key"))} { // and again when it is over
+		if result := a.result(t); result.GetText() != "nothing" || result.GetError() != "" {
+			t.Errorf("result %v", result)
+		}
+	}
+
+	b.complete(t, b.claim(t), store.Completion{State: store.RunFailed, Error: "for the log", Answer: "I could not"})
+	if result := second.result(t); result.GetError() != "I could not" || result.GetText() != "" {
+		t.Errorf("result %v", result)
+	}
+	b.idle(t)
+}
+
+func TestRunTurnTellsWhatEndedIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn := b.connect(t, "echo")
+	for want, completion := range map[string]store.Completion{
+		"cancelled":   {State: store.RunCancelled},
+		"for the log": {State: store.RunFailed, Error: "for the log"},
+	} {
+		a := ask(t.Context(), t, conn, turn(want))
+		b.complete(t, b.claim(t), completion)
+		if result := a.result(t); result.GetError() != want {
+			t.Errorf("result %v, want the error %q", result, want)
+		}
+	}
+}
+
+func TestRunTurnInAnotherChannel(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	request := turn("key")
+	request.Address, request.ChatKind, request.Deliver = address("echo", "room"), pluginv1.ChatKind_CHAT_KIND_GROUP, true
+	request.Address.ThreadId = "7"
+	a := ask(t.Context(), t, b.connect(t, "granted"), request)
+	run := b.claim(t)
+	if m := run.Message.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:room:thread:7" {
+		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
+	}
+	b.complete(t, run, store.Completion{State: store.RunDone, Answer: "hello"})
+	a.result(t)
+	// The same key of another instance is another turn.
+	ask(t.Context(), t, b.connect(t, "echo"), request)
+	b.claim(t)
+}
+
+func TestRunTurnRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	client := pluginv1.NewTurnsClient(b.connect(t, "echo"))
+	for name, test := range map[string]struct {
+		spoil func(*pluginv1.RunTurnRequest)
+		want  codes.Code
+	}{
+		"no key":          {func(r *pluginv1.RunTurnRequest) { r.IdempotencyKey = "" }, codes.InvalidArgument},
+		"a long key":      {func(r *pluginv1.RunTurnRequest) { r.IdempotencyKey = strings.Repeat("k", 201) }, codes.InvalidArgument},
+		"no prompt":       {func(r *pluginv1.RunTurnRequest) { r.Prompt = "" }, codes.InvalidArgument},
+		"a long prompt":   {func(r *pluginv1.RunTurnRequest) { r.Prompt = strings.Repeat("p", 256<<10+1) }, codes.InvalidArgument},
+		"no chat":         {func(r *pluginv1.RunTurnRequest) { r.Address = nil }, codes.InvalidArgument},
+		"no kind":         {func(r *pluginv1.RunTurnRequest) { r.ChatKind = 0 }, codes.InvalidArgument},
+		"another channel": {func(r *pluginv1.RunTurnRequest) { r.Address.Channel = "granted" }, codes.PermissionDenied},
+	} {
+		request := turn("key")
+		test.spoil(request)
+		stream, err := client.RunTurn(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = stream.Recv(); err == nil {
+			t.Errorf("%s: the turn was taken", name)
+		}
+		wantCode(t, err, test.want)
+	}
+	b.idle(t)
+}
+
+func TestRunTurnEndsWithTheHostAndWithTheCaller(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn := b.connect(t, "echo")
+	ctx, cancel := context.WithCancel(t.Context())
+	left := ask(ctx, t, conn, turn("left"))
+	cancel()
+	_, err := left.Recv()
+	wantCode(t, err, codes.Canceled)
+	stays := ask(t.Context(), t, conn, turn("stays"))
+	close(b.closing)
+	_, err = stays.Recv()
+	wantCode(t, err, codes.Unavailable)
+	// Both turns are still there for the next life.
+	b.claim(t)
+	if lanes, err := b.store.Lanes(t.Context()); err != nil || len(lanes) != 1 || lanes[0].Waiting != 1 {
+		t.Errorf("lanes %+v, %v", lanes, err)
+	}
+}
+
+func TestReadHistory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var entries []chat.TranscriptEntry
+	for i := range 250 {
+		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: strings.Repeat("x", i), At: start})
+	}
+	if err := b.store.AppendTranscript(t.Context(), "echo:anna", entries); err != nil {
+		t.Fatal(err)
+	}
+	own, granted := pluginv1.NewSessionsClient(b.connect(t, "echo")), pluginv1.NewSessionsClient(b.connect(t, "granted"))
+	read := func(client pluginv1.SessionsClient, of *pluginv1.Address, limit uint32, before int64) ([]*pluginv1.TranscriptEntry, error) {
+		response, err := client.ReadHistory(t.Context(), &pluginv1.ReadHistoryRequest{
+			Address: of, ChatKind: pluginv1.ChatKind_CHAT_KIND_DIRECT, Limit: limit, BeforeId: before,
+		})
+		return response.GetEntries(), err
+	}
+	for name, test := range map[string]struct {
+		limit       uint32
+		before      int64
+		first, last int // lengths of the texts
+	}{
+		"the newest":      {0, 0, 200, 249},
+		"a few":           {3, 0, 247, 249},
+		"too many":        {4_000_000_000, 0, 50, 249},
+		"an earlier page": {3, 4, 0, 2},
+	} {
+		got, err := read(own, address("", "anna"), test.limit, test.before)
+		if err != nil || len(got) != test.last-test.first+1 {
+			t.Errorf("%s: %d entries, %v, want %d", name, len(got), err, test.last-test.first+1)
+			continue
+		}
+		if first, last := len(got[0].GetText()), len(got[len(got)-1].GetText()); first != test.first || last != test.last {
+			t.Errorf("%s: entries %d to %d, want %d to %d", name, first, last, test.first, test.last)
+		}
+	}
+	if got, err := read(own, address("", "nobody"), 0, 0); err != nil || len(got) != 0 {
+		t.Errorf("nobody's history: %v, %v", got, err)
+	}
+	if got, err := read(granted, address("echo", "anna"), 1, 0); err != nil || len(got) != 1 {
+		t.Errorf("with a grant: %v, %v", got, err)
+	}
+	if got, err := read(granted, address("", "anna"), 1, 0); err != nil || len(got) != 0 {
+		t.Errorf("the chat of the same name on its own channel: %v, %v", got, err)
+	}
+	_, err := read(own, address("granted", "anna"), 0, 0)
+	wantCode(t, err, codes.PermissionDenied)
+	_, err = read(own, address("", ""), 0, 0)
+	wantCode(t, err, codes.InvalidArgument)
+}
+
+// A page of long entries is cut to what a message may hold, from its old end.
+func TestReadHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var entries []chat.TranscriptEntry
+	for range 40 {
+		entries = append(entries, chat.TranscriptEntry{Role: chat.Assistant, Text: strings.Repeat("y", 256<<10), At: start})
+	}
+	entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: "the newest", At: start})
+	if err := b.store.AppendTranscript(t.Context(), "echo:anna", entries); err != nil {
+		t.Fatal(err)
+	}
+	response, err := pluginv1.NewSessionsClient(b.connect(t, "echo")).ReadHistory(t.Context(), &pluginv1.ReadHistoryRequest{
+		Address: address("", "anna"), ChatKind: pluginv1.ChatKind_CHAT_KIND_DIRECT, Limit: 200,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := response.GetEntries()
+	if len(got) != 32 || got[31].GetText() != "the newest" {
+		t.Errorf("%d entries, the last %.20q, want the newest 32", len(got), got[len(got)-1].GetText())
+	}
+}
