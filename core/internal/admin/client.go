@@ -25,9 +25,6 @@ var ErrNotRunning = errors.New("no clawhost is running with this config; start i
 // ErrNoAnswer is returned when the host closes the connection without a word, as it does with the agent's own processes.
 var ErrNoAnswer = errors.New("the host did not answer: it refuses whatever the agent starts, or is going down")
 
-// ErrRefused is returned when the host hangs up on the caller.
-var ErrRefused = errors.New("the host refused this process: what the agent runs may not use the control socket")
-
 // Client talks to a running host.
 type Client struct{ http http.Client }
 
