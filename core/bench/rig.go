@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -108,6 +109,8 @@ type host struct {
 	cmd  *exec.Cmd
 	took time.Duration // from exec to "ready" in its log
 	logs chan struct{} // closed at the end of its log
+
+	terminate func() error // asks it, once, to go down: asked again it would drop everything
 }
 
 // start runs a host and waits until it says that it is ready. The end of ctx stops it.
@@ -116,8 +119,8 @@ func (r *rig) start(ctx context.Context) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{rig: r, cmd: exec.CommandContext(ctx, filepath.Join(r.bin, "clawhost"), "-config", r.path("config.hcl")), logs: make(chan struct{})}
-	h.cmd.Cancel = func() error { return h.cmd.Process.Signal(syscall.SIGTERM) }
+	h := &host{rig: r, cmd: exec.Command(filepath.Join(r.bin, "clawhost"), "-config", r.path("config.hcl")), logs: make(chan struct{})}
+	h.terminate = sync.OnceValue(func() error { return h.cmd.Process.Signal(syscall.SIGTERM) })
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for this program, which stops the host
 	stderr, err := h.cmd.StderrPipe()
 	if err != nil {
@@ -127,6 +130,7 @@ func (r *rig) start(ctx context.Context) (*host, error) {
 	if err := h.cmd.Start(); err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = h.terminate() })
 	ready := make(chan time.Time, 1)
 	go func() {
 		defer close(h.logs)
@@ -169,10 +173,15 @@ func (r *rig) tail() string {
 
 // stop has the host go down in order.
 func (h *host) stop() error {
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := h.terminate(); err != nil {
 		return err
 	}
-	<-h.logs
+	select {
+	case <-h.logs:
+	case <-time.After(patience):
+		h.kill()
+		return fmt.Errorf("the host did not go down for %s; the end of its log:\n%s", patience, h.rig.tail())
+	}
 	if err := h.cmd.Wait(); err != nil {
 		return fmt.Errorf("the host did not go down well: %w; the end of its log:\n%s", err, h.rig.tail())
 	}
