@@ -23,15 +23,18 @@ const (
 
 	firstBackoff = time.Second
 	maxBackoff   = 5 * time.Minute
-	// maxPatience is the longest wait for a network that is away: it may be back at any moment, and trying costs nothing.
+	// maxPatience is the longest wait for a network that is away: it may be back at any moment, and trying costs little.
 	maxPatience = 10 * time.Second
+	// firstNote and maxNote are the waits for a store that cannot note what became of a piece.
+	firstNote = 100 * time.Millisecond
+	maxNote   = 10 * time.Second
 )
 
 // Store is what the outbox needs of the store.
 type Store interface {
 	ClaimDeliveries(ctx context.Context, channel string, max int) ([]store.Delivery, time.Time, error)
 	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
-	Retry(ctx context.Context, id int64, at time.Time, cause string, uncertain bool) error
+	Retry(ctx context.Context, id int64, again store.Again) error
 	Bury(ctx context.Context, id int64, cause string) error
 	DeliveriesReady() <-chan struct{}
 }
@@ -46,7 +49,7 @@ type Options struct {
 	Channels []string
 	// Await returns the channel's live sender, and waits for it while the channel is down.
 	Await    func(ctx context.Context, channel string) (Sender, error)
-	Attempts int           // sends of one piece before it is given up
+	Attempts int           // sends of one piece before it is given up; those not that a network turned away for now
 	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
 }
@@ -184,11 +187,10 @@ func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sen
 	return true
 }
 
-// deliver sends one piece and writes down what became of it.
+// deliver sends one piece and notes what became of it.
 func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery) {
-	record := context.WithoutCancel(work)
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
-		c.bury(record, d, "too old to send: "+age.Round(time.Second).String())
+		c.bury(work, d, "too old to send: "+age.Round(time.Second).String())
 		return
 	}
 	if d.Uncertain {
@@ -197,41 +199,60 @@ func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery)
 	ctx, cancel := context.WithTimeout(work, sendTimeout)
 	receipt, err := sender.Send(ctx, chat.Outgoing{Key: d.Key, To: d.Piece.To, Text: d.Piece.Text, ReplyTo: d.Piece.ReplyTo})
 	cancel()
-	if err == nil {
-		if err := c.outbox.store.Delivered(record, d.ID, receipt.IDs); err != nil {
-			c.log.Error("mark a piece delivered; it will be sent again after a restart", "piece", d.ID, "error", err)
-		}
+	if err != nil {
+		c.failed(work, d, err)
 		return
 	}
-	c.failed(record, d, err)
+	c.note(work, d, "mark a piece delivered", func(ctx context.Context) error {
+		return c.outbox.store.Delivered(ctx, d.ID, receipt.IDs)
+	})
 }
 
 // failed decides between another try and giving up.
-func (c *channel) failed(ctx context.Context, d store.Delivery, err error) {
+func (c *channel) failed(work context.Context, d store.Delivery, err error) {
 	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	_ = errors.As(err, &failure)
 	attempts := d.Attempts + 1
 	// A network that asks for patience or is away is no reason to give up before the piece's age is.
 	patient := failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
 	if !failure.Reason.Retryable() || (attempts >= c.outbox.options.Attempts && !patient) {
-		c.bury(ctx, d, failure.Error())
+		c.bury(work, d, failure.Error())
 		return
 	}
 	wait := backoff(attempts)
 	if patient {
-		wait = min(wait, maxPatience)
+		// Not by the attempts, as these are none: the longer it has lasted, the longer it may last.
+		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
 	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
-	if err := c.outbox.store.Retry(ctx, d.ID, time.Now().Add(wait), failure.Error(), failure.MaybeDelivered); err != nil {
-		c.log.Error("schedule a piece again; it comes back after a restart", "piece", d.ID, "error", err)
-	}
+	again := store.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient}
+	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
-func (c *channel) bury(ctx context.Context, d store.Delivery, cause string) {
+func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
-	if err := c.outbox.store.Bury(ctx, d.ID, cause); err != nil {
-		c.log.Error("give a piece up", "piece", d.ID, "error", err)
+	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.outbox.store.Bury(ctx, d.ID, cause) })
+}
+
+// note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as
+// when the disk is full, is asked until it can. Once work has ended the piece stays as one that is being sent: the host's
+// next life sends it again.
+func (c *channel) note(work context.Context, d store.Delivery, doing string, write func(context.Context) error) {
+	for wait := firstNote; ; wait = min(2*wait, maxNote) {
+		err := write(context.WithoutCancel(work))
+		if err == nil {
+			return
+		}
+		c.log.Error(doing, "piece", d.ID, "error", err)
+		if errors.Is(err, store.ErrNotFound) {
+			return // it is not ours any more
+		}
+		select {
+		case <-time.After(wait):
+		case <-work.Done():
+			return
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type pieces struct {
 	heads   map[chat.ID][]*piece
 	journal []string
 	ready   chan struct{}
+	full    int // ends that fail
 }
 
 type piece struct {
@@ -70,6 +71,10 @@ func (p *pieces) ClaimDeliveries(_ context.Context, _ string, most int) (ds []st
 func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.full > 0 {
+		p.full--
+		return errors.New("disk full")
+	}
 	for to, list := range p.heads {
 		if len(list) == 0 || list[0].ID != id {
 			continue
@@ -93,10 +98,12 @@ func (p *pieces) Bury(_ context.Context, id int64, cause string) error {
 	return p.end(id, "buried ("+cause+")", nil)
 }
 
-func (p *pieces) Retry(_ context.Context, id int64, at time.Time, _ string, uncertain bool) error {
-	return p.end(id, fmt.Sprintf("retry (uncertain %v)", uncertain), func(head *piece) {
-		head.due, head.claimed, head.Uncertain = at, false, uncertain
-		head.Attempts++
+func (p *pieces) Retry(_ context.Context, id int64, again store.Again) error {
+	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *piece) {
+		head.due, head.claimed, head.Uncertain = again.At, false, again.Uncertain
+		if !again.Excused {
+			head.Attempts++
+		}
 	})
 }
 
@@ -174,6 +181,10 @@ func TestDelivery(t *testing.T) {
 			fails: []error{refuse(chat.RateLimited, time.Minute), refuse(chat.NotConnected, 0), refuse(chat.RateLimited, time.Hour), refuse(chat.NotConnected, 0)},
 			want:  []string{"retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "retry (uncertain false) one", "delivered one", "delivered two"},
 		},
+		"patience is no attempt": {
+			fails: []error{refuse(chat.NotConnected, 0), refuse(chat.NotConnected, 0), refuse(chat.RateLimited, 0), refuse(chat.Temporary, 0), refuse(chat.Temporary, 0)},
+			want:  append(slices.Repeat([]string{"retry (uncertain false) one"}, 5), "delivered one", "delivered two"),
+		},
 		"too old": {fails: []error{refuse(chat.RateLimited, 25*time.Hour)}, want: []string{"retry (uncertain false) one", "buried (too old to send: 25h0m0s) one", "buried (too old to send: 25h0m0s) two"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,6 +211,27 @@ func TestADestinationThatFailsHoldsUpNoOther(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+func TestAStoreThatCannotNoteAnOutcomeIsAskedUntilItCan(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string][]error{"delivered": nil, "retry": {refuse(chat.Temporary, 0)}, "bury": {refuse(chat.Forbidden, 0)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPieces(map[chat.ID][]string{"a": {"one", "two"}})
+				p.full = 100
+				n := &network{fails: map[string][]error{"one": fails}}
+				deliver(t, p, n, 2*time.Hour)
+				if got := p.entries(); len(got) == 0 || got[len(got)-1] != "delivered two" {
+					t.Errorf("%v: the chat is stuck", got)
+				}
+				if once := slices.Compact(slices.Clone(n.took)); len(once) != len(n.took) {
+					t.Errorf("sent %v", n.took)
+				}
+			})
+		})
+	}
 }
 
 func TestGoingDownDeliversWhatIsDue(t *testing.T) {

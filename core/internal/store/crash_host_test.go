@@ -233,7 +233,7 @@ func (h *crashHost) send(ctx context.Context, d store.Delivery) {
 	}()
 	soon := time.Now().Add(time.Millisecond)
 	if h.chance(30) {
-		must(ctx, h.store.Retry(ctx, d.ID, soon, "refused", false))
+		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "refused"}))
 		return
 	}
 	certainty := "certain"
@@ -242,7 +242,7 @@ func (h *crashHost) send(ctx context.Context, d store.Delivery) {
 	}
 	note(h.sent, "%s %s %s %s", d.Key, d.Piece.To.Chat, d.Piece.Text, certainty)
 	if h.chance(100) {
-		must(ctx, h.store.Retry(ctx, d.ID, soon, "timeout", true))
+		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "timeout", Uncertain: true}))
 		return
 	}
 	must(ctx, h.store.Delivered(ctx, d.ID, []chat.MessageID{chat.MessageID(strings.ReplaceAll(d.Piece.Text, " ", "/"))}))

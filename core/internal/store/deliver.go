@@ -103,21 +103,25 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 	return err
 }
 
-// Retry ends a claimed delivery that is to be tried again, not before at. cause is for the operator. uncertain says that
-// the piece may have arrived all the same. The error is [ErrNotFound] for a piece that is not claimed.
-func (s *Store) Retry(ctx context.Context, id int64, at time.Time, cause string, uncertain bool) error {
+// Retry ends a claimed delivery that is to be tried again. The error is [ErrNotFound] for a piece that is not claimed.
+func (s *Store) Retry(ctx context.Context, id int64, again Again) error {
 	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
 			return nothing{}, err
 		}
-		if uncertain {
+		if again.Uncertain {
 			if err := t.doubt(id); err != nil {
 				return nothing{}, err
 			}
 		}
+		if again.Excused {
+			if _, err := t.exec(`UPDATE outbox SET attempts = attempts - 1 WHERE id = ?1`, id); err != nil {
+				return nothing{}, err
+			}
+		}
 		_, err = t.exec(`UPDATE out_lanes SET sending = NULL, next_at = ?4, last_error = ?5 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
-			to.Channel, to.Chat, to.Thread, millis(at), cause)
+			to.Channel, to.Chat, to.Thread, millis(again.At), again.Cause)
 		t.after.deliveries = true
 		return nothing{}, err
 	})

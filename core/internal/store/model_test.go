@@ -326,7 +326,7 @@ func (m *model) endDelivery(t *rapid.T) {
 	case "retry":
 		uncertain := rapid.Bool().Draw(t, "uncertain")
 		d.nextAt = m.clock.Now().Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Second)
-		err = m.store.Retry(m.ctx, id, d.nextAt, "later", uncertain)
+		err = m.store.Retry(m.ctx, id, store.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
 		if uncertain {
 			m.doubt(d)
 		}

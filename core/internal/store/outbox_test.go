@@ -80,7 +80,7 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	}
 	rest := b.head(t)
 	at := b.clock.Now().Add(time.Minute)
-	if err := b.Retry(b.ctx, rest.ID, at, "rate limited", false); err != nil {
+	if err := b.Retry(b.ctx, rest.ID, store.Again{At: at, Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if ds, next, _ := b.ClaimDeliveries(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
@@ -97,7 +97,7 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
 	d := b.head(t)
 	poked(b.DeliveriesReady())
-	if err := b.Retry(b.ctx, d.ID, start.Add(time.Second), "rate limited", false); err != nil {
+	if err := b.Retry(b.ctx, d.ID, store.Again{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(b.DeliveriesReady()) {
@@ -122,6 +122,24 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 	}
 }
 
+func TestAnExcusedSendIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, "", piece("anna", "1"))
+	var attempts []int
+	for _, excused := range []bool{true, true, false, true, false} {
+		d := b.head(t)
+		attempts = append(attempts, d.Attempts)
+		if err := b.Retry(b.ctx, d.ID, store.Again{At: start, Excused: excused}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attempts = append(attempts, b.head(t).Attempts)
+	if diff := cmp.Diff([]int{0, 0, 0, 1, 1, 2}, attempts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -129,7 +147,7 @@ func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 	b.post(t, "", piece("bob", "1"))
 	ds := b.deliveries(t, "telegram")
 	key := ds[0].Key
-	if err := b.Retry(b.ctx, ds[0].ID, start, "timeout", true); err != nil {
+	if err := b.Retry(b.ctx, ds[0].ID, store.Again{At: start, Cause: "timeout", Uncertain: true}); err != nil {
 		t.Fatal(err)
 	}
 	d := b.head(t)
@@ -147,7 +165,7 @@ func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 		if d.Piece.To.Chat == "anna" && d.Key != key {
 			t.Errorf("key %q, was %q", d.Key, key)
 		}
-		if err := b.Retry(b.ctx, d.ID, start, "refused", false); err != nil {
+		if err := b.Retry(b.ctx, d.ID, store.Again{At: start, Cause: "refused"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +214,7 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	for _, d := range b.deliveries(t, "telegram") {
 		var err error
 		if d.ID == waiting {
-			err = b.Retry(b.ctx, d.ID, start, "", false)
+			err = b.Retry(b.ctx, d.ID, store.Again{At: start})
 		} else {
 			err = b.Delivered(b.ctx, d.ID, nil)
 		}
@@ -207,7 +225,7 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	for _, id := range []int64{waiting, gone, 99} {
 		for name, err := range map[string]error{
 			"delivered": b.Delivered(b.ctx, id, nil),
-			"retry":     b.Retry(b.ctx, id, start, "", true),
+			"retry":     b.Retry(b.ctx, id, store.Again{At: start, Uncertain: true}),
 			"bury":      b.Bury(b.ctx, id, ""),
 		} {
 			if !errors.Is(err, store.ErrNotFound) {

@@ -65,7 +65,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	_, err = s.Post(ctx, "key", Piece{To: to})
 	must(err)
 	for _, end := range []func(id int64) error{
-		func(id int64) error { return s.Retry(ctx, id, time.Now(), "", true) },
+		func(id int64) error { return s.Retry(ctx, id, Again{At: time.Now(), Uncertain: true}) },
 		func(id int64) error { return s.Delivered(ctx, id, []chat.MessageID{"1"}) },
 		func(id int64) error { return s.Bury(ctx, id, "") },
 	} {

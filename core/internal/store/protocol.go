@@ -175,8 +175,16 @@ type Delivery struct {
 	Piece     Piece
 	RunID     int64 // zero: no run's
 	CreatedAt time.Time
-	Attempts  int  // sends before this one
+	Attempts  int  // sends before this one, those not that were excused
 	Uncertain bool // an earlier send's outcome is unknown
+}
+
+// Again is how a claimed delivery that failed is tried again.
+type Again struct {
+	At        time.Time // not before
+	Cause     string    // for the operator
+	Uncertain bool      // the piece may have arrived all the same
+	Excused   bool      // the send does not count as an attempt: it failed by no fault of the piece
 }
 
 // DeadPiece is a piece that was given up.
