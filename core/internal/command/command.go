@@ -44,7 +44,7 @@ type Registry struct {
 }
 
 // New returns a registry of the host's own commands and of those that the plugins offer at the moment that one is looked
-// for. A plugin's command of the same name as a builtin one is not reachable; see [Clash].
+// for. A plugin's command of the same name as a builtin one is not reachable.
 func New(builtin []Command, plugins func() []Command) *Registry {
 	r := &Registry{builtin: map[string]Command{}, plugins: plugins}
 	for _, c := range builtin {
@@ -130,12 +130,4 @@ func (r *Registry) help() Command {
 			return b.String(), nil
 		},
 	}
-}
-
-// Clash returns why a plugin's command cannot be taken, or "" when it can: another owner has the name.
-func (r *Registry) Clash(name string) string {
-	if _, taken := r.builtin[name]; taken {
-		return fmt.Sprintf("/%s is one of the host's own commands", name)
-	}
-	return ""
 }

@@ -121,14 +121,6 @@ type Group struct {
 	RequireMention *bool // nil: as in [Access]
 }
 
-// MentionRequired reports whether the agent answers in this group only when it is mentioned.
-func (a Access) MentionRequired(chat string) bool {
-	if g := a.Group[chat]; g.RequireMention != nil {
-		return *g.RequireMention
-	}
-	return a.RequireMention
-}
-
 // Socket is the path of the control socket.
 func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) }
 

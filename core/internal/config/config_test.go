@@ -101,8 +101,9 @@ plugin "other" {}
 	if diff := cmp.Diff([]string{"telegram:1"}, got.Access.Owners); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
-	if !got.Access.MentionRequired("a") || got.Access.MentionRequired("b") || len(got.Access.Group) != 2 {
-		t.Errorf("groups %+v", got.Access)
+	must := true
+	if diff := cmp.Diff(map[string]config.Group{"a": {RequireMention: &must}, "b": {}}, got.Access.Group); diff != "" || got.Access.RequireMention {
+		t.Errorf("mentions are required: %v; groups (-want +got):\n%s", got.Access.RequireMention, diff)
 	}
 
 	for _, channel := range []string{"other", "unknown"} {

@@ -36,7 +36,7 @@ type child struct {
 	state   *os.ProcessState
 }
 
-// newProcess prepares a binary. Env is its whole environment beside what go-plugin adds.
+// newChild prepares a binary. Env is its whole environment beside what go-plugin adds.
 func newChild(spec *exec.Cmd, path string, env []string, guard *guard) *child {
 	cmd := exec.Command(path)
 	cmd.Env = append(env, spec.Env...)

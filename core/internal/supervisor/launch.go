@@ -3,7 +3,6 @@ package supervisor
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -83,12 +82,4 @@ func explain(err error, started *child) error {
 		}
 	}
 	return fmt.Errorf("start the plugin: %s", text)
-}
-
-// pathIn returns where a source is: a path as it is, a bare name in the plugin folder.
-func pathIn(dir, source string) string {
-	if strings.ContainsRune(source, filepath.Separator) {
-		return source
-	}
-	return filepath.Join(dir, source)
 }

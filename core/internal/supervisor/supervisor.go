@@ -5,7 +5,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -216,13 +215,4 @@ func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, log
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	return l.plugin.Describe(ctx, hostVersion)
-}
-
-// Find returns the binary of a plugin: a path as it is, a name in the plugin folder.
-func Find(dir, source string) (string, error) {
-	path, err := exec.LookPath(pathIn(dir, source))
-	if err != nil {
-		return "", fmt.Errorf("find the plugin's binary: %w", err)
-	}
-	return path, nil
 }
