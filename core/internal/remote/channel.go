@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
+	"strings"
+	"time"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -13,11 +16,18 @@ import (
 // ErrTerminal is wrapped in what Configure and Run return when a restart would not help: a person has to mend the account.
 var ErrTerminal = errors.New("somebody has to mend the account")
 
+const (
+	// maxRetryAfter is the longest that a network may have the host wait before the next try.
+	maxRetryAfter = 24 * time.Hour
+	// minTyping is the shortest time that a typing signal is taken to show: it is repeated as often.
+	minTyping = time.Second
+)
+
 // Report is the state of a channel's connection.
 type Report struct {
 	State  chat.State
 	Detail string
-	URL    string // where a person opens the channel; it may hold a secret
+	URL    string // where a person opens the channel, in printable ASCII; it may hold a secret
 }
 
 // Run has the channel connect and receive until ctx ends, and passes its reports on. It returns nil only if ctx ended.
@@ -40,8 +50,18 @@ func (p *Plugin) Run(ctx context.Context, report func(Report)) error {
 		if err != nil {
 			continue // a state of a newer protocol
 		}
-		report(Report{State: state, Detail: wire.Cut(response.GetDetail(), wire.MaxDetail), URL: wire.Cut(response.GetOpenUrl(), wire.MaxDetail)})
+		report(Report{State: state, Detail: wire.Cut(response.GetDetail(), wire.MaxDetail), URL: openable(response.GetOpenUrl())})
 	}
+}
+
+// openable returns an address as it is if it is one of the web and a terminal shows it as it is; else none.
+func openable(address string) string {
+	u, err := url.Parse(address)
+	odd := strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' })
+	if err != nil || odd || len(address) > wire.MaxDetail || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return address
 }
 
 // Limits asks what the channel can in one kind of chat.
@@ -50,7 +70,11 @@ func (p *Plugin) Limits(ctx context.Context, kind chat.Kind) (chat.Limits, error
 	if err != nil {
 		return chat.Limits{}, translate(err)
 	}
-	return wire.LimitsFromProto(response)
+	limits, err := wire.LimitsFromProto(response)
+	if limits.TypingTTL > 0 {
+		limits.TypingTTL = max(limits.TypingTTL, minTyping)
+	}
+	return limits, err
 }
 
 // Send sends a message. An error that is no [*chat.Failure] means that the outcome is not known.
@@ -61,9 +85,13 @@ func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 	}
 	switch outcome := response.GetOutcome().(type) {
 	case *pluginv1.SendMessageResponse_Sent:
-		return wire.ReceiptFromProto(outcome.Sent)
+		receipt, err := wire.ReceiptFromProto(outcome.Sent)
+		if err != nil {
+			return chat.Receipt{}, nil // it was sent, though its ids are of no use: an error would send it again
+		}
+		return receipt, nil
 	case *pluginv1.SendMessageResponse_Failure:
-		return chat.Receipt{}, wire.FailureFromProto(outcome.Failure)
+		return chat.Receipt{}, failure(outcome.Failure)
 	default:
 		return chat.Receipt{}, errors.New("the plugin answered neither sent nor failed")
 	}
@@ -75,5 +103,14 @@ func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error
 	if err != nil {
 		return translate(err)
 	}
-	return wire.FailureFromProto(response.GetFailure())
+	return failure(response.GetFailure())
+}
+
+// failure returns a network's refusal, with a patience that ends.
+func failure(p *pluginv1.Failure) error {
+	err := wire.FailureFromProto(p)
+	if f := (*chat.Failure)(nil); errors.As(err, &f) {
+		f.RetryAfter = min(f.RetryAfter, maxRetryAfter)
+	}
+	return err
 }

@@ -25,9 +25,11 @@ var ErrGone = errors.New("the plugin is gone")
 
 // Bounds of what a plugin describes.
 const (
-	maxSchema      = 1 << 20
-	maxCommands    = 100
-	maxDiagnostics = 100
+	maxSchema       = 1 << 20
+	maxCommands     = 100
+	maxCapabilities = 100
+	maxDiagnostics  = 100
+	maxPath         = 32 // steps from a config's root
 )
 
 // Plugin is a running plugin.
@@ -78,6 +80,9 @@ func (p *Plugin) Describe(ctx context.Context, hostVersion string) (Description,
 	if n := len(response.GetCommands()); n > maxCommands {
 		return Description{}, fmt.Errorf("%d commands, at most %d are allowed", n, maxCommands)
 	}
+	if n := len(response.GetCapabilities()); n > maxCapabilities {
+		return Description{}, fmt.Errorf("%d capabilities, at most %d are allowed", n, maxCapabilities)
+	}
 	for _, c := range response.GetCapabilities() {
 		if _, known := pluginv1.Capability_name[int32(c)]; known && c != pluginv1.Capability_CAPABILITY_UNSPECIFIED {
 			d.Capabilities = append(d.Capabilities, c)
@@ -118,26 +123,37 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 	if err != nil {
 		return nil, translate(err)
 	}
-	var found []Diagnostic
-	for _, d := range response.GetDiagnostics()[:min(len(response.GetDiagnostics()), maxDiagnostics)] {
-		diagnostic := Diagnostic{
-			Warning: d.GetSeverity() == pluginv1.Diagnostic_SEVERITY_WARNING,
-			Summary: wire.Cut(d.GetSummary(), wire.MaxDetail),
-			Detail:  wire.Cut(d.GetDetail(), wire.MaxDetail),
+	var failures, warnings []Diagnostic
+	for _, d := range response.GetDiagnostics() {
+		if d.GetSeverity() == pluginv1.Diagnostic_SEVERITY_WARNING {
+			warnings = appendDiagnostic(warnings, d, true)
+		} else {
+			failures = appendDiagnostic(failures, d, false)
 		}
-		for _, step := range d.GetPath() {
-			diagnostic.Path = append(diagnostic.Path, pathStep(step))
-		}
-		found = append(found, diagnostic)
 	}
-	return found, nil
+	found := append(failures, warnings...) // no crowd of warnings hides an error
+	return found[:min(len(found), maxDiagnostics)], nil
+}
+
+// appendDiagnostic appends a finding unless there are enough.
+func appendDiagnostic(list []Diagnostic, d *pluginv1.Diagnostic, warning bool) []Diagnostic {
+	if len(list) == maxDiagnostics {
+		return list
+	}
+	diagnostic := Diagnostic{
+		Warning: warning, Summary: wire.Cut(d.GetSummary(), wire.MaxDetail), Detail: wire.Cut(d.GetDetail(), wire.MaxDetail),
+	}
+	for _, step := range d.GetPath()[:min(len(d.GetPath()), maxPath)] {
+		diagnostic.Path = append(diagnostic.Path, pathStep(step))
+	}
+	return append(list, diagnostic)
 }
 
 func pathStep(s *pluginv1.PathStep) string {
 	if index, ok := s.GetStep().(*pluginv1.PathStep_Index); ok {
 		return strconv.FormatInt(index.Index, 10)
 	}
-	return s.GetName()
+	return wire.Cut(s.GetName(), wire.MaxName)
 }
 
 // CheckHealth returns nil for a healthy plugin.
@@ -177,7 +193,7 @@ func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller cha
 	if err != nil {
 		return "", translate(err)
 	}
-	return response.GetPrependContext(), nil
+	return wire.Cut(response.GetPrependContext(), wire.MaxText), nil
 }
 
 // translate makes our errors of gRPC's.

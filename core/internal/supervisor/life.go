@@ -194,7 +194,7 @@ func (i *instance) cause(err error, l *launched) error {
 
 // report takes a change of the connection's state.
 func (i *instance) report(r remote.Report) {
-	r.Detail, r.URL = printable(r.Detail), printable(r.URL) // both are shown on terminals
+	r.Detail = printable(r.Detail) // it is shown on terminals
 	i.mu.Lock()
 	before := i.status
 	i.status.Connection, i.status.Detail, i.status.URL = r.State, r.Detail, r.URL

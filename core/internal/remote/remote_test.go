@@ -1,0 +1,415 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/clawhost/clawhost/core/internal/remote"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// nasty is a plugin that answers what it is told to, and fails each call with err where that is set.
+type nasty struct {
+	pluginv1.UnimplementedPluginServer
+	pluginv1.UnimplementedChannelServer
+	pluginv1.UnimplementedCommandsServer
+	pluginv1.UnimplementedHooksServer
+
+	err          error
+	described    *pluginv1.DescribeResponse
+	configured   *pluginv1.ConfigureResponse
+	health       *pluginv1.CheckHealthResponse
+	capabilities *pluginv1.GetCapabilitiesResponse
+	sent         *pluginv1.SendMessageResponse
+	typing       *pluginv1.SetTypingResponse
+	reports      []*pluginv1.RunResponse
+	reply        string
+	prepend      string
+}
+
+func (n *nasty) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return n.described, n.err
+}
+
+func (n *nasty) Configure(context.Context, *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
+	return n.configured, n.err
+}
+
+func (n *nasty) CheckHealth(context.Context, *pluginv1.CheckHealthRequest) (*pluginv1.CheckHealthResponse, error) {
+	return n.health, n.err
+}
+
+func (n *nasty) Shutdown(context.Context, *pluginv1.ShutdownRequest) (*pluginv1.ShutdownResponse, error) {
+	return &pluginv1.ShutdownResponse{}, n.err
+}
+
+func (n *nasty) GetCapabilities(context.Context, *pluginv1.GetCapabilitiesRequest) (*pluginv1.GetCapabilitiesResponse, error) {
+	return n.capabilities, n.err
+}
+
+func (n *nasty) SendMessage(context.Context, *pluginv1.SendMessageRequest) (*pluginv1.SendMessageResponse, error) {
+	return n.sent, n.err
+}
+
+func (n *nasty) SetTyping(context.Context, *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
+	return n.typing, n.err
+}
+
+// Run sends the reports and ends.
+func (n *nasty) Run(_ *pluginv1.RunRequest, out grpc.ServerStreamingServer[pluginv1.RunResponse]) error {
+	for _, r := range n.reports {
+		if err := out.Send(r); err != nil {
+			return err
+		}
+	}
+	return n.err
+}
+
+func (n *nasty) RunCommand(context.Context, *pluginv1.RunCommandRequest) (*pluginv1.RunCommandResponse, error) {
+	return &pluginv1.RunCommandResponse{Reply: n.reply}, n.err
+}
+
+func (n *nasty) BeforeAgentStart(context.Context, *pluginv1.BeforeAgentStartRequest) (*pluginv1.BeforeAgentStartResponse, error) {
+	return &pluginv1.BeforeAgentStartResponse{PrependContext: n.prepend}, n.err
+}
+
+// connect serves the plugin and returns the host's side of it. Stop ends the plugin.
+func connect(t *testing.T, n *nasty) (plugin *remote.Plugin, stop func()) {
+	t.Helper()
+	listener := bufconn.Listen(1 << 20)
+	server := grpc.NewServer(handshake.ServerOptions()...)
+	pluginv1.RegisterPluginServer(server, n)
+	pluginv1.RegisterChannelServer(server, n)
+	pluginv1.RegisterCommandsServer(server, n)
+	pluginv1.RegisterHooksServer(server, n)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // its error says that it was stopped
+	conn, err := grpc.NewClient("passthrough:///plugin", append(handshake.DialOptions(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = func() {
+		server.Stop()
+		serving.Wait()
+	}
+	t.Cleanup(func() { _ = conn.Close(); stop() })
+	return remote.New(conn), stop
+}
+
+func send(ctx context.Context, p *remote.Plugin) (chat.Receipt, error) {
+	return p.Send(ctx, chat.Outgoing{Key: "k", To: chat.Address{Chat: "c"}, Text: "hello"})
+}
+
+// calls are all calls of a plugin.
+func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
+	return map[string]func() error{
+		"Describe":         func() error { _, err := p.Describe(ctx, "1"); return err },
+		"Configure":        func() error { _, err := p.Configure(ctx, remote.Configuration{}); return err },
+		"CheckHealth":      func() error { return p.CheckHealth(ctx) },
+		"Shutdown":         func() error { return p.Shutdown(ctx, time.Second) },
+		"Limits":           func() error { _, err := p.Limits(ctx, chat.Direct); return err },
+		"Run":              func() error { return p.Run(ctx, func(remote.Report) {}) },
+		"Send":             func() error { _, err := send(ctx, p); return err },
+		"Typing":           func() error { return p.Typing(ctx, chat.Address{Chat: "c"}, true) },
+		"RunCommand":       func() error { _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
+		"BeforeAgentStart": func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
+	}
+}
+
+func TestErrorsAreTranslated(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want error // in the chain of the error
+		text string
+	}{
+		"away":         {status.Error(codes.Unavailable, "shutting down"), remote.ErrGone, "shutting down"},
+		"no account":   {status.Error(codes.FailedPrecondition, "the token was revoked"), remote.ErrTerminal, "the token was revoked"},
+		"cancelled":    {status.Error(codes.Canceled, "x"), context.Canceled, ""},
+		"too late":     {status.Error(codes.DeadlineExceeded, "x"), context.DeadlineExceeded, ""},
+		"a panic":      {status.Error(codes.Internal, "panic in Send"), nil, "the plugin failed (Internal): panic in Send"},
+		"no such call": {status.Error(codes.Unimplemented, "not mine"), nil, "the plugin failed (Unimplemented): not mine"},
+		"a plain one":  {errors.New("oops"), nil, "the plugin failed (Unknown): oops"},
+		"a novel":      {status.Error(codes.Internal, strings.Repeat("é", 10_000)), nil, "the plugin failed (Internal): é"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := connect(t, &nasty{err: test.err})
+			for call, do := range calls(t.Context(), p) {
+				err := do()
+				if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+					t.Errorf("%s: %v", call, err)
+					continue
+				}
+				if len(err.Error()) > 2*wire.MaxDetail || !utf8.ValidString(err.Error()) {
+					t.Errorf("%s: an error of %d bytes", call, len(err.Error()))
+				}
+				if _, isStatus := status.FromError(err); isStatus {
+					t.Errorf("%s: gRPC's error reaches the host: %v", call, err)
+				}
+				if failure := (*chat.Failure)(nil); errors.As(err, &failure) {
+					t.Errorf("%s: a broken plugin is no refusal of the network: %v", call, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAPluginThatHasEndedIsGone(t *testing.T) {
+	t.Parallel()
+	p, stop := connect(t, &nasty{})
+	stop()
+	for call, do := range calls(t.Context(), p) {
+		if err := do(); !errors.Is(err, remote.ErrGone) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	p, _ := connect(t, &nasty{described: &pluginv1.DescribeResponse{
+		Name: strings.Repeat("n", 1000), Version: strings.Repeat("ü", 1000), ConfigSchemaJson: []byte(`{}`),
+		Capabilities: []pluginv1.Capability{0, pluginv1.Capability_CAPABILITY_CHANNEL, 9999, -1},
+		Commands:     []*pluginv1.CommandSpec{{Name: "roll", Summary: strings.Repeat("s", 1000), LeastAuthority: 99}},
+	}})
+	got, err := p.Describe(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := remote.Description{
+		Name: strings.Repeat("n", wire.MaxName), Version: strings.Repeat("ü", wire.MaxName/2), Schema: []byte(`{}`),
+		Capabilities: []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}, Unknown: []int32{0, 9999, -1},
+		Commands: []chat.CommandSpec{{Name: "roll", Summary: strings.Repeat("s", wire.MaxName), Least: chat.Owner}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("description (-want +got):\n%s", diff)
+	}
+}
+
+func TestDescribeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		described *pluginv1.DescribeResponse
+		want      string
+	}{
+		"a huge schema":         {&pluginv1.DescribeResponse{ConfigSchemaJson: make([]byte, 1<<20+1)}, "schema"},
+		"many commands":         {&pluginv1.DescribeResponse{Commands: slices.Repeat([]*pluginv1.CommandSpec{{Name: "a"}}, 101)}, "101 commands"},
+		"many capabilities":     {&pluginv1.DescribeResponse{Capabilities: slices.Repeat([]pluginv1.Capability{4242}, 1_000_000)}, "1000000 capabilities"},
+		"a command with spaces": {&pluginv1.DescribeResponse{Commands: []*pluginv1.CommandSpec{{Name: "rm -rf"}}}, `"rm -rf"`},
+		"a message too large":   {&pluginv1.DescribeResponse{ConfigSchemaJson: make([]byte, 17<<20)}, "larger than max"},
+	} {
+		p, _ := connect(t, &nasty{described: test.described})
+		if got, err := p.Describe(t.Context(), "1"); err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 2*wire.MaxDetail {
+			t.Errorf("%s: %+v, %.200v", name, got.Name, err)
+		}
+	}
+}
+
+func TestFindingsAreBoundedAndNoErrorIsHidden(t *testing.T) {
+	t.Parallel()
+	warning := &pluginv1.Diagnostic{Severity: pluginv1.Diagnostic_SEVERITY_WARNING, Summary: "hm"}
+	failure := &pluginv1.Diagnostic{
+		Severity: 77, Summary: strings.Repeat("s", 10_000), Detail: strings.Repeat("d", 10_000),
+		Path: append([]*pluginv1.PathStep{
+			{Step: &pluginv1.PathStep_Name{Name: strings.Repeat("n", 10_000)}}, {Step: &pluginv1.PathStep_Index{Index: math.MinInt64}}, {},
+		}, slices.Repeat([]*pluginv1.PathStep{{}}, 10_000)...),
+	}
+	p, _ := connect(t, &nasty{configured: &pluginv1.ConfigureResponse{
+		Diagnostics: append(slices.Repeat([]*pluginv1.Diagnostic{warning}, 5000), failure),
+	}})
+	found, err := p.Configure(t.Context(), remote.Configuration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 100 || found[0].Warning || !found[1].Warning {
+		t.Fatalf("%d findings, the first %.100v: the error is hidden by warnings", len(found), found[0])
+	}
+	first := found[0]
+	if len(first.Summary) != wire.MaxDetail || len(first.Detail) != wire.MaxDetail || len(first.Path) != 32 ||
+		len(first.Path[0]) != wire.MaxName || first.Path[1] != "-9223372036854775808" || first.Path[2] != "" {
+		t.Errorf("a finding of %d and %d bytes with %d steps, %.40q", len(first.Summary), len(first.Detail), len(first.Path), first.Path[:3])
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	p, _ := connect(t, &nasty{health: &pluginv1.CheckHealthResponse{Healthy: true}})
+	if err := p.CheckHealth(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p, _ = connect(t, &nasty{health: &pluginv1.CheckHealthResponse{Detail: strings.Repeat("sick ", 10_000)}})
+	if err := p.CheckHealth(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "unhealthy: sick") || len(err.Error()) > 2*wire.MaxDetail {
+		t.Errorf("%.100v", err)
+	}
+}
+
+func TestTextsAreCut(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	p, _ := connect(t, &nasty{reply: long, prepend: long})
+	if reply, err := p.RunCommand(t.Context(), "\xff", "\xff", chat.Caller{}); err != nil || len(reply) != wire.MaxText {
+		t.Errorf("a reply of %d bytes, %v", len(reply), err)
+	}
+	if added, err := p.BeforeAgentStart(t.Context(), "1", chat.Caller{}, "\xff"); err != nil || len(added) != wire.MaxText {
+		t.Errorf("a context of %d bytes, %v", len(added), err)
+	}
+}
+
+func TestReports(t *testing.T) {
+	t.Parallel()
+	secret := "http://127.0.0.1:7080/#token=abc"
+	p, _ := connect(t, &nasty{reports: []*pluginv1.RunResponse{
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED, Detail: "here", OpenUrl: secret},
+		{State: 4242, Detail: "of a newer protocol"},
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTING, Detail: strings.Repeat("d", 10_000), OpenUrl: "\x1b]0;owned\a"},
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED, OpenUrl: "file:///etc/passwd"},
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED, OpenUrl: "http://host/ with spaces"},
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED, OpenUrl: "http://host/?q=\u202e"},
+		{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED, OpenUrl: "http://host/" + strings.Repeat("x", 10_000)},
+	}})
+	var got []remote.Report
+	err := p.Run(t.Context(), func(r remote.Report) { got = append(got, r) })
+	if err == nil || !strings.Contains(err.Error(), "ended by itself") {
+		t.Errorf("a channel that ended: %v", err)
+	}
+	want := []remote.Report{
+		{State: chat.Connected, Detail: "here", URL: secret},
+		{State: chat.Connecting, Detail: strings.Repeat("d", wire.MaxDetail)},
+		{State: chat.Connected},
+		{State: chat.Connected},
+		{State: chat.Connected},
+		{State: chat.Connected},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunEndsWellWithItsContext(t *testing.T) {
+	t.Parallel()
+	p, _ := connect(t, &nasty{reports: []*pluginv1.RunResponse{{State: pluginv1.ChannelState_CHANNEL_STATE_CONNECTED}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := p.Run(ctx, func(remote.Report) { cancel() }); err != nil {
+		t.Errorf("run: %v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	p, _ := connect(t, &nasty{capabilities: &pluginv1.GetCapabilitiesResponse{
+		Text: &pluginv1.TextLimit{Max: math.MaxUint32, Unit: 99}, Markup: 99, Draft: 99,
+		TypingTtl: durationpb.New(1), Edit: &pluginv1.EditLimits{Window: &durationpb.Duration{Seconds: -5}, MinInterval: &durationpb.Duration{Seconds: math.MaxInt64}},
+		Buttons: &pluginv1.ButtonLimits{Rows: math.MaxUint32},
+		MediaIn: []*pluginv1.MediaLimit{{Kind: 99, MaxBytes: -1}},
+	}})
+	got, err := p.Limits(t.Context(), chat.Group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := chat.Limits{
+		Text: chat.TextLimit{Max: math.MaxInt32, Unit: chat.Bytes}, Markup: chat.Plain, Draft: chat.NoDraft, TypingTTL: time.Second,
+		Buttons: chat.ButtonLimits{Rows: math.MaxInt32}, MediaIn: []chat.MediaLimit{{Kind: chat.File}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	p, _ = connect(t, &nasty{capabilities: &pluginv1.GetCapabilitiesResponse{MediaOut: slices.Repeat([]*pluginv1.MediaLimit{{}}, 17)}})
+	if _, err := p.Limits(t.Context(), chat.Group); err == nil {
+		t.Error("17 media limits were taken")
+	}
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	sent := func(ids ...string) *pluginv1.SendMessageResponse {
+		return &pluginv1.SendMessageResponse{Outcome: &pluginv1.SendMessageResponse_Sent{Sent: &pluginv1.Sent{MessageIds: ids}}}
+	}
+	for name, test := range map[string]struct {
+		answer *pluginv1.SendMessageResponse
+		want   []chat.MessageID
+	}{
+		"with ids":    {sent("1", "2"), []chat.MessageID{"1", "2"}},
+		"without ids": {sent(), nil},
+		// What was sent must not be sent again for the sake of its ids.
+		"with an empty id": {sent("1", ""), nil},
+		"with a long id":   {sent(strings.Repeat("i", 1000)), nil},
+		"with many ids":    {sent(slices.Repeat([]string{"i"}, 1000)...), nil},
+	} {
+		p, _ := connect(t, &nasty{sent: test.answer})
+		receipt, err := send(t.Context(), p)
+		if err != nil || !slices.Equal(receipt.IDs, test.want) {
+			t.Errorf("%s: %d ids, %v", name, len(receipt.IDs), err)
+		}
+	}
+	p, _ := connect(t, &nasty{sent: &pluginv1.SendMessageResponse{}})
+	_, err := send(t.Context(), p)
+	if failure := (*chat.Failure)(nil); err == nil || errors.As(err, &failure) {
+		t.Errorf("neither sent nor failed: %v, want an outcome that is not known", err)
+	}
+}
+
+func TestRefusalsOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		failure *pluginv1.Failure
+		want    chat.Failure
+		text    int // bytes of what the network said
+	}{
+		"a limit": {
+			&pluginv1.Failure{
+				Reason: pluginv1.Reason_REASON_RATE_LIMITED, RetryAfter: durationpb.New(3 * time.Second), Delivery: pluginv1.Delivery_DELIVERY_NOT_DELIVERED, Message: "slow",
+			},
+			chat.Failure{Reason: chat.RateLimited, RetryAfter: 3 * time.Second},
+			4,
+		},
+		"nothing said":            {&pluginv1.Failure{}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true}, 0},
+		"an unknown reason":       {&pluginv1.Failure{Reason: 99, Delivery: 99}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true}, 0},
+		"an age of patience":      {&pluginv1.Failure{RetryAfter: &durationpb.Duration{Seconds: 9_000_000_000}}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, RetryAfter: 24 * time.Hour}, 0},
+		"an impossible patience":  {&pluginv1.Failure{RetryAfter: &durationpb.Duration{Seconds: math.MaxInt64}}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true}, 0},
+		"a patience of the past":  {&pluginv1.Failure{RetryAfter: durationpb.New(-time.Hour)}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true}, 0},
+		"a novel of explanations": {&pluginv1.Failure{Message: strings.Repeat("m", 10_000)}, chat.Failure{Reason: chat.Temporary, MaybeDelivered: true}, wire.MaxDetail},
+	} {
+		p, _ := connect(t, &nasty{
+			sent:   &pluginv1.SendMessageResponse{Outcome: &pluginv1.SendMessageResponse_Failure{Failure: test.failure}},
+			typing: &pluginv1.SetTypingResponse{Failure: test.failure},
+		})
+		_, err := send(t.Context(), p)
+		for call, err := range map[string]error{"send": err, "typing": p.Typing(t.Context(), chat.Address{Chat: "c"}, true)} {
+			var got *chat.Failure
+			if !errors.As(err, &got) {
+				t.Errorf("%s, %s: %v is no failure", name, call, err)
+				continue
+			}
+			said := ""
+			if got.Err != nil {
+				said = fmt.Sprint(got.Err)
+			}
+			if got.Reason != test.want.Reason || got.MaybeDelivered != test.want.MaybeDelivered || got.RetryAfter != test.want.RetryAfter || len(said) != test.text {
+				t.Errorf("%s, %s: %+v, want %+v and %d bytes of text", name, call, got, test.want, test.text)
+			}
+		}
+	}
+}
