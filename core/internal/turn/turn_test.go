@@ -299,22 +299,3 @@ func TestTyping(t *testing.T) {
 		}
 	})
 }
-
-// How long a signal lasts is told by a plugin.
-func TestTypingIsBounded(t *testing.T) {
-	t.Parallel()
-	for _, every := range []time.Duration{-1, 0, time.Nanosecond} {
-		synctest.Test(t, func(t *testing.T) {
-			signals := 0
-			stop := turn.ShowTyping(t.Context(), every, func(context.Context, bool) error {
-				signals++
-				return nil
-			})
-			time.Sleep(2500 * time.Millisecond)
-			stop()
-			if signals != 4 {
-				t.Errorf("%v: %d signals in two seconds and a half, want three and the end", every, signals)
-			}
-		})
-	}
-}

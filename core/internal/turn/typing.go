@@ -6,20 +6,16 @@ import (
 	"time"
 )
 
-const (
-	// typingCall bounds one typing signal: it is worth nothing later.
-	typingCall = 5 * time.Second
-	// typingLeast is the shortest interval, whatever a plugin says that its signals last.
-	typingLeast = time.Second
-)
+// typingCall bounds one typing signal: it is worth nothing later.
+const typingCall = 5 * time.Second
 
-// ShowTyping signals at once and then at each interval, of a second at least, that an answer is being written, until stop
-// is called, which takes the signal back. Signals are a courtesy: their failures are nobody's business.
+// ShowTyping signals at once and then at each interval that an answer is being written, until stop is called, which takes
+// the signal back. Signals are a courtesy: their failures are nobody's business.
 func ShowTyping(ctx context.Context, every time.Duration, signal func(ctx context.Context, active bool) error) (stop func()) {
 	showing, cancel := context.WithCancel(ctx)
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		tick := time.NewTicker(max(every, typingLeast))
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			bounded(showing, func(ctx context.Context) error { return signal(ctx, true) })
