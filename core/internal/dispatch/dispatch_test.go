@@ -282,10 +282,10 @@ func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
 		l.full = 100
 		_, stop := begin(t, l, options(), func(context.Context, *store.Run) error { return errors.New("disk full") })
 		time.Sleep(time.Hour)
+		stop()
 		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
 			t.Error(diff)
 		}
-		stop()
 	})
 }
 
