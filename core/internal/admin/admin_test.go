@@ -1,0 +1,480 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// bundle is a server over a real store, and its client.
+type bundle struct {
+	*admin.Client
+	ctx       context.Context
+	store     *store.Store
+	dir       string
+	restarted []string
+	refuse    func(pid int) bool // nil: nobody
+	status    admin.Status
+	stop      func()
+}
+
+// setup returns a bundle whose server does not run yet.
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	// The socket's path must be short, which the test's own folder is not everywhere.
+	dir, err := os.MkdirTemp("", "claw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &bundle{Client: admin.NewClient(dir), ctx: t.Context(), store: s, dir: dir}
+}
+
+// run starts the server and waits until it listens.
+func (b *bundle) run(t *testing.T) {
+	t.Helper()
+	server := admin.New(admin.Options{
+		StateDir: b.dir, Store: b.store, Status: func() admin.Status { return b.status },
+		RestartPlugin: func(name string) error {
+			if name != "echo" {
+				return fmt.Errorf("no plugin %q is enabled", name)
+			}
+			b.restarted = append(b.restarted, name)
+			return nil
+		},
+		Welcome: func(p store.Pairing) store.Piece {
+			return store.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
+		},
+		Refuse: func(pid int) bool { return b.refuse != nil && b.refuse(pid) },
+	}, hclog.NewNullLogger())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	b.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(b.stop)
+	tick := time.NewTicker(time.Millisecond) // a socket gives no event
+	defer tick.Stop()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	for {
+		if conn, err := net.Dial("unix", b.socket()); err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatal("nobody listens")
+		}
+	}
+}
+
+func (b *bundle) socket() string { return filepath.Join(b.dir, admin.Socket) }
+
+// accept puts a message of anna's into her lane.
+func (b *bundle) accept(t *testing.T, id string) {
+	t.Helper()
+	_, err := b.store.Accept(b.ctx, store.Inbound{
+		EventID: chat.EventID(id), Session: "echo:anna", Lane: store.TurnLane,
+		Message: store.Message{Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct}, Sender: chat.Sender{ID: "anna"}, Text: id},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pair has a stranger ask.
+func (b *bundle) pair(t *testing.T, channel, user, code string) {
+	t.Helper()
+	now := time.Now()
+	created, err := b.store.RequestPairing(b.ctx, store.Pairing{
+		Channel: channel, User: chat.UserID(user), Code: code, Name: user, Chat: chat.ID(user), CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+	}, 10, store.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+}
+
+// wantError fails unless the error has the text.
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want %q", err, text)
+	}
+}
+
+func TestStatusAndPlugins(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	plugins := []admin.Plugin{
+		{Name: "echo", State: "running", Kinds: []string{"channel"}, PID: 7, Since: time.Unix(1, 0).UTC(), Open: "http://127.0.0.1/#t"},
+		{Name: "telegram", State: "disabled"},
+	}
+	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
+	b.accept(t, "1")
+	b.accept(t, "2")
+	if _, _, err := b.store.Claim(b.ctx, store.TurnLane); err != nil {
+		t.Fatal(err)
+	}
+	b.bury(t)
+	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t)
+
+	got, err := b.Status(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := b.status
+	want.PID, want.Waiting, want.Pending, want.Dead = os.Getpid(), 1, 1, 1
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	list, err := b.Plugins(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(plugins, list); diff != "" {
+		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+}
+
+// bury gives up a piece for a chat that is gone.
+func (b *bundle) bury(t *testing.T) {
+	t.Helper()
+	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
+		t.Fatal(err)
+	}
+	deliveries, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	if err != nil || len(deliveries) != 1 {
+		t.Fatal(deliveries, err)
+	}
+	if err := b.store.Bury(b.ctx, deliveries[0].ID, "chat not found"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRestartPlugin(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	if err := b.RestartPlugin(b.ctx, "echo"); err != nil || len(b.restarted) != 1 {
+		t.Errorf("restarted %q, %v", b.restarted, err)
+	}
+	for _, name := range []string{"nobody", "", ".", "..", "a/b", "a?b=c&d", "ü"} {
+		wantError(t, b.RestartPlugin(b.ctx, name), fmt.Sprintf("no plugin %q is enabled", name))
+	}
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	queue, err := b.Queue(b.ctx)
+	if err != nil || queue.Lanes == nil || queue.Destinations == nil || len(queue.Lanes)+len(queue.Destinations) != 0 {
+		t.Errorf("an empty queue: %+v, %v", queue, err)
+	}
+	if dead, err := b.Dead(b.ctx); err != nil || dead == nil || len(dead) != 0 {
+		t.Errorf("nothing is dead: %+v, %v", dead, err)
+	}
+
+	b.accept(t, "1")
+	b.accept(t, "2")
+	b.bury(t)
+	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+		t.Fatal(err)
+	}
+	queue, err = b.Queue(b.ctx)
+	if err != nil || len(queue.Lanes) != 1 || len(queue.Destinations) != 1 {
+		t.Fatalf("%+v, %v", queue, err)
+	}
+	if l := queue.Lanes[0]; l.Session != "echo:anna" || l.Lane != store.TurnLane || l.Waiting != 2 || l.Running || time.Since(l.Since) > time.Hour {
+		t.Errorf("lane %+v", l)
+	}
+	if d := queue.Destinations[0]; d.To != (chat.Address{Channel: "echo", Chat: "anna"}) || d.Pending != 1 {
+		t.Errorf("destination %+v", d)
+	}
+	dead, err := b.Dead(b.ctx)
+	if err != nil || len(dead) != 1 {
+		t.Fatalf("%+v, %v", dead, err)
+	}
+	if d := dead[0]; d.To != (chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}) || d.Text != "lost" || d.Error != "chat not found" {
+		t.Errorf("dead %+v", d)
+	}
+}
+
+func TestSessionsAndTranscript(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	if sessions, err := b.Sessions(b.ctx, ""); err != nil || sessions == nil || len(sessions) != 0 {
+		t.Errorf("no sessions: %+v, %v", sessions, err)
+	}
+	_, err := b.Transcript(b.ctx, "echo:anna", 0)
+	wantError(t, err, "there is no session \"echo:anna\"; `clawhost sessions` lists them")
+
+	for _, session := range []string{"echo:anna", "echo:bo%3Ab&c=d"} {
+		_, err := b.store.Accept(b.ctx, store.Inbound{
+			EventID: chat.EventID(session), Session: session, Lane: store.TurnLane,
+			Message: store.Message{Channel: "echo", Chat: chat.Chat{ID: "c", Kind: chat.Direct, Title: session}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sessions, err := b.Sessions(b.ctx, "")
+	if err != nil || len(sessions) != 2 || sessions[0].Key != "echo:anna" || sessions[0].Kind != "direct" || sessions[0].Title != "echo:anna" || sessions[0].ClaudeSession == "" {
+		t.Fatalf("%+v, %v", sessions, err)
+	}
+	if rest, err := b.Sessions(b.ctx, "echo:anna"); err != nil || len(rest) != 1 || rest[0].Key != sessions[1].Key {
+		t.Errorf("%+v, %v", rest, err)
+	}
+	if rest, err := b.Transcript(b.ctx, sessions[1].Key, 0); err != nil || rest == nil || len(rest) != 0 {
+		t.Errorf("a session in which nothing was said: %+v, %v", rest, err)
+	}
+
+	at := time.UnixMilli(1_000_000).UTC()
+	var want []chat.TranscriptEntry
+	for i := range 1002 {
+		want = append(want, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("%d <&> \u2028", i), At: at})
+	}
+	if err := b.store.AppendTranscript(b.ctx, "echo:anna", want); err != nil {
+		t.Fatal(err)
+	}
+	newest, err := b.Transcript(b.ctx, "echo:anna", 0)
+	if err != nil || len(newest) != 1000 {
+		t.Fatalf("%d entries, %v", len(newest), err)
+	}
+	older, err := b.Transcript(b.ctx, "echo:anna", newest[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := append(older, newest...)
+	for i := range got {
+		got[i].ID = 0
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+}
+
+func TestPairings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	if list, err := b.Pairings(b.ctx); err != nil || list == nil || len(list) != 0 {
+		t.Errorf("nobody asks: %+v, %v", list, err)
+	}
+	b.pair(t, "echo", "bob", "AAAAAAAA")
+	b.pair(t, "web", "bob", "AAAAAAAA")
+	b.pair(t, "echo", "eve", "BBBBBBBB")
+	if list, err := b.Pairings(b.ctx); err != nil || len(list) != 3 || list[0].Name != "bob" {
+		t.Errorf("%+v, %v", list, err)
+	}
+
+	_, err := b.ApprovePairing(b.ctx, "", "AAAAAAAA")
+	wantError(t, err, "name the channel")
+	_, err = b.ApprovePairing(b.ctx, "telegram", "AAAAAAAA")
+	wantError(t, err, "no request with the code AAAAAAAA is pending on telegram; `clawhost pairing list` shows those that are")
+	_, err = b.RejectPairing(b.ctx, "", "CCCCCCCC")
+	wantError(t, err, "no request with the code CCCCCCCC is pending; `clawhost pairing list` shows those that are")
+
+	if p, err := b.ApprovePairing(b.ctx, "echo", "AAAAAAAA"); err != nil || p.User != "bob" || p.Channel != "echo" {
+		t.Errorf("approved %+v, %v", p, err)
+	}
+	if p, err := b.RejectPairing(b.ctx, "", "BBBBBBBB"); err != nil || p.User != "eve" {
+		t.Errorf("rejected %+v, %v", p, err)
+	}
+	for user, want := range map[string][2]bool{"bob": {true, false}, "eve": {false, false}} {
+		for i, channel := range []string{"echo", "web"} {
+			if got, err := b.store.Allowed(b.ctx, channel, chat.UserID(user)); err != nil || got != want[i] {
+				t.Errorf("%s on %s may write: %v, %v", user, channel, got, err)
+			}
+		}
+	}
+	deliveries, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range deliveries { // the first piece of each chat; bob's is his code
+		if err := b.store.Delivered(b.ctx, d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	welcome, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	if err != nil || len(welcome) != 1 || welcome[0].Piece.Text != "welcome bob" {
+		t.Errorf("%+v, %v", welcome, err)
+	}
+}
+
+func TestAStoreThatFailsIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	if err := b.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"status":   func() error { _, err := b.Status(b.ctx); return err },
+		"queue":    func() error { _, err := b.Queue(b.ctx); return err },
+		"dead":     func() error { _, err := b.Dead(b.ctx); return err },
+		"sessions": func() error { _, err := b.Sessions(b.ctx, ""); return err },
+		"history":  func() error { _, err := b.Transcript(b.ctx, "x", 0); return err },
+		"pairings": func() error { _, err := b.Pairings(b.ctx); return err },
+		"approve":  func() error { _, err := b.ApprovePairing(b.ctx, "", "AAAAAAAA"); return err },
+		"reject":   func() error { _, err := b.RejectPairing(b.ctx, "", "AAAAAAAA"); return err },
+	} {
+		if err := call(); err == nil || errors.Is(err, admin.ErrNotRunning) || strings.Contains(err.Error(), "there is no") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoHost(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.Status(b.ctx); !errors.Is(err, admin.ErrNotRunning) {
+		t.Errorf("no socket: %v", err)
+	}
+	b.leaveSocket(t)
+	if _, err := b.Status(b.ctx); !errors.Is(err, admin.ErrNotRunning) {
+		t.Errorf("a socket that a killed host left: %v", err)
+	}
+}
+
+// leaveSocket leaves a socket as a host does that was killed.
+func (b *bundle) leaveSocket(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("unix", b.socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheSocket(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.leaveSocket(t)
+	if err := os.Chmod(b.socket(), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t)
+	if _, err := b.Plugins(b.ctx); err != nil {
+		t.Errorf("the old socket is in the way: %v", err)
+	}
+	info, err := os.Stat(b.socket())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", info.Mode(), err)
+	}
+	b.stop()
+	if _, err := os.Stat(b.socket()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket outlives the server: %v", err)
+	}
+}
+
+func TestAPeerIsRefused(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells who the peer is")
+	}
+	b := setup(t)
+	b.pair(t, "echo", "eve", "BBBBBBBB")
+	b.run(t) // whose own look at the socket is let in
+	b.stop()
+	var asked []int
+	var mu sync.Mutex
+	refusing := true
+	b.refuse = func(pid int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, pid)
+		return refusing
+	}
+	b.run(t)
+	if p, err := b.ApprovePairing(b.ctx, "echo", "BBBBBBBB"); err == nil || errors.Is(err, admin.ErrNotRunning) {
+		t.Errorf("approved %+v, %v", p, err)
+	}
+	mu.Lock()
+	if len(asked) < 2 || asked[1] != os.Getpid() {
+		t.Errorf("asked of the processes %v, want %d", asked, os.Getpid())
+	}
+	refusing = false
+	mu.Unlock()
+	// One that was refused does not keep others out, and has done nothing.
+	if p, err := b.ApprovePairing(b.ctx, "echo", "BBBBBBBB"); err != nil || p.User != "eve" {
+		t.Errorf("approved %+v, %v", p, err)
+	}
+}
+
+// What no client of ours sends is answered, and ends nothing.
+func TestOddRequests(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", b.socket())
+	}}}
+	t.Cleanup(client.CloseIdleConnections)
+	b.accept(t, "1")
+	for _, test := range []struct {
+		method, path string
+		want         int
+	}{
+		{http.MethodGet, "/", http.StatusNotFound},
+		{http.MethodGet, "/v1/pairings/approve?code=AAAAAAAA", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/v1/status", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/v1/transcript?session=echo:anna&before=x", http.StatusInternalServerError},
+		{http.MethodGet, "/v1/transcript?session=echo:anna&before=-9", http.StatusOK},
+		{http.MethodGet, "/v1/transcript", http.StatusNotFound},
+		{http.MethodPost, "/v1/pairings/approve", http.StatusNotFound},
+		{http.MethodGet, "/v1/../../etc/passwd", http.StatusNotFound},
+	} {
+		request, err := http.NewRequestWithContext(b.ctx, test.method, "http://clawhost"+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Errorf("%s %s: %v", test.method, test.path, err)
+			continue
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != test.want {
+			t.Errorf("%s %s: %d, want %d", test.method, test.path, response.StatusCode, test.want)
+		}
+	}
+	if _, err := b.Status(b.ctx); err != nil {
+		t.Error(err)
+	}
+}
