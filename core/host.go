@@ -35,8 +35,8 @@ const (
 	turnGrace     = 10 * time.Second
 	deliveryGrace = 5 * time.Second
 	pluginGrace   = 5 * time.Second
-	// controls is how many commands run at the same time.
-	controls = 16
+	// commands is how many commands of the host, and how many of plugins, run at the same time.
+	commands = 16
 	// maxMedia bounds a file that a plugin stores.
 	maxMedia = 20 << 20
 	// upkeepEvery is how often the store forgets what is old.
@@ -133,9 +133,9 @@ func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "medi
 func (h *Host) wire() {
 	registry := command.New(command.Builtin(h.store, turnsOf{h}, command.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Waiting: h.waiting, Channels: h.channelLines, Retire: h.claude.Retire,
+		Waiting: h.waiting, Channels: h.channelLines,
 	}), h.pluginCommands)
-	messages := inbox.New(inbox.Options{Store: h.store, Commands: registry, Settings: h.config.For, Now: time.Now}, h.log.Named("inbox"))
+	messages := inbox.New(inbox.Options{Store: h.store, Commands: registry, Settings: h.config.For, Retire: h.claude.Retire, Now: time.Now}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{messages, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
@@ -150,7 +150,7 @@ func (h *Host) wire() {
 		Reply: h.reply, Trouble: h.trouble, Typing: h.typing, Retire: h.claude.Retire,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
-		Turns: h.config.Claude.MaxProcesses, Controls: controls, Grace: turnGrace,
+		Turns: h.config.Claude.MaxProcesses, Commands: commands, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,

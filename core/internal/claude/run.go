@@ -234,6 +234,9 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 				continue
 			}
 			s.destroy() // its tools
+			if ctx.Err() != nil {
+				return tr, aborted(ctx) // it was ended for that
+			}
 			return tr, s.died(p, agent.Died)
 		case <-silence:
 			if at := s.look(); !at.began && !at.finished {

@@ -13,7 +13,6 @@ import (
 
 // Sessions is what the session commands need of the store.
 type Sessions interface {
-	ResetSession(ctx context.Context, key string) (store.Session, bool, error)
 	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
 }
 
@@ -32,14 +31,12 @@ type Host struct {
 	Waiting func(ctx context.Context, session string) (int, error)
 	// Channels is one line for each channel.
 	Channels func() []string
-	// Retire is called with the claude session that a reset left behind.
-	Retire func(claudeSession string)
 }
 
 // Builtin returns the host's own commands but /help, which the registry adds.
 func Builtin(sessions Sessions, turns Turns, host Host) []Command {
-	reset := func(ctx context.Context, call Call) (string, error) {
-		return startFresh(ctx, sessions, turns, host, call.Session)
+	reset := func(_ context.Context, call Call) (string, error) {
+		return startedFresh(turns, call.Session.Key), nil
 	}
 	return []Command{
 		{Name: "new", Usage: "/new [text]", Summary: "begin a new conversation, and answer the text in it", Least: chat.Authorised, Run: reset},
@@ -53,16 +50,13 @@ func Builtin(sessions Sessions, turns Turns, host Host) []Command {
 	}
 }
 
-// startFresh gives the session a new claude session. A turn that runs ends in the old one: its answer is not lost.
-func startFresh(ctx context.Context, sessions Sessions, turns Turns, host Host, old store.Session) (string, error) {
-	if _, _, err := sessions.ResetSession(ctx, old.Key); err != nil {
-		return "", fmt.Errorf("begin a new session: %w", err)
+// startedFresh tells of the new claude session, which began as the command was accepted. A turn that runs ends in the old
+// one: its answer is not lost.
+func startedFresh(turns Turns, session string) string {
+	if _, running := turns.Running(session); running {
+		return "New conversation. What is still running ends in the old one; /stop ends it now."
 	}
-	if _, running := turns.Running(old.Key); running {
-		return "New conversation. What is still running ends in the old one; /stop ends it now.", nil
-	}
-	host.Retire(old.ClaudeSession)
-	return "New conversation.", nil
+	return "New conversation."
 }
 
 // stop says "stopped" only when it is true: Stop returns after the turn has ended, its tools with it. What was written

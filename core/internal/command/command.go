@@ -67,6 +67,12 @@ func (r *Registry) Lookup(name string) (Command, bool) {
 	return Command{}, false
 }
 
+// Builtin tells whether a command is the host's own.
+func (r *Registry) Builtin(name string) bool {
+	_, ok := r.builtin[name]
+	return ok
+}
+
 // List returns the commands that somebody with this authority may use, by name.
 func (r *Registry) List(authority chat.Authority) []Command {
 	var list []Command

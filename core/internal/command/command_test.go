@@ -19,15 +19,8 @@ type desk struct {
 	running bool
 	waiting int
 	slow    bool // a stop that does not come to its end in time
-	resets  int
-	retired []string
 	order   []string
 	before  []time.Time // what is told to end
-}
-
-func (d *desk) ResetSession(context.Context, string) (store.Session, bool, error) {
-	d.resets++
-	return store.Session{}, true, nil
 }
 
 func (d *desk) Clear(_ context.Context, _ string, _ store.Lane, before time.Time) (int, error) {
@@ -56,7 +49,6 @@ func (d *desk) registry(plugins ...command.Command) *command.Registry {
 		Version: "v1", Started: time.Now().Add(-3 * time.Hour),
 		Waiting:  func(context.Context, string) (int, error) { return d.waiting, nil },
 		Channels: func() []string { return []string{"telegram: connected"} },
-		Retire:   func(s string) { d.retired = append(d.retired, s) },
 	}), func() []command.Command { return plugins })
 }
 
@@ -102,20 +94,15 @@ func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	idle := &desk{}
-	if got, err := idle.registry().Run(t.Context(), call("new", chat.Owner)); err != nil || got != "New conversation." {
-		t.Errorf("%q, %v", got, err)
-	}
-	if diff := cmp.Diff([]string{"old"}, idle.retired); diff != "" || idle.resets != 1 {
-		t.Error(diff, idle.resets)
-	}
-	busy := &desk{running: true}
-	got, err := busy.registry().Run(t.Context(), call("reset", chat.Owner))
-	if err != nil || !strings.Contains(got, "/stop") {
-		t.Errorf("%q, %v", got, err)
-	}
-	if len(busy.retired) != 0 || busy.resets != 1 {
-		t.Error("the running turn's session is retired under it")
+	for running, want := range map[bool]string{
+		false: "New conversation.",
+		true:  "New conversation. What is still running ends in the old one; /stop ends it now.",
+	} {
+		for _, name := range []string{"new", "reset"} {
+			if got, err := (&desk{running: running}).registry().Run(t.Context(), call(name, chat.Owner)); err != nil || got != want {
+				t.Errorf("/%s, running %v: %q, %v", name, running, got, err)
+			}
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Handler func(ctx context.Context, run *store.Run) error
 // Options are a dispatcher's settings.
 type Options struct {
 	Turns    int           // turns at the same time, over all sessions
-	Controls int           // control runs at the same time, over all sessions
+	Commands int           // commands of the host, and as many of plugins, at the same time, over all sessions
 	Grace    time.Duration // how long running runs may go on after the dispatcher's context has ended
 }
 
@@ -69,7 +69,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 
 	var runs, loops sync.WaitGroup
 	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.options.Turns, &runs) })
-	loops.Go(func() { d.claim(ctx, work, store.ControlLane, d.options.Controls, &runs) })
+	loops.Go(func() { d.claim(ctx, work, store.ControlLane, d.options.Commands, &runs) })
+	loops.Go(func() { d.claim(ctx, work, store.CommandLane, d.options.Commands, &runs) })
 	beats, stopBeats := context.WithCancel(work)
 	defer stopBeats()
 	var beating sync.WaitGroup

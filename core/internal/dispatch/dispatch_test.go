@@ -33,7 +33,7 @@ type lanes struct {
 
 func newLanes(runs ...*store.Run) *lanes {
 	l := &lanes{taken: map[string]bool{}, ready: map[store.Lane]chan struct{}{
-		store.TurnLane: make(chan struct{}, 1), store.ControlLane: make(chan struct{}, 1),
+		store.TurnLane: make(chan struct{}, 1), store.ControlLane: make(chan struct{}, 1), store.CommandLane: make(chan struct{}, 1),
 	}}
 	l.waiting = runs
 	return l
@@ -105,7 +105,7 @@ func begin(t *testing.T, l *lanes, options dispatch.Options, handle dispatch.Han
 }
 
 func options() dispatch.Options {
-	return dispatch.Options{Turns: 2, Controls: 2, Grace: time.Minute}
+	return dispatch.Options{Turns: 2, Commands: 2, Grace: time.Minute}
 }
 
 func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
@@ -144,7 +144,7 @@ func TestCommandsGoAroundATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.ControlLane))
 		answered := make(chan struct{})
-		_, stop := begin(t, l, dispatch.Options{Turns: 1, Controls: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run) error {
+		_, stop := begin(t, l, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run) error {
 			if r.Lane == store.ControlLane {
 				close(answered)
 				return nil

@@ -65,6 +65,8 @@ func (l *lockedBuffer) String() string {
 // noCommands knows no command.
 type noCommands struct{}
 
+func (noCommands) Builtin(string) bool { return false }
+
 func (noCommands) Parse(string) (store.Command, bool) { return store.Command{}, false }
 
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.

@@ -31,6 +31,8 @@ type Store interface {
 // Commands finds slash commands in text.
 type Commands interface {
 	Parse(text string) (store.Command, bool)
+	// Builtin tells whether a command is the host's own.
+	Builtin(name string) bool
 }
 
 // Options are what an inbox works with.
@@ -38,7 +40,9 @@ type Options struct {
 	Store    Store
 	Commands Commands
 	Settings func(channel string) config.Settings
-	Now      func() time.Time
+	// Retire is told of a claude session that a reset left behind.
+	Retire func(claudeSession string)
+	Now    func() time.Time
 }
 
 // Inbox takes events in.
@@ -91,6 +95,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	lane := in.lane(&message, settings.Session.ResetTriggers)
 	return in.accept(ctx, store.Inbound{
 		EventID: e.ID, Session: key(settings.Session, channel, e.Chat, e.Thread, e.Sender), Lane: lane, Message: message,
+		Reset: resets(message),
 	})
 }
 
@@ -122,12 +127,21 @@ func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, er
 		return Outcome{}, fmt.Errorf("accept an event: %w", err)
 	case accepted.Duplicate:
 		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
+	case accepted.Replaced != "":
+		in.options.Retire(accepted.Replaced)
 	}
 	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting}, nil
 }
 
-// lane decides where a message waits: a command goes around what runs. A reset trigger with text behind it is a message
-// that begins a new session. A command of somebody who may not use it goes the same way, and is told so.
+// resets tells whether a message is a command that begins a new claude session. It does so as it is accepted, so that what
+// is written after it, in the same breath, is part of the new one; the command itself only says so.
+func resets(m store.Message) bool {
+	return m.Command != nil && (m.Command.Name == "new" || m.Command.Name == "reset") && m.Authority >= chat.Authorised
+}
+
+// lane decides where a message waits: a command goes around what runs, and one of the host's own around those of plugins,
+// which may hang. A reset trigger with text behind it is a message that begins a new session. A command of somebody who
+// may not use it goes the same way, and is told so.
 func (in *Inbox) lane(m *store.Message, triggers []string) store.Lane {
 	if rest, ok := trigger(m.Text, triggers); ok && m.Authority >= chat.Authorised {
 		if rest == "" {
@@ -137,14 +151,19 @@ func (in *Inbox) lane(m *store.Message, triggers []string) store.Lane {
 		m.Fresh, m.Text, m.Command = true, rest, nil
 		return store.TurnLane
 	}
-	if m.Command != nil {
-		return store.ControlLane
+	if m.Command == nil {
+		if command, ok := in.options.Commands.Parse(m.Text); ok {
+			m.Command = &command
+		}
 	}
-	if command, ok := in.options.Commands.Parse(m.Text); ok {
-		m.Command = &command
+	switch {
+	case m.Command == nil:
+		return store.TurnLane
+	case in.options.Commands.Builtin(m.Command.Name):
 		return store.ControlLane
+	default:
+		return store.CommandLane
 	}
-	return store.TurnLane
 }
 
 // trigger tells whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.

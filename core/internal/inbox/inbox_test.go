@@ -24,6 +24,7 @@ type journal struct {
 	accepted []store.Inbound
 	paired   []store.Pairing
 	allowed  []chat.UserID
+	retired  []string
 	fail     error
 }
 
@@ -35,7 +36,11 @@ func (j *journal) Accept(_ context.Context, in store.Inbound) (store.Acceptance,
 		return store.Acceptance{Duplicate: true}, nil
 	}
 	j.accepted = append(j.accepted, in)
-	return store.Acceptance{Seq: int64(len(j.accepted)), Waiting: len(j.accepted) - 1}, nil
+	accepted := store.Acceptance{Seq: int64(len(j.accepted)), Waiting: len(j.accepted) - 1}
+	if in.Reset {
+		accepted.Replaced = "old"
+	}
+	return accepted, nil
 }
 
 func (j *journal) Allowed(_ context.Context, _ string, users ...chat.UserID) (bool, error) {
@@ -55,11 +60,13 @@ type known struct{}
 
 func (known) Parse(text string) (store.Command, bool) {
 	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if !strings.HasPrefix(text, "/") || name != "status" && name != "stop" {
+	if !strings.HasPrefix(text, "/") || name != "status" && name != "stop" && name != "roll" {
 		return store.Command{}, false
 	}
 	return store.Command{Name: name, Args: args}, true
 }
+
+func (known) Builtin(name string) bool { return name != "roll" }
 
 func settings(string) config.Settings {
 	return config.Settings{
@@ -100,6 +107,7 @@ func TestSubmit(t *testing.T) {
 		command   *store.Command
 		text      string
 		fresh     bool
+		reset     bool
 		authority chat.Authority
 	}{
 		"an owner":                       {event: says("owner", " hello\n"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "hello", authority: chat.Owner},
@@ -112,7 +120,10 @@ func TestSubmit(t *testing.T) {
 		"a command not allowed is asked": {event: says("friend", "/stop"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Other},
 		"the CLI's own command is text":  {event: says("owner", "/clear"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/clear", authority: chat.Owner},
 		"a path is text":                 {event: says("owner", "/etc/passwd"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/etc/passwd", authority: chat.Owner},
-		"a reset alone":                  {event: says("owner", "/NEW"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/NEW", authority: chat.Owner},
+		"a reset alone":                  {event: says("owner", "/NEW"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/NEW", reset: true, authority: chat.Owner},
+		"a reset from a menu":            {event: event("owner", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/reset", reset: true, authority: chat.Owner},
+		"a reset alone not allowed":      {event: event("friend", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "reset"}, text: "/reset", authority: chat.Other},
+		"a plugin's command":             {event: says("owner", "/roll 2d6"), verdict: chat.Accepted, session: "tg:owner", lane: store.CommandLane, command: &store.Command{Name: "roll", Args: "2d6"}, text: "/roll 2d6", authority: chat.Owner},
 		"a reset with text":              {event: says("owner", "/new  tell me"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
 		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
 		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/newest", authority: chat.Owner},
@@ -139,16 +150,19 @@ func TestSubmit(t *testing.T) {
 				return
 			}
 			in := j.accepted[0]
-			got := []any{in.Lane, in.Message.Command, in.Message.Text, in.Message.Fresh, in.Message.Authority}
-			if diff := cmp.Diff([]any{test.lane, test.command, test.text, test.fresh, test.authority}, got); diff != "" {
+			got := []any{in.Lane, in.Message.Command, in.Message.Text, in.Message.Fresh, in.Reset, in.Message.Authority}
+			if diff := cmp.Diff([]any{test.lane, test.command, test.text, test.fresh, test.reset, test.authority}, got); diff != "" {
 				t.Error(diff)
+			}
+			if test.reset != slices.Equal(j.retired, []string{"old"}) {
+				t.Errorf("retired %v", j.retired)
 			}
 		})
 	}
 }
 
 func box(j *journal) *inbox.Inbox {
-	return inbox.New(inbox.Options{Store: j, Commands: known{}, Settings: settings, Now: func() time.Time { return now }}, hclog.NewNullLogger())
+	return inbox.New(inbox.Options{Store: j, Commands: known{}, Settings: settings, Retire: func(s string) { j.retired = append(j.retired, s) }, Now: func() time.Time { return now }}, hclog.NewNullLogger())
 }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {

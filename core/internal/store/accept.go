@@ -44,7 +44,7 @@ func (in Inbound) check() error {
 		return errors.New("the message has no channel")
 	case in.Session == "":
 		return errors.New("the message has no session")
-	case in.Lane != TurnLane && in.Lane != ControlLane:
+	case in.Lane != TurnLane && in.Lane != ControlLane && in.Lane != CommandLane:
 		return fmt.Errorf("there is no lane %q", in.Lane)
 	}
 	return nil
@@ -93,10 +93,16 @@ func (t *tx) accept(in Inbound, message string) (Acceptance, error) {
 	if err != nil {
 		return Acceptance{}, err
 	}
+	var replaced string
+	if in.Reset {
+		if replaced, _, err = t.beginClaudeSession(in.Session); err != nil {
+			return Acceptance{}, err
+		}
+	}
 	if queued == 1 {
 		t.after.ready(in.Lane)
 	}
-	return Acceptance{Seq: seq, Waiting: int(queued) - 1}, nil
+	return Acceptance{Seq: seq, Waiting: int(queued) - 1, Replaced: replaced}, nil
 }
 
 // touchSession makes or updates the row of a message's session and returns when its previous message was received.

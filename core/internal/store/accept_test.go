@@ -246,3 +246,26 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 	}
 	b.idle(t)
 }
+
+// A reset and what is written after it may be claimed in any order: the reset holds from its acceptance on.
+func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	running := b.claim(t)
+	command := inbound("anna", 2)
+	command.Lane, command.Reset, command.Message.Command = store.ControlLane, true, &store.Command{Name: "new"}
+	if a := b.accept(t, command); a.Replaced != running.Session.ClaudeSession {
+		t.Errorf("replaced %q, want %q", a.Replaced, running.Session.ClaudeSession)
+	}
+	if a := b.accept(t, command); !a.Duplicate || a.Replaced != "" {
+		t.Errorf("the same again: %+v", a)
+	}
+	b.accept(t, inbound("anna", 3))
+	if err := b.Complete(b.ctx, running.ID, store.Completion{State: store.RunDone}); err != nil {
+		t.Fatal(err)
+	}
+	if next := b.claim(t); next.Session.ClaudeSession == running.Session.ClaudeSession || next.Session.ClaudeStarted {
+		t.Errorf("the message after the reset runs in %+v", next.Session)
+	}
+}

@@ -59,7 +59,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	m.Attempts++
 
 	if !bound.Valid && m.Message.Fresh {
-		if _, err := t.beginClaudeSession(session); err != nil {
+		if _, _, err := t.beginClaudeSession(session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
@@ -164,7 +164,7 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 		if err != nil {
 			return Session{}, err
 		}
-		claude, err := t.beginClaudeSession(h.session)
+		_, claude, err := t.beginClaudeSession(h.session)
 		if err != nil {
 			return Session{}, err
 		}
@@ -222,7 +222,7 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			return r, err
 		}
 		r.deliveries, err = t.reclaimDeliveries()
-		t.after.turns, t.after.controls, t.after.deliveries = true, true, true
+		t.after.turns, t.after.controls, t.after.commands, t.after.deliveries = true, true, true, true
 		return r, err
 	})
 	return int(r.runs), int(r.deliveries), err

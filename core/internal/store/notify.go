@@ -15,8 +15,8 @@ type event struct {
 
 // effects is what a step tells this process once it is committed.
 type effects struct {
-	turns, controls, deliveries bool    // something may be claimable
-	ended                       []event // events whose run has ended
+	turns, controls, commands, deliveries bool    // something may be claimable
+	ended                                 []event // events whose run has ended
 }
 
 func (e *effects) ready(lane Lane) {
@@ -25,12 +25,14 @@ func (e *effects) ready(lane Lane) {
 		e.turns = true
 	case ControlLane:
 		e.controls = true
+	case CommandLane:
+		e.commands = true
 	}
 }
 
 // notifier wakes those who wait for work or for a run's end.
 type notifier struct {
-	turns, controls, deliveries chan struct{}
+	turns, controls, commands, deliveries chan struct{}
 
 	mu       sync.Mutex
 	watchers map[event][]chan struct{}
@@ -40,6 +42,7 @@ func newNotifier() *notifier {
 	return &notifier{
 		turns:      make(chan struct{}, 1),
 		controls:   make(chan struct{}, 1),
+		commands:   make(chan struct{}, 1),
 		deliveries: make(chan struct{}, 1),
 		watchers:   make(map[event][]chan struct{}),
 	}
@@ -51,6 +54,9 @@ func (n *notifier) fire(e effects) {
 	}
 	if e.controls {
 		poke(n.controls)
+	}
+	if e.commands {
+		poke(n.commands)
 	}
 	if e.deliveries {
 		poke(n.deliveries)
@@ -78,10 +84,14 @@ func poke(c chan struct{}) {
 // Ready returns the channel that is poked when a lane of this kind may have become claimable, or will at a time that it
 // did not know before. One poke may stand for many lanes: claim until there is none.
 func (s *Store) Ready(lane Lane) <-chan struct{} {
-	if lane == ControlLane {
+	switch lane {
+	case ControlLane:
 		return s.notify.controls
+	case CommandLane:
+		return s.notify.commands
+	default:
+		return s.notify.turns
 	}
-	return s.notify.turns
 }
 
 // DeliveriesReady returns the channel that is poked when a delivery of any channel may have become due, or will at

@@ -26,13 +26,14 @@ var ErrNotFound = errors.New("not found")
 // ErrConflict is returned by PutState when the revision is another one.
 var ErrConflict = errors.New("revision conflict")
 
-// Lane is one of a session's two queues. Each runs one message at a time, in order; the two run side by side.
+// Lane is one of a session's queues. Each runs one message at a time, in order; they run side by side.
 type Lane string
 
 // The lanes.
 const (
 	TurnLane    Lane = "turn"    // messages for the agent
-	ControlLane Lane = "control" // commands that must work while a turn runs
+	ControlLane Lane = "control" // the host's own commands, which must work whatever else runs
+	CommandLane Lane = "command" // the commands of plugins, which may take their time
 )
 
 // Message is what an inbox row holds: an event, finalised.
@@ -73,13 +74,16 @@ type Inbound struct {
 	Message    Message
 	ReadyAt    time.Time // not claimed before; zero: at once
 	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
+	// Reset begins a new claude session with the event: what is claimed from then on runs in it.
+	Reset bool
 }
 
 // Acceptance is what became of an accepted event.
 type Acceptance struct {
 	Duplicate bool
 	Seq       int64
-	Waiting   int // messages before it in the lane, the running one included
+	Waiting   int    // messages before it in the lane, the running one included
+	Replaced  string // the claude session that a reset left behind
 }
 
 // Queued is an inbox row.

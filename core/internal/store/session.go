@@ -72,40 +72,25 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]Sessio
 	return sessions, nil
 }
 
-// ResetSession begins a new claude session now. A message that was claimed before stays with the old one. It returns
-// false when there is no such session.
-func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, error) {
-	session, err := step(ctx, s, "reset session", func(t *tx) (Session, error) {
-		if _, err := t.beginClaudeSession(key); err != nil {
-			return Session{}, err
-		}
-		return findSession(t, key)
-	})
-	if errors.Is(err, ErrNotFound) {
-		return Session{}, false, nil
-	}
-	return session, err == nil, err
-}
-
-// beginClaudeSession gives a session a new claude session and returns its uuid, or ErrNotFound.
-func (t *tx) beginClaudeSession(key string) (string, error) {
-	var old string
-	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
+// beginClaudeSession gives a session a new claude session and returns the uuids of the one before and of the new one. The
+// error may be ErrNotFound.
+func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
+	err = t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", ErrNotFound
+		return "", "", ErrNotFound
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	id := uuid.NewString()
+	id = uuid.NewString()
 	if _, err := t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at) VALUES (?1, ?2, ?3)`, id, key, t.now); err != nil {
-		return "", err
+		return "", "", err
 	}
 	_, err = t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, id, t.now)
-	return id, err
+	return old, id, err
 }
 
 // bounded is a limit that is not trusted.

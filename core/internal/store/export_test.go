@@ -1,0 +1,21 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// ResetSession begins a new claude session as the acceptance of a reset does. A message that was claimed before stays with the old one. It returns
+// false when there is no such session.
+func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, error) {
+	session, err := step(ctx, s, "reset session", func(t *tx) (Session, error) {
+		if _, _, err := t.beginClaudeSession(key); err != nil {
+			return Session{}, err
+		}
+		return findSession(t, key)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return Session{}, false, nil
+	}
+	return session, err == nil, err
+}
