@@ -75,6 +75,8 @@ func TestScripts(t *testing.T) {
 			env.Values[p.key()] = p
 			env.Defer(p.leave)
 			env.Setenv("REPOSITORY", repository)
+			// Under the race detector a process waits a second before it ends, and a script has many.
+			env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=10"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			for _, label := range labels {
 				free, err := net.Listen("tcp", "127.0.0.1:0")
