@@ -129,10 +129,20 @@ func (h *Host) channelLines() []string {
 	return lines
 }
 
+// quoted makes what a plugin said of itself fit to stand in a code block: one line, bounded, that does not end the block.
+func quoted(s string) string {
+	const most = 300
+	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))
+	if len(line) > most {
+		line = append(line[:most], '…')
+	}
+	return string(line)
+}
+
 // tellOwners tells the owners, in a chat that they can be reached in, that a plugin is parked. In a direct chat the chat's
 // id is taken to be the person's.
 func (h *Host) tellOwners(name, why string) {
-	text := fmt.Sprintf("The plugin %s is parked: %s\n\n`clawhost plugin restart %s` starts it again.", name, why, name)
+	text := fmt.Sprintf("The plugin %s is parked:\n\n```\n%s\n```\n\n`clawhost plugin restart %s` starts it again.", name, quoted(why), name)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for _, owner := range h.config.Access.Owners {
