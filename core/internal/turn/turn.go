@@ -123,7 +123,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (agent
 		},
 	}
 	result, err := h.options.Run(ctx, t)
-	notice := fresh(err)
+	notice := fresh(t, err)
 	if notice == "" {
 		return result, err
 	}
@@ -145,14 +145,18 @@ func (h *Handler) consumed(ctx context.Context, run *store.Run) {
 	}
 }
 
-// fresh is the notice with which a turn begins anew, or "" if that would not help.
-func fresh(err error) string {
+// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, it is
+// the message that is too long.
+func fresh(t agent.Turn, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
 		return ""
 	}
 	switch failure.Class {
 	case agent.ContextOverflow:
+		if !t.Started {
+			return ""
+		}
 		return "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
 	case agent.TranscriptMissing:
 		return "The record of our conversation is gone from this machine. I began a new one and no longer know what was said before."
