@@ -157,7 +157,7 @@ func (h *Host) wire() {
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
-		StateDir: h.config.StateDir, Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
+		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
 		Welcome: welcome, Refuse: claude.IsTool,
 	}, h.log.Named("admin"))
 }

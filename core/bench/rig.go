@@ -197,7 +197,7 @@ func (h *host) kill() {
 
 // plugins are the processes of the host's plugins by name.
 func (h *host) plugins(ctx context.Context) (map[string]int, error) {
-	list, err := admin.NewClient(h.rig.path("state")).Plugins(ctx)
+	list, err := admin.NewClient(filepath.Join(h.rig.path("state"), "clawhost.sock")).Plugins(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list plugins: %w", err)
 	}

@@ -19,11 +19,11 @@ import (
 
 // client talks to the host that runs with the config.
 func (a *app) client() (*admin.Client, error) {
-	dir, err := config.LoadStateDir(a.config, os.LookupEnv)
+	socket, err := config.LoadSocket(a.config, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return admin.NewClient(dir), nil
+	return admin.NewClient(socket), nil
 }
 
 // show prints what ask returns: as JSON, or as rows of a table.

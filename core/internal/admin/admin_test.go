@@ -48,14 +48,14 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return &bundle{Client: admin.NewClient(dir), ctx: t.Context(), store: s, dir: dir}
+	return &bundle{Client: admin.NewClient(filepath.Join(dir, "clawhost.sock")), ctx: t.Context(), store: s, dir: dir}
 }
 
 // run starts the server and waits until it listens.
 func (b *bundle) run(t *testing.T) {
 	t.Helper()
 	server := admin.New(admin.Options{
-		StateDir: b.dir, Store: b.store, Status: func() admin.Status { return b.status },
+		Socket: b.socket(), Store: b.store, Status: func() admin.Status { return b.status },
 		RestartPlugin: func(name string) error {
 			if name != "echo" {
 				return fmt.Errorf("no plugin %q is enabled", name)
@@ -95,7 +95,7 @@ func (b *bundle) run(t *testing.T) {
 	}
 }
 
-func (b *bundle) socket() string { return filepath.Join(b.dir, admin.Socket) }
+func (b *bundle) socket() string { return filepath.Join(b.dir, "clawhost.sock") }
 
 // accept puts a message of anna's into her lane.
 func (b *bundle) accept(t *testing.T, id string) {

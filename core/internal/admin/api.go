@@ -9,9 +9,6 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Socket is the socket's name in the state folder.
-const Socket = "clawhost.sock"
-
 // Status is the host in short.
 type Status struct {
 	Version   string    `json:"version"`

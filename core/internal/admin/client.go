@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -28,9 +27,8 @@ var ErrNoAnswer = errors.New("the host did not answer: it refuses whatever the a
 // Client talks to a running host.
 type Client struct{ http http.Client }
 
-// NewClient returns a client of the host with this state folder. It connects at the first call.
-func NewClient(stateDir string) *Client {
-	path := filepath.Join(stateDir, Socket)
+// NewClient returns a client of the host whose control socket has this path. It connects at the first call.
+func NewClient(path string) *Client {
 	return &Client{http.Client{
 		Timeout: 30 * time.Second,
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

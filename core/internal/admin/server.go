@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -37,8 +36,8 @@ type Store interface {
 
 // Options are a server's settings.
 type Options struct {
-	StateDir string
-	Store    Store
+	Socket string // the control socket's path
+	Store  Store
 	// Status fills in what the store does not know.
 	Status func() Status
 	// RestartPlugin returns an error that a person can read.
@@ -62,7 +61,7 @@ func New(options Options, log hclog.Logger) *Server {
 
 // Run serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	path := filepath.Join(s.options.StateDir, Socket)
+	path := s.options.Socket
 	// The store's lock says that no other host lives here: what is left of the socket is of an earlier life.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the old control socket: %w", err)

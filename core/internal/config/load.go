@@ -39,9 +39,9 @@ func Load(path string, env func(name string) (value string, ok bool)) (*Config, 
 	return c, nil
 }
 
-// LoadStateDir returns the state folder that the file at path names, and evaluates nothing else of it: who talks to a
-// running host needs none of the host's variables. The error is a [Problems].
-func LoadStateDir(path string, env func(name string) (value string, ok bool)) (string, error) {
+// LoadSocket returns the path of the control socket of the host that runs with the file at path. It evaluates nothing of
+// the file but the state folder: who talks to a running host needs none of its variables. The error is a [Problems].
+func LoadSocket(path string, env func(name string) (value string, ok bool)) (string, error) {
 	d, text, err := open(path, env)
 	if err != nil {
 		return "", err
@@ -57,7 +57,7 @@ func LoadStateDir(path string, env func(name string) (value string, ok bool)) (s
 	d.defaultPaths(c)
 	d.decode(only, c.fileBlock(func(*hclsyntax.Block) {}))
 	d.checkPaths(c, only.Attributes["state_dir"])
-	return c.StateDir, d.problems.err()
+	return c.Socket(), d.problems.err()
 }
 
 // open reads a file and prepares to decode it.

@@ -15,16 +15,42 @@ import (
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
 // describes.
+//
+// A head that cannot be read is left where it is, and its lane looked at again after an hour, so that it holds up no other
+// lane; the error tells which it is.
 func (s *Store) Claim(ctx context.Context, lane Lane) (run *Run, next time.Time, err error) {
 	type result struct {
-		run  *Run
-		next int64
+		run        *Run
+		next       int64
+		unreadable *unreadableError
 	}
 	r, err := step(ctx, s, "claim", func(t *tx) (r result, err error) {
 		r.run, r.next, err = t.claim(lane)
+		if errors.As(err, &r.unreadable) {
+			_, err = t.exec(`UPDATE lanes SET ready_at = ?3 WHERE session = ?1 AND lane = ?2`,
+				r.unreadable.session, lane, t.now+setAside.Milliseconds())
+		}
 		return r, err
 	})
+	if err == nil && r.unreadable != nil {
+		return nil, time.Time{}, r.unreadable
+	}
 	return r.run, moment(r.next), err
+}
+
+// setAside is how long a lane waits whose head cannot be read.
+const setAside = time.Hour
+
+// unreadableError is a message that this version cannot read, as after a bad upgrade.
+type unreadableError struct {
+	session string
+	seq     int64
+	err     error
+}
+
+// Error names the message.
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("claim: message %d of session %s cannot be read: %v", e.seq, e.session, e.err)
 }
 
 func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
@@ -52,7 +78,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		return nil, 0, fmt.Errorf("the head of session %s: %w", session, err)
 	}
 	if err := json.Unmarshal([]byte(message), &m.Message); err != nil {
-		return nil, 0, fmt.Errorf("message %d of session %s: %w", m.Seq, session, err)
+		return nil, 0, &unreadableError{session: session, seq: m.Seq, err: err}
 	}
 	m.ReceivedAt, m.ConsumedAt, run.PreviousAt = moment(receivedAt), moment(consumedAt), moment(previousAt)
 	m.UUID = messageUUID(id.channel, id.id)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -261,4 +262,25 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.claim(t)
+}
+
+func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	if _, err := raw(t, b.path).Exec(`UPDATE inbox SET message = 'no JSON'`); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(time.Second)
+	b.accept(t, inbound("bert", 1))
+	if run, _, err := b.Claim(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
+		t.Fatalf("claimed %+v, %v, want an error that names the session", run, err)
+	}
+	if run := b.claim(t); run.Session.Key != "telegram:bert" {
+		t.Errorf("claimed of %s", run.Session.Key)
+	}
+	b.clock.Advance(time.Hour)
+	if _, _, err := b.Claim(b.ctx, store.TurnLane); err == nil {
+		t.Error("the message is gone, or was not looked at again")
+	}
 }

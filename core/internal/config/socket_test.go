@@ -10,7 +10,7 @@ import (
 )
 
 // Who talks to a running host has none of its variables.
-func TestLoadStateDir(t *testing.T) {
+func TestLoadSocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	home := func(name string) (string, bool) { return "/home/anna", name == "HOME" }
@@ -24,7 +24,7 @@ func TestLoadStateDir(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := config.LoadStateDir(path, home); err != nil || got != want {
+		if got, err := config.LoadSocket(path, home); err != nil || got != want+"/clawhost.sock" {
 			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestLoadStateDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		var problems config.Problems
-		if _, err := config.LoadStateDir(path, home); !errors.As(err, &problems) {
+		if _, err := config.LoadSocket(path, home); !errors.As(err, &problems) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
