@@ -62,6 +62,9 @@ plugin "webchat" {
 	owner.silent()
 }
 
+// webTransport is the tests' own: a server of httptest that is closed closes the idle connections of the default one.
+var webTransport = &http.Transport{}
+
 // webPage is a page of the web chat.
 type webPage struct {
 	*host
@@ -76,7 +79,7 @@ func (p webPage) request(method, path, body string) *http.Response {
 	}
 	request.Header.Set("Authorization", "Bearer "+p.token)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Transport: webTransport}).Do(request)
 	if err != nil {
 		p.Fatal(err)
 	}

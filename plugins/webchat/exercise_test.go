@@ -151,7 +151,7 @@ func (b *browser) do(ctx context.Context, method, path string, body []byte) (*ht
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	r.Header.Set("Content-Type", "application/json")
 	r.Close = true
-	return http.DefaultClient.Do(r)
+	return (&http.Client{Transport: transport}).Do(r)
 }
 
 func (b *browser) Acknowledged(text string) bool {

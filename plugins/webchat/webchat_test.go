@@ -119,6 +119,9 @@ func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 	}
 }
 
+// transport is the tests' own: a server of httptest that is closed closes the idle connections of the default one.
+var transport = &http.Transport{}
+
 // request makes a request of a page with the token. Change may make it another one.
 func (b *bundle) request(t *testing.T, method, path string, body any, change func(*http.Request)) *http.Response {
 	t.Helper()
@@ -138,7 +141,7 @@ func (b *bundle) request(t *testing.T, method, path string, body any, change fun
 	if change != nil {
 		change(r)
 	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
+	answer, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}

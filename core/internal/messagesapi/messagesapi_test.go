@@ -41,6 +41,10 @@ var (
 	toolResult = blocks("user", map[string]any{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a file"})
 )
 
+// client is the tests' own: a server of httptest that is closed closes the idle connections of the default one, under
+// whoever is about to use them.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func post(ctx context.Context, t *testing.T, s *messagesapi.Server, stream bool, turns ...turn) *http.Response {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "claude-test", "stream": stream, "messages": turns})
@@ -52,7 +56,7 @@ func post(ctx context.Context, t *testing.T, s *messagesapi.Server, stream bool,
 		t.Fatal(err)
 	}
 	request.Header.Set("X-Api-Key", secret)
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +334,7 @@ func TestOtherEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
