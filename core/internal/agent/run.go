@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -15,10 +16,28 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
+// Profile is how Claude Code is run for a turn. A process that runs with another one is replaced before the turn, but for a
+// SystemPrompt that alone is another one: prompts stay as they are while a process lives, so that they can be cached.
+type Profile struct {
+	Model          string // empty: the CLI's own
+	Effort         string // empty: the CLI's own
+	PermissionMode string
+	SystemPrompt   string
+	Skills         string // names the skills that SystemPrompt lists; another one needs another process
+}
+
+// Line is a message for a turn that runs.
+type Line struct {
+	UUID string
+	Text string // begins with a line of the host
+}
+
 // Turn is one message for Claude Code.
 type Turn struct {
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session is there: it is resumed, not begun
+	ForkOf    string // the Claude session that one which is not there begins as a copy of; empty: none
+	Profile   Profile
 	UUID      string // of the message; Claude de-duplicates by it
 	Attempt   int    // 1 the first time; a later one looks for what the earlier ones left
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
@@ -27,11 +46,17 @@ type Turn struct {
 	Timeout   time.Duration // zero: the configured one
 	// OnConsumed is called at most once, when Claude has read the message. It must not block.
 	OnConsumed func()
+	// Steer takes the lines that wait for the turn; it is called while a tool runs: when it begins, and each time that Nudged
+	// fires. What it returned is written. nil: nothing is steered.
+	Steer  func(ctx context.Context) ([]Line, error)
+	Nudged <-chan struct{}
 }
 
-// Result is a turn that ended well.
+// Result is what a turn brought. Covered, Compactions and the figures hold for a turn that failed, too.
 type Result struct {
 	Text          string
+	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
+	Compactions   int      // of the conversation, in the course of the turn
 	Model         string
 	InputTokens   int64 // without cached ones
 	CacheTokens   int64 // read and created
@@ -40,6 +65,7 @@ type Result struct {
 	ContextTokens int64 // of the last request
 	ContextWindow int64
 	Recovered     bool // the answer is of an earlier attempt
+	Continued     bool // an earlier attempt was cut off in the midst of the work, and this one went on from there
 }
 
 // Class is why a turn failed.

@@ -45,20 +45,36 @@ type Message struct {
 	Sender    chat.Sender    `json:"sender"`
 	Authority chat.Authority `json:"authority"`
 	SentAt    time.Time      `json:"sent_at"`
-	Text      string         `json:"text"`
+	Text      string         `json:"text"`          // for the agent: without mentions of it and directives
+	Raw       string         `json:"raw,omitempty"` // as it was written, where Text is not
 	Media     []chat.Media   `json:"media,omitempty"`
 	ReplyTo   *chat.Quote    `json:"reply_to,omitempty"`
 	Forwarded *chat.Forward  `json:"forwarded,omitempty"`
-	Command   *Command       `json:"command,omitempty"` // set: a command for the control lane
+	Starter   string         `json:"starter,omitempty"`  // what its thread began with
+	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
+	Origin    Origin         `json:"origin,omitempty"`
+	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
 	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message
 	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 }
 
+// Origin is what a message comes from that no person wrote.
+type Origin string
+
+// The origins. The zero Origin is a person's.
+const (
+	OriginPlugin    Origin = "plugin"
+	OriginFlush     Origin = "memory_flush"
+	OriginHeartbeat Origin = "heartbeat"
+	OriginCompact   Origin = "compact" // the text is what the compaction should keep
+)
+
 // Command is a parsed slash command.
 type Command struct {
-	Name string `json:"name"` // lower case, without a slash
-	Args string `json:"args,omitempty"`
+	Name string    `json:"name"` // lower case, without a slash
+	Args string    `json:"args,omitempty"`
+	And  []Command `json:"and,omitempty"` // further ones of the same message: several directives and nothing else
 }
 
 // Address is where the message came from and where its answer goes.
@@ -76,19 +92,110 @@ type Inbound struct {
 	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
 	// Reset begins a new claude session with the event: what is claimed from then on runs in it.
 	Reset bool
+	// Parent is the session whose conversation a session that this event makes goes on with, as a thread does with its
+	// chat's; empty: none.
+	Parent string
+	Queue  Queueing
+	Burst  Burst
+	Expiry Expiry
+}
+
+// Mode is what becomes of a message that arrives while its session's turn runs.
+type Mode string
+
+// The modes. Any other, the zero one among them, counts as Followup.
+const (
+	Followup     Mode = "followup"      // it waits for a turn of its own, which begins when the lane has been quiet
+	Queue        Mode = "queue"         // the same, without the wait for quiet
+	Collect      Mode = "collect"       // it waits for a turn together with others
+	Steer        Mode = "steer"         // it is told to the running turn, or waits like Followup
+	SteerBacklog Mode = "steer-backlog" // the same
+	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits
+)
+
+// Drop is which message is dropped when too many wait.
+type Drop string
+
+// The ways to drop. Any other, the zero one among them, counts as DropSummarize.
+const (
+	DropOld       Drop = "old"       // the one that has waited for the longest
+	DropNew       Drop = "new"       // the new one
+	DropSummarize Drop = "summarize" // the oldest, of which the next turn is told a line
+)
+
+// Queueing is how a message waits in the turn lane.
+type Queueing struct {
+	Mode  Mode
+	Quiet time.Duration // how long nothing may have come before a message that had to wait is claimed
+	Cap   int           // more waiting messages are dropped; zero: no limit
+	Drop  Drop
+}
+
+// Burst joins messages that come in quick succession into one turn. The zero Burst joins none.
+type Burst struct {
+	Window time.Duration // a message that comes within it of the one before joins it
+	By     string        // who wrote: only messages of the same are joined
+	// The bounds of a burst; a message that goes beyond one begins another.
+	Messages int
+	Bytes    int
+	Wait     time.Duration // from the first message
+}
+
+// Expiry is when a session begins a new claude session by itself: at a message of a person who comes back to it. The zero
+// Expiry is never.
+type Expiry struct {
+	Idle  time.Duration // without a person's message for so long; zero: never
+	Since time.Time     // claude sessions that were begun before are over; zero: none
 }
 
 // Acceptance is what became of an accepted event.
 type Acceptance struct {
 	Duplicate bool
-	Seq       int64
+	Seq       int64  // zero: the event was dropped, for too many wait
 	Waiting   int    // messages before it in the lane, the running one included
-	Replaced  string // the claude session that a reset left behind
+	Running   bool   // a run holds the lane
+	Replaced  string // the claude session that a reset left behind, or its expiry
+	// Superseded is the run that the event took the lane from, which must end; zero: none.
+	Superseded int64
+}
+
+// Overheard is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
+// is told that must not answer.
+type Overheard struct {
+	EventID chat.EventID
+	Channel string
+	Session string
+	// Note is told to the session's next turn, among the newest Limit of its kind; nil: nothing is.
+	Note  *Note
+	Limit int
+	// Transcript is what the session's history gets.
+	Transcript []chat.TranscriptEntry
+}
+
+// NoteKind is what sort of thing a session's next turn is told.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteHistory  NoteKind = "history"  // a message of a group that was not for the agent
+	NoteOverflow NoteKind = "overflow" // a waiting message that was dropped
+	NoteEvent    NoteKind = "event"    // something that happened to the session
+	NoteHint     NoteKind = "hint"     // what the agent must know of the run before
+)
+
+// Note is something that a session's next turn is told beside its message. The turn that is claimed next gets it, in each
+// of its attempts, and it is gone once the turn is completed.
+type Note struct {
+	Kind   NoteKind
+	At     time.Time
+	Sender string // NoteHistory: who wrote
+	Text   string
 }
 
 // Queued is an inbox row.
 type Queued struct {
 	Seq           int64
+	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
 	Message       Message
 	UUID          string    // the message's id for claude, derived from channel and event id
 	ClaudeSession string    // the claude session that it was first claimed for
@@ -102,6 +209,10 @@ type Run struct {
 	ID      int64 // never reused
 	Lane    Lane
 	Message Queued
+	// More are the messages that are answered together with Message: those of one burst, or collected ones. They come after
+	// it, in order, are of the same authority and of the same address.
+	More    []Queued
+	Notes   []Note // in order
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time
@@ -112,6 +223,7 @@ type Session struct {
 	Key           string
 	ClaudeSession string // the uuid of claude's session
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
+	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
 	Kind          chat.Kind
 	Title         string
 	Route         chat.Address // where its last message came from
@@ -122,7 +234,15 @@ type Session struct {
 	Usage         Usage
 	ContextTokens int64 // used by the last request
 	ContextWindow int64
+	Overrides     Overrides
+	Label         string // at most [MaxLabel] characters
+	Compactions   int64  // of the claude session
+	FlushedAt     time.Time
+	Flushed       int64 // Compactions at the last memory flush plus one; zero: there was none in this claude session
 }
+
+// MaxLabel is the longest label of a session, in characters.
+const MaxLabel = 64
 
 // Usage is what turns cost. In a Session it is the sum over its life.
 type Usage struct {
@@ -155,14 +275,36 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again.
+	Covered []string
+	// Notes are told to the session's next turn.
+	Notes []Note
+	// Then is a message that comes before all that waits.
+	Then *Inbound
 }
 
 // TurnFigures is what a turn of claude cost.
 type TurnFigures struct {
 	Usage         Usage
+	Day           string // on which it counts, such as "2026-03-15"
 	Model         string
 	ContextTokens int64
 	ContextWindow int64
+	Compactions   int64 // in the turn
+	Flush         bool  // it was a memory flush
+}
+
+// DayUsage is what one model cost on one day.
+type DayUsage struct {
+	Day   string
+	Model string
+	Usage Usage
+}
+
+// Followed is an entry of any session's history.
+type Followed struct {
+	Session string
+	Entry   chat.TranscriptEntry
 }
 
 // Piece is a message for a chat.
