@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // messageNamespace is the namespace of the messages' uuids. It never changes: claude knows a message again by its uuid.
@@ -22,17 +23,18 @@ func messageUUID(channel string, id chat.EventID) string {
 
 // Accept puts an event's message into its lane, unless the event was accepted before. It makes the session, with a first
 // claude session, or brings its route, kind, title and times up to date; an empty kind or title does not replace one.
-// The error is [ErrLaneFull] for a lane with MaxWaiting waiting messages; then nothing is kept and the event may come
-// again.
+// What Queue, Burst and Expiry say takes effect in the same transaction: a running turn is ended, what waits is dropped,
+// the message joins others, or a new claude session is begun. The error is [ErrLaneFull] for a lane with MaxWaiting
+// waiting messages; then nothing is kept and the event may come again.
 func (s *Store) Accept(ctx context.Context, in Inbound) (Acceptance, error) {
 	if err := in.check(); err != nil {
 		return Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	message, err := json.Marshal(in.Message)
+	e, err := encode(in)
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	return step(ctx, s, "accept", func(t *tx) (Acceptance, error) { return t.accept(in, string(message)) })
+	return step(ctx, s, "accept", func(t *tx) (Acceptance, error) { return t.accept(in, e) })
 }
 
 // check refuses what could not be found again.
@@ -50,143 +52,205 @@ func (in Inbound) check() error {
 	return nil
 }
 
-func (t *tx) accept(in Inbound, message string) (Acceptance, error) {
-	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-		in.Message.Channel, in.EventID, t.now)
-	if err != nil {
-		return Acceptance{}, err
-	}
-	if n == 0 {
-		return Acceptance{Duplicate: true}, nil
-	}
+// encoded is what an inbox row holds of a message.
+type encoded struct {
+	message   string
+	share     string
+	overrides string
+}
 
-	readyAt := t.now
-	if !in.ReadyAt.IsZero() {
-		readyAt = max(readyAt, millis(in.ReadyAt))
+func encode(in Inbound) (encoded, error) {
+	m := in.Message
+	message, err := json.Marshal(m)
+	if err != nil {
+		return encoded{}, err
 	}
-	// A lane that has a head keeps the head's time; one that runs becomes ready when the run ends.
-	var seq, queued int64
-	var running bool
-	err = t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at) VALUES (?1, ?2, 1, 1, ?3)
-		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
-			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END
-		RETURNING next_seq, queued, run_id IS NOT NULL`,
-		[]any{in.Session, in.Lane, readyAt}, &seq, &queued, &running)
+	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
+	if m.Overrides != (Overrides{}) {
+		overrides, err := json.Marshal(m.Overrides)
+		if err != nil {
+			return encoded{}, err
+		}
+		e.overrides = string(overrides)
+	}
+	return e, nil
+}
+
+// place is where a new message stands in its lane.
+type place struct {
+	seq     int64
+	burst   int64
+	readyAt int64
+	queued  int64 // messages in the lane, this one included
+	held    int64 // of them the running turn's
+	running bool
+	moved   bool // the lane's head may be another one now, or have another time
+}
+
+func (p place) waiting() int64 { return p.queued - p.held }
+
+func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
+	fresh, err := t.unseen(in.Message.Channel, in.EventID)
+	if err != nil || !fresh {
+		return Acceptance{Duplicate: !fresh}, err
+	}
+	p, err := t.place(in)
 	if err != nil {
 		return Acceptance{}, err
 	}
-	waiting := queued
-	if running {
-		waiting--
-	}
-	if in.MaxWaiting > 0 && waiting > int64(in.MaxWaiting) {
+	if in.MaxWaiting > 0 && p.waiting() > int64(in.MaxWaiting) {
 		return Acceptance{}, ErrLaneFull
 	}
-
-	previous, err := t.touchSession(in)
+	before, err := t.touchSession(in)
 	if err != nil {
 		return Acceptance{}, err
 	}
-	_, err = t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-		in.Session, in.Lane, seq, in.Message.Channel, in.EventID, message, t.now, readyAt, previous)
+	accepted := Acceptance{Seq: p.seq, Waiting: int(p.queued) - 1, Running: p.running}
+	if in.Lane == TurnLane {
+		if accepted.Replaced, err = t.expire(in, p, before); err != nil {
+			return Acceptance{}, err
+		}
+		if p, err = t.admit(in, e, p, &accepted); err != nil || accepted.Seq == 0 {
+			return accepted, err
+		}
+	}
+	_, err = t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
+			mode, share, overrides, size, burst, burst_by)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, before.messageAt,
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.By)
 	if err != nil {
 		return Acceptance{}, err
 	}
-	var replaced string
-	if in.Reset {
-		if replaced, _, err = t.beginClaudeSession(in.Session); err != nil {
+	if p.moved {
+		if err := t.rearm(in.Session, in.Lane); err != nil {
 			return Acceptance{}, err
 		}
 	}
-	if queued == 1 {
-		t.after.ready(in.Lane)
+	if in.Model != "" {
+		if err := t.configure(in.Session, func(o *Overrides) { o.Model = in.Model }); err != nil {
+			return Acceptance{}, err
+		}
 	}
-	return Acceptance{Seq: seq, Waiting: int(queued) - 1, Replaced: replaced}, nil
+	if in.Reset {
+		if accepted.Replaced, _, err = t.beginClaudeSession(in.Session); err != nil {
+			return Acceptance{}, err
+		}
+	}
+	t.after.ready(in.Lane)
+	return accepted, nil
 }
 
-// touchSession makes or updates the row of a message's session and returns when its previous message was received.
-// Commands do not count as messages here: claude does not see them.
-func (t *tx) touchSession(in Inbound) (previous sql.NullInt64, err error) {
+// unseen notes an event, and tells whether it is a new one.
+func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
+	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+		channel, id, t.now)
+	return n > 0, err
+}
+
+// place makes room in the lane. A lane that has a head keeps the head's time; one that runs becomes ready when the run
+// ends.
+func (t *tx) place(in Inbound) (place, error) {
+	p := place{readyAt: t.now}
+	if !in.ReadyAt.IsZero() {
+		p.readyAt = max(p.readyAt, millis(in.ReadyAt))
+	}
+	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at) VALUES (?1, ?2, 1, 1, ?3)
+		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
+			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END
+		RETURNING next_seq, queued, held, run_id IS NOT NULL`,
+		[]any{in.Session, in.Lane, p.readyAt}, &p.seq, &p.queued, &p.held, &p.running)
+	p.burst = p.seq
+	return p, err
+}
+
+// rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
+// than before.
+func (t *tx) rearm(session string, lane Lane) error {
+	_, err := t.exec(`UPDATE lanes SET ready_at = CASE WHEN run_id IS NULL THEN
+			(SELECT MAX(i.ready_at, ?3) FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
+		WHERE session = ?1 AND lane = ?2`, session, lane, t.now)
+	return err
+}
+
+// sessionTimes is what a session's row said before a message.
+type sessionTimes struct {
+	messageAt    sql.NullInt64 // when its previous message was received
+	interactedAt sql.NullInt64 // the last of a person
+}
+
+// touchSession makes or updates the row of a message's session. Commands do not count as messages here: claude does not
+// see them.
+func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
-	if m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf {
+	if m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf {
 		interactedAt = sql.NullInt64{Int64: t.now, Valid: true}
 	}
 	if in.Lane == TurnLane {
 		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
 	}
-	err = t.row(`SELECT message_at FROM sessions WHERE key = ?1`, []any{in.Session}, &previous)
+	err = t.row(`SELECT message_at, interacted_at FROM sessions WHERE key = ?1`, []any{in.Session}, &before.messageAt, &before.interactedAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		claude := uuid.NewString()
-		if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at) VALUES (?1, ?2, ?3)`, claude, in.Session, t.now); err != nil {
-			return previous, err
-		}
-		_, err = t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
-			in.Session, claude, m.Chat.Kind, m.Chat.Title, m.Channel, m.Chat.ID, m.Thread, t.now, interactedAt, messageAt)
-		return previous, err
+		return before, t.makeSession(in, interactedAt, messageAt)
 	}
 	if err != nil {
-		return previous, err
+		return before, err
 	}
 	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
 			channel = ?4, chat = ?5, thread = ?6,
 			interacted_at = COALESCE(?7, interacted_at), message_at = COALESCE(?8, message_at)
 		WHERE key = ?1`,
 		in.Session, m.Chat.Kind, m.Chat.Title, m.Channel, m.Chat.ID, m.Thread, interactedAt, messageAt)
-	return previous, err
+	return before, err
 }
 
-// Clear drops the messages that wait in a lane and were received before a moment, not the running one, and returns how
-// many they were. Each counts as an event whose run was cancelled.
-func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
-	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
+// makeSession makes a session's row. Its first claude session begins as a copy of the parent's, if that has begun.
+func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) error {
+	var forkOf string
+	if in.Parent != "" {
+		err := t.row(`SELECT c.id FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
+			WHERE s.key = ?1 AND c.started_at IS NOT NULL`, []any{in.Parent}, &forkOf)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	m, claude := in.Message, uuid.NewString()
+	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, fork_of) VALUES (?1, ?2, ?3, ?4)`,
+		claude, in.Session, t.now, forkOf); err != nil {
+		return err
+	}
+	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
+		in.Session, claude, m.Chat.Kind, m.Chat.Title, m.Channel, m.Chat.ID, m.Thread, t.now, interactedAt, messageAt)
+	return err
 }
 
-func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
-	var running int64 // 0 is before every message
-	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
-		[]any{session, lane}, &running)
+// expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and
+// returns the one before.
+func (t *tx) expire(in Inbound, p place, before sessionTimes) (replaced string, err error) {
+	if in.Expiry == (Expiry{}) || in.Message.Origin != "" || p.queued > 1 {
+		return "", nil
+	}
+	var begunAt int64
+	err = t.row(`SELECT c.begun_at FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
+		WHERE s.key = ?1 AND c.started_at IS NOT NULL`, []any{in.Session}, &begunAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
+		return "", nil // nothing was said in it yet
 	}
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	type row struct {
-		event
-		seq int64
+	last := begunAt
+	if before.interactedAt.Valid {
+		last = max(last, before.interactedAt.Int64)
 	}
-	var waiting []row
-	err = t.each(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq > ?3 AND received_at < ?4
-		RETURNING channel, event_id, seq`,
-		[]any{session, lane, running, before}, func(rows *sql.Rows) error {
-			var r row
-			defer func() { waiting = append(waiting, r) }()
-			return rows.Scan(&r.channel, &r.id, &r.seq)
-		})
-	if err != nil || len(waiting) == 0 {
-		return 0, err
+	idle := in.Expiry.Idle > 0 && last+in.Expiry.Idle.Milliseconds() <= t.now
+	if !idle && (in.Expiry.Since.IsZero() || begunAt >= millis(in.Expiry.Since)) {
+		return "", nil
 	}
-	// The lane's head may be another one now. A lane that runs becomes ready when the run ends.
-	if _, err := t.exec(`UPDATE lanes SET queued = queued - ?3, ready_at = CASE WHEN run_id IS NULL THEN
-			(SELECT MAX(i.ready_at, ?4) FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
-		WHERE session = ?1 AND lane = ?2`,
-		session, lane, len(waiting), t.now); err != nil {
-		return 0, err
-	}
-	t.after.ready(lane)
-	for _, r := range waiting {
-		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'dropped before it ran')`,
-			session, lane, r.seq, r.channel, r.id, RunCancelled, t.now)
-		if err != nil {
-			return 0, err
-		}
-		t.after.ended = append(t.after.ended, r.event)
-	}
-	return len(waiting), nil
+	replaced, _, err = t.beginClaudeSession(in.Session)
+	return replaced, err
 }
 
 // Outcome tells what became of an accepted event. done is false while it waits or runs. errText is the run's Error and
@@ -203,4 +267,29 @@ func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (s
 		return "", "", "", false, fmt.Errorf("outcome: %w", err)
 	}
 	return state, answer, errText, state != "", nil
+}
+
+// Clear drops the messages that wait in a lane and were received before a moment, those among them that were joined to the
+// running turn, but not what that was claimed for; it returns how many they were. Each counts as an event whose run was
+// cancelled.
+func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
+	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
+}
+
+func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
+	var batch int64 // 0 is before every message
+	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
+		[]any{session, lane}, &batch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND received_at < ?4
+		RETURNING channel, event_id, seq, joined_run IS NOT NULL`, session, lane, batch, before)
+	if err != nil || len(dropped) == 0 {
+		return 0, err
+	}
+	return len(dropped), t.drop(session, lane, dropped, RunCancelled, "dropped before it ran")
 }

@@ -57,70 +57,147 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	var session string
 	err = t.row(`SELECT session, ready_at FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
 		[]any{lane}, &session, &next)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, 0, nil
-	}
 	if err != nil || next > t.now {
-		return nil, next, err
+		return nil, next, noRows(err)
 	}
-
-	run = &Run{Lane: lane}
-	m := &run.Message
-	var id event
-	var message string
-	var bound sql.NullString
-	var receivedAt, previousAt, consumedAt int64
-	err = t.row(`SELECT seq, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
-			COALESCE(consumed_at, 0)
-		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT 1`,
-		[]any{session, lane}, &m.Seq, &id.channel, &id.id, &message, &receivedAt, &previousAt, &m.Attempts, &bound, &consumedAt)
+	batch, err := t.batch(session, lane)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the head of session %s: %w", session, err)
+		return nil, 0, err
 	}
-	if err := json.Unmarshal([]byte(message), &m.Message); err != nil {
-		return nil, 0, &unreadableError{session: session, seq: m.Seq, err: err}
-	}
-	m.ReceivedAt, m.ConsumedAt, run.PreviousAt = moment(receivedAt), moment(consumedAt), moment(previousAt)
-	m.UUID = messageUUID(id.channel, id.id)
-	m.Attempts++
-
-	if !bound.Valid && m.Message.Fresh {
+	head := &batch[0]
+	if !head.bound.Valid && head.Message.Fresh {
 		if _, _, err := t.beginClaudeSession(session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
+	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt)}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
-	if bound.Valid && bound.String != run.Session.ClaudeSession {
-		if err := t.describe(&run.Session, bound.String); err != nil {
+	if head.bound.Valid && head.bound.String != run.Session.ClaudeSession {
+		if err := t.describe(&run.Session, head.bound.String); err != nil {
 			return nil, 0, err
 		}
 	}
-	m.ClaudeSession = run.Session.ClaudeSession
-
 	err = t.row(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6) RETURNING id`,
-		[]any{session, lane, m.Seq, id.channel, id.id, t.now}, &run.ID)
+		[]any{session, lane, head.Seq, head.id.channel, head.id.id, t.now}, &run.ID)
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := t.exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL WHERE session = ?1 AND lane = ?2`, session, lane, run.ID); err != nil {
+	if _, err := t.exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL, held = ?4 WHERE session = ?1 AND lane = ?2`,
+		session, lane, run.ID, len(batch)); err != nil {
 		return nil, 0, err
 	}
-	_, err = t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-		session, lane, m.Seq, m.Attempts, m.ClaudeSession)
+	for i := range batch {
+		m := &batch[i]
+		m.Attempts++
+		m.ClaudeSession = run.Session.ClaudeSession
+		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
+			return nil, 0, err
+		}
+		if i == 0 {
+			run.Message = m.Queued
+		} else {
+			run.More = append(run.More, m.Queued)
+		}
+	}
+	if lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
+		run.Notes, err = t.takeNotes(session, head.Seq)
+	}
 	return run, 0, err
+}
+
+// inboxRow is a message as claiming sees it.
+type inboxRow struct {
+	Queued
+	id         event
+	bound      sql.NullString
+	previousAt int64
+}
+
+// batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with
+// the rest of its burst, and, where it is to be collected, with the ones behind it that are, too, and may share its turn.
+func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
+	const (
+		most  = 50        // messages
+		bytes = 256 << 10 // of their texts
+	)
+	var rows []inboxRow
+	var head struct {
+		batch                  sql.NullInt64
+		mode                   Mode
+		share, overrides       string
+		size, received, queued int64
+	}
+	err := t.row(`SELECT i.batch, i.mode, i.share, i.overrides, l.queued FROM inbox i JOIN lanes l ON l.session = i.session AND l.lane = i.lane
+		WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1`, []any{session, lane},
+		&head.batch, &head.mode, &head.share, &head.overrides, &head.queued)
+	if err != nil {
+		return nil, fmt.Errorf("the head of session %s: %w", session, err)
+	}
+	limit := int64(1)
+	if head.queued > 1 && lane == TurnLane {
+		limit = head.queued
+	}
+	collecting, size := head.mode == Collect, int64(0)
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
+			COALESCE(consumed_at, 0), batch, mode, share, overrides, size
+		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3`,
+		[]any{session, lane, limit}, func(r *sql.Rows) error {
+			var m inboxRow
+			var message, share, overrides string
+			var mode Mode
+			var batch sql.NullInt64
+			var receivedAt, consumedAt, bytesOf int64
+			if err := r.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &message, &receivedAt, &m.previousAt, &m.Attempts, &m.bound,
+				&consumedAt, &batch, &mode, &share, &overrides, &bytesOf); err != nil {
+				return err
+			}
+			if len(rows) > 0 {
+				shares := share == head.share && overrides == head.overrides
+				switch {
+				case head.batch.Valid:
+					if batch != head.batch {
+						return nil
+					}
+				case batch.Valid || len(rows) == most || size+bytesOf > bytes:
+					collecting = false
+					return nil
+				case m.Burst == rows[0].Burst:
+				case collecting && mode == Collect && shares:
+				default:
+					collecting = false
+					return nil
+				}
+			}
+			if err := json.Unmarshal([]byte(message), &m.Message); err != nil {
+				if len(rows) > 0 {
+					collecting = false
+					return nil
+				}
+				return &unreadableError{session: session, seq: m.Seq, err: err}
+			}
+			if len(rows) > 0 && m.Message.Fresh {
+				collecting = false
+				return nil
+			}
+			m.ReceivedAt, m.ConsumedAt = moment(receivedAt), moment(consumedAt)
+			m.UUID = messageUUID(m.id.channel, m.id.id)
+			rows, size = append(rows, m), size+bytesOf
+			return nil
+		})
+	return rows, err
 }
 
 // describe makes a session's row tell of another of its claude sessions.
 func (t *tx) describe(session *Session, claude string) error {
 	session.ClaudeSession, session.ClaudeStarted, session.ContextTokens = claude, false, 0
-	err := t.row(`SELECT started_at IS NOT NULL FROM claude_sessions WHERE id = ?1`, []any{claude}, &session.ClaudeStarted)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
+	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
+	return noRows(t.row(`SELECT started_at IS NOT NULL, CASE WHEN started_at IS NULL THEN fork_of ELSE '' END, compactions, flushed
+		FROM claude_sessions WHERE id = ?1`, []any{claude},
+		&session.ClaudeStarted, &session.ForkOf, &session.Compactions, &session.Flushed))
 }
 
 // held is the place of a run's message.
@@ -194,7 +271,7 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 		if err != nil {
 			return Session{}, err
 		}
-		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND batch = ?3`,
 			h.session, h.lane, h.seq, claude); err != nil {
 			return Session{}, err
 		}
@@ -206,7 +283,8 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 }
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
-// once), the attempt counts, and the message stays bound to its claude session. Cause is for the operator. The error is
+// once), the attempt counts, and the message
+// stays bound to its claude session. What was joined to the run waits behind it. Cause is for the operator. The error is
 // [ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
@@ -218,7 +296,10 @@ func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause
 		if !again.IsZero() {
 			readyAt = max(readyAt, millis(again))
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, readyAt); err != nil {
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, readyAt); err != nil {
+			return nothing{}, err
+		}
+		if err := t.part(runID); err != nil {
 			return nothing{}, err
 		}
 		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, RunLost, t.now, cause); err != nil {
@@ -240,7 +321,10 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, RunLost, t.now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+			return r, err
+		}
+		if _, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run IS NOT NULL`); err != nil {
 			return r, err
 		}
 		// A clock that was set back between the lives would make lanes wait that are long ready.

@@ -16,6 +16,7 @@ type event struct {
 // effects is what a step tells this process once it is committed.
 type effects struct {
 	turns, controls, commands, deliveries bool    // something may be claimable
+	transcript                            bool    // there are new entries
 	ended                                 []event // events whose run has ended
 }
 
@@ -32,7 +33,7 @@ func (e *effects) ready(lane Lane) {
 
 // notifier wakes those who wait for work or for a run's end.
 type notifier struct {
-	turns, controls, commands, deliveries chan struct{}
+	turns, controls, commands, deliveries, transcript chan struct{}
 
 	mu       sync.Mutex
 	watchers map[event][]chan struct{}
@@ -44,6 +45,7 @@ func newNotifier() *notifier {
 		controls:   make(chan struct{}, 1),
 		commands:   make(chan struct{}, 1),
 		deliveries: make(chan struct{}, 1),
+		transcript: make(chan struct{}, 1),
 		watchers:   make(map[event][]chan struct{}),
 	}
 }
@@ -60,6 +62,9 @@ func (n *notifier) fire(e effects) {
 	}
 	if e.deliveries {
 		poke(n.deliveries)
+	}
+	if e.transcript {
+		poke(n.transcript)
 	}
 	if len(e.ended) == 0 {
 		return
@@ -97,6 +102,10 @@ func (s *Store) Ready(lane Lane) <-chan struct{} {
 // DeliveriesReady returns the channel that is poked when a delivery of any channel may have become due, or will at
 // another time than before.
 func (s *Store) DeliveriesReady() <-chan struct{} { return s.notify.deliveries }
+
+// TranscriptAppended returns the channel that is poked when a session's history has new entries. One poke may stand for
+// many.
+func (s *Store) TranscriptAppended() <-chan struct{} { return s.notify.transcript }
 
 // Watch returns a channel that is closed when the event's run ends in this process: see [Store.Outcome], which must be
 // asked after Watch, for the run may have ended already. The func ends the watch and may be called more than once.

@@ -12,9 +12,9 @@ const overviewRows = 1000
 // Lanes returns the lanes with work, the running ones first, then in the order in which they become ready; at most 1000.
 func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
 	var lanes []LaneStatus
-	err := s.view(ctx).each(`SELECT l.session, l.lane, l.queued, l.running, COALESCE(i.received_at, 0), COALESCE(i.attempts, 0)
-		FROM (SELECT session, lane, queued, 1 AS running, run_id AS rank FROM lanes WHERE run_id IS NOT NULL
-			UNION ALL SELECT session, lane, queued, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
+	err := s.view(ctx).each(`SELECT l.session, l.lane, l.queued - l.held, l.running, COALESCE(i.received_at, 0), COALESCE(i.attempts, 0)
+		FROM (SELECT session, lane, queued, held, 1 AS running, run_id AS rank FROM lanes WHERE run_id IS NOT NULL
+			UNION ALL SELECT session, lane, queued, held, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
 		LEFT JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
 		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1`, []any{overviewRows}, func(rows *sql.Rows) error {
@@ -22,9 +22,6 @@ func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
 		var since int64
 		if err := rows.Scan(&l.Session, &l.Lane, &l.Waiting, &l.Running, &since, &l.Attempts); err != nil {
 			return err
-		}
-		if l.Running {
-			l.Waiting--
 		}
 		l.Since = moment(since)
 		lanes = append(lanes, l)

@@ -98,6 +98,8 @@ type Inbound struct {
 	Queue  Queueing
 	Burst  Burst
 	Expiry Expiry
+	// Model becomes the session's; empty: it stays.
+	Model string
 }
 
 // Mode is what becomes of a message that arrives while its session's turn runs.
@@ -139,6 +141,8 @@ type Burst struct {
 	Messages int
 	Bytes    int
 	Wait     time.Duration // from the first message
+	// Now says that the message ends the burst: what it joins, and itself, are claimed at once.
+	Now bool
 }
 
 // Expiry is when a session begins a new claude session by itself: at a message of a person who comes back to it. The zero
@@ -188,8 +192,9 @@ const (
 type Note struct {
 	Kind   NoteKind
 	At     time.Time
-	Sender string // NoteHistory: who wrote
+	Sender string // who wrote, where it is a message
 	Text   string
+	Count  int // NoteOverflow: how many dropped messages it stands for; else 1
 }
 
 // Queued is an inbox row.

@@ -104,3 +104,11 @@ func moment(ms int64) time.Time {
 	}
 	return time.UnixMilli(ms).UTC()
 }
+
+// noRows makes the error of a row that is not there none.
+func noRows(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -12,11 +14,14 @@ import (
 // sessionColumns are what scanSession scans.
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
-	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window`
+	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
+	s.overrides, s.label, COALESCE(s.flushed_at, 0), CASE WHEN c.started_at IS NULL THEN c.fork_of ELSE '' END, c.compactions, c.flushed`
 
 type sessionRow struct {
 	Session
-	createdAt, resetAt, interactedAt int64
+	createdAt, resetAt, interactedAt, flushedAt int64
+
+	overrides string
 }
 
 func (r *sessionRow) dest() []any {
@@ -25,11 +30,16 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
+		&r.overrides, &r.Label, &r.flushedAt, &r.ForkOf, &r.Compactions, &r.Flushed,
 	}
 }
 
 func (r *sessionRow) session() Session {
-	r.CreatedAt, r.ResetAt, r.InteractedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt)
+	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
+	// What another version wrote and this one cannot read inherits.
+	if json.Unmarshal([]byte(r.overrides), &r.Overrides) != nil {
+		r.Overrides = Overrides{}
+	}
 	return r.Session
 }
 
@@ -91,6 +101,46 @@ func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	}
 	_, err = t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, id, t.now)
 	return old, id, err
+}
+
+// Configure changes what people have chosen for a session and returns the session as it is then. The error is
+// [ErrNotFound] for one that is not there.
+func (s *Store) Configure(ctx context.Context, key string, change func(*Overrides)) (Session, error) {
+	return step(ctx, s, "configure", func(t *tx) (Session, error) {
+		if err := t.configure(key, change); err != nil {
+			return Session{}, err
+		}
+		return findSession(t, key)
+	})
+}
+
+func (t *tx) configure(key string, change func(*Overrides)) error {
+	session, err := findSession(t, key)
+	if err != nil {
+		return err
+	}
+	change(&session.Overrides)
+	encoded, err := json.Marshal(session.Overrides)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE sessions SET overrides = ?2 WHERE key = ?1`, key, string(encoded))
+	return err
+}
+
+// SetLabel names a session for people; "" takes the name away. The error is [ErrNotFound] for one that is not there.
+func (s *Store) SetLabel(ctx context.Context, key, label string) error {
+	if n := utf8.RuneCountInString(label); n > MaxLabel {
+		return fmt.Errorf("set label: it has %d characters, at most %d are kept", n, MaxLabel)
+	}
+	_, err := step(ctx, s, "set label", func(t *tx) (nothing, error) {
+		n, err := t.exec(`UPDATE sessions SET label = ?2 WHERE key = ?1`, key, label)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return nothing{}, err
+	})
+	return err
 }
 
 // bounded is a limit that is not trusted.

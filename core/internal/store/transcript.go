@@ -21,6 +21,7 @@ func (s *Store) AppendTranscript(ctx context.Context, session string, entries []
 
 // appendTranscript gives the entries their ids.
 func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
+	t.after.transcript = t.after.transcript || len(entries) > 0
 	for _, e := range entries {
 		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at) VALUES (?1, ?2, ?3, ?4)`,
 			session, e.Role, e.Text, millis(e.At))
@@ -54,4 +55,44 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	}
 	slices.Reverse(entries)
 	return entries, nil
+}
+
+// TranscriptAfter returns the entries of all sessions with a greater id than after, oldest first. limit is 1 to 1000;
+// another value means 1000.
+func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]Followed, error) {
+	var list []Followed
+	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2`,
+		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+			var f Followed
+			var saidAt int64
+			if err := rows.Scan(&f.Session, &f.Entry.ID, &f.Entry.Role, &f.Entry.Text, &saidAt); err != nil {
+				return err
+			}
+			f.Entry.At = moment(saidAt)
+			list = append(list, f)
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("transcript after: %w", err)
+	}
+	return list, nil
+}
+
+// Follower returns the id of the last entry that a follower of all transcripts has been told. One that is not known yet
+// begins with what is said from now on.
+func (s *Store) Follower(ctx context.Context, name string) (after int64, err error) {
+	return step(ctx, s, "follower", func(t *tx) (after int64, err error) {
+		err = t.row(`INSERT INTO followers (name, after) VALUES (?1, COALESCE((SELECT MAX(id) FROM transcript), 0))
+			ON CONFLICT (name) DO UPDATE SET after = followers.after RETURNING after`, []any{name}, &after)
+		return after, err
+	})
+}
+
+// Followed notes that a follower has been told all up to an entry.
+func (s *Store) Followed(ctx context.Context, name string, id int64) error {
+	_, err := step(ctx, s, "followed", func(t *tx) (nothing, error) {
+		_, err := t.exec(`INSERT INTO followers (name, after) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET after = excluded.after`, name, id)
+		return nothing{}, err
+	})
+	return err
 }

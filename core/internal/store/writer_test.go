@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -232,30 +233,36 @@ func TestMigrationsRunOnceEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	first, err := migrations.ReadFile("migrations/0001_initial.sql")
+	files := fstest.MapFS{}
+	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := fstest.MapFS{
-		"migrations/0001_initial.sql": {Data: first},
-		"migrations/0002_two.sql":     {Data: []byte("CREATE TABLE two (n BIGINT); INSERT INTO two VALUES (1);")},
+	for _, name := range names {
+		data, err := migrations.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: data}
 	}
+	next := func(n int, name string) string { return fmt.Sprintf("migrations/%04d_%s.sql", len(names)+n, name) }
+	files[next(1, "two")] = &fstest.MapFile{Data: []byte("CREATE TABLE two (n BIGINT); INSERT INTO two VALUES (1);")}
 	for range 2 {
 		if err := migrate(t.Context(), conn, files); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files["migrations/0003_bad.sql"] = &fstest.MapFile{Data: []byte("INSERT INTO two VALUES (2); INSERT INTO three VALUES (1);")}
+	files[next(2, "bad")] = &fstest.MapFile{Data: []byte("INSERT INTO two VALUES (2); INSERT INTO three VALUES (1);")}
 	if err := migrate(t.Context(), conn, files); err == nil {
 		t.Error("a broken migration went well")
 	}
 	var version, rows int
 	err = conn.QueryRowContext(t.Context(), "SELECT (SELECT MAX(version) FROM schema_version), (SELECT COUNT(*) FROM two)").Scan(&version, &rows)
-	if err != nil || version != 2 || rows != 1 {
+	if err != nil || version != len(names)+1 || rows != 1 {
 		t.Errorf("version %d, %d rows, error %v; want the state before the broken one", version, rows, err)
 	}
-	delete(files, "migrations/0003_bad.sql")
-	files["migrations/0004_gap.sql"] = &fstest.MapFile{}
+	delete(files, next(2, "bad"))
+	files[next(3, "gap")] = &fstest.MapFile{}
 	if err := migrate(t.Context(), conn, files); err == nil {
 		t.Error("a gap in the numbers went unseen")
 	}

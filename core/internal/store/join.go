@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+)
+
+// Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
+// and [SteerBacklog] that are of its authority and address, up to the first that may not be told. They are the run's as
+// long as it runs; those that it does not name as covered when it ends wait again. The error is [ErrFenced] for a run that
+// has lost its lane.
+func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
+	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
+}
+
+func (t *tx) join(runID int64) ([]Queued, error) {
+	const most = 20
+	h, err := fence(t, runID)
+	if err != nil {
+		return nil, err
+	}
+	var list []Queued
+	var share string
+	ended := false
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, batch IS NOT NULL, joined_run IS NOT NULL
+		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+		var m Queued
+		var id event
+		var message, of, overrides string
+		var mode Mode
+		var receivedAt int64
+		var claimed, joined bool
+		if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &overrides, &claimed, &joined); err != nil {
+			return err
+		}
+		switch {
+		case m.Seq == h.seq:
+			share = of
+			return nil
+		case ended || claimed || joined:
+			return nil
+		case mode != Steer && mode != SteerBacklog || of != share || overrides != "" || len(list) == most,
+			json.Unmarshal([]byte(message), &m.Message) != nil, m.Message.Fresh, m.Message.Origin != "":
+			ended = true
+			return nil
+		}
+		m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
+		list = append(list, m)
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	for _, m := range list {
+		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			h.session, h.lane, m.Seq, runID); err != nil {
+			return nil, err
+		}
+	}
+	_, err = t.exec(`UPDATE lanes SET held = held + ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, len(list))
+	return list, err
+}
+
+// part makes the messages that were joined to a run wait again.
+func (t *tx) part(runID int64) error {
+	_, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
+	return err
+}

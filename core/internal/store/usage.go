@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
+// meanwhile.
+func (t *tx) addFigures(session, claude string, f TurnFigures) error {
+	u := f.Usage
+	_, err := t.exec(`UPDATE sessions SET turns = turns + ?2, input_tokens = input_tokens + ?3, cache_tokens = cache_tokens + ?4,
+		output_tokens = output_tokens + ?5, cost_micros = cost_micros + ?6 WHERE key = ?1`,
+		session, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros)
+	if err != nil {
+		return err
+	}
+	if f.Day != "" {
+		_, err = t.exec(`INSERT INTO usage_days (day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+			ON CONFLICT (day, model) DO UPDATE SET turns = usage_days.turns + excluded.turns,
+				input_tokens = usage_days.input_tokens + excluded.input_tokens, cache_tokens = usage_days.cache_tokens + excluded.cache_tokens,
+				output_tokens = usage_days.output_tokens + excluded.output_tokens, cost_micros = usage_days.cost_micros + excluded.cost_micros`,
+			f.Day, f.Model, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros)
+		if err != nil {
+			return err
+		}
+	}
+	if f.Compactions > 0 || f.Flush {
+		_, err = t.exec(`UPDATE claude_sessions SET flushed = CASE WHEN ?3 THEN compactions + 1 ELSE flushed END, compactions = compactions + ?2
+			WHERE id = ?1`, claude, f.Compactions, f.Flush)
+		if err != nil {
+			return err
+		}
+	}
+	if f.Flush {
+		if _, err = t.exec(`UPDATE sessions SET flushed_at = ?2 WHERE key = ?1`, session, t.now); err != nil {
+			return err
+		}
+	}
+	if f.Model == "" && f.ContextTokens == 0 {
+		return nil // it asked no model
+	}
+	_, err = t.exec(`UPDATE sessions SET model = ?3, context_tokens = ?4, context_window = ?5 WHERE key = ?1 AND claude_session = ?2`,
+		session, claude, f.Model, f.ContextTokens, f.ContextWindow)
+	return err
+}
+
+// UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order.
+func (s *Store) UsageByDay(ctx context.Context, from string) ([]DayUsage, error) {
+	var days []DayUsage
+	err := s.view(ctx).each(`SELECT day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros FROM usage_days
+		WHERE day >= ?1 ORDER BY day, model LIMIT ?2`, []any{from, overviewRows}, func(rows *sql.Rows) error {
+		var d DayUsage
+		u := &d.Usage
+		if err := rows.Scan(&d.Day, &d.Model, &u.Turns, &u.InputTokens, &u.CacheTokens, &u.OutputTokens, &u.CostMicros); err != nil {
+			return err
+		}
+		days = append(days, d)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("usage by day: %w", err)
+	}
+	return days, nil
+}
