@@ -7,7 +7,7 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
+// [CommandMenu], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -52,6 +52,21 @@ type Reactor interface {
 // is over, and with active false when the answer is there.
 type Typer interface {
 	Typing(ctx context.Context, to chat.Address, active bool) error
+}
+
+// CommandMenu is a channel whose network has a menu of slash commands.
+//
+// The host calls SetCommands with the whole list: once the plugin has been configured, perhaps before Run is connected,
+// and again when the list has changed. What is not in the list leaves the menu; an empty list leaves none. The same list
+// may come again, and changes nothing. Names are 1 to 32 lower-case ASCII letters, digits and underscores and come once
+// each; a summary may be empty. The list is ordered by importance: of one that is too long for the network (the host's
+// may have 500 entries) the channel shows the first. Nil says that the menu is as it should be; after an error it may be
+// as it was, the error is logged, and nothing else depends on it. Ctx ends after 30 seconds.
+//
+// How a command that somebody picks comes back is the network's business: as a [chat.NativeCommand], or as the text of a
+// [chat.Message].
+type CommandMenu interface {
+	SetCommands(ctx context.Context, commands []chat.CommandSpec) error
 }
 
 // Limiter is a channel that can different things in different kinds of chat. It overrides the limits given to

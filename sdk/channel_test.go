@@ -61,6 +61,14 @@ func (c *richChannel) Typing(_ context.Context, to chat.Address, active bool) er
 	return errors.New("cut off")
 }
 
+func (c *richChannel) SetCommands(_ context.Context, commands []chat.CommandSpec) error {
+	c.last = fmt.Sprint("commands ", commands)
+	if len(commands) == 0 {
+		panic("oh")
+	}
+	return &chat.Failure{Reason: chat.RateLimited, RetryAfter: time.Minute}
+}
+
 func (c *richChannel) Health(context.Context) error { return c.health }
 
 func channelOf[T sdk.Channel](c T) sdk.Component {
@@ -90,7 +98,7 @@ func TestCapabilitiesAreTheInterfacesOfTheType(t *testing.T) {
 	}
 	want := []string{
 		"CAPABILITY_CHANNEL", "CAPABILITY_CHANNEL_EDIT", "CAPABILITY_CHANNEL_DELETE", "CAPABILITY_CHANNEL_REACT",
-		"CAPABILITY_CHANNEL_TYPING",
+		"CAPABILITY_CHANNEL_TYPING", "CAPABILITY_CHANNEL_COMMANDS",
 	}
 	h := sdktest.New(t, channelOf(&richChannel{}))
 	if got := h.Describe().Capabilities; !cmp.Equal(got, want) {
@@ -125,8 +133,25 @@ func TestOptionalMethods(t *testing.T) {
 	if f := failure(err); f == nil || f.Reason != chat.Temporary || !f.MaybeDelivered || c.last != "typing {test room t} true" {
 		t.Errorf("Typing: %v, %q", err, c.last)
 	}
+	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Anew.", Least: chat.Owner}, chat.CommandSpec{Name: "x"})
+	if f := failure(err); f == nil || f.RetryAfter != time.Minute || c.last != "commands [{new /new Anew. owner} {x   none}]" {
+		t.Errorf("SetCommands: %v, %q", err, c.last)
+	}
+	if err := h.SetCommands(); !sdktest.Panicked(err) {
+		t.Errorf("SetCommands that panics: %v", err)
+	}
+	for name, commands := range map[string][]chat.CommandSpec{
+		"a bad name": {{Name: "rm -rf"}}, "a name twice": {{Name: "x"}, {Name: "x"}},
+	} {
+		if err := h.SetCommands(commands...); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("SetCommands with %s: %v", name, err)
+		}
+	}
 	plain := sdktest.New(t, bare())
 	plain.Configure(nil)
+	if err := plain.SetCommands(); status.Code(err) != codes.Unimplemented {
+		t.Errorf("SetCommands of a channel that cannot: %v", err)
+	}
 	if err := plain.Edit(to, "m1", "x", nil); status.Code(err) != codes.Unimplemented {
 		t.Errorf("Edit of a channel that cannot: %v", err)
 	}

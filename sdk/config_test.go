@@ -268,7 +268,7 @@ func TestMistakesOfTheAuthorAreTold(t *testing.T) {
 		F func() `json:"f"`
 	}
 	command := sdk.Command(sdk.CommandSpec{Name: "roll"}, nil)
-	hook := sdk.BeforeAgentStart(nil)
+	hook, observer, follower := sdk.BeforeAgentStart(nil), sdk.OnMessage(nil), sdk.OnTranscript(nil)
 	tests := map[string]struct {
 		name       string
 		components []sdk.Component
@@ -280,6 +280,8 @@ func TestMistakesOfTheAuthorAreTold(t *testing.T) {
 		"bad command":       {"x", []sdk.Component{sdk.Command(sdk.CommandSpec{Name: "/roll"}, nil)}, `"/roll"`},
 		"command twice":     {"x", []sdk.Component{command, command}, "/roll is there twice"},
 		"two hooks":         {"x", []sdk.Component{hook, hook}, "several before_agent_start hooks"},
+		"two observers":     {"x", []sdk.Component{observer, observer}, "several message_received hooks"},
+		"two followers":     {"x", []sdk.Component{follower, follower}, "several transcript_appended hooks"},
 		"two channels":      {"x", []sdk.Component{bare(), bare()}, "several channels"},
 		"two configs":       {"x", []sdk.Component{service[settings](), service[settings]()}, "several components have a config"},
 		"nobody answers":    {"x", []sdk.Component{service[struct{}](sdk.CommandSpec{Name: "a"})}, "no sdk.CommandRunner"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Component is one thing that a plugin does. [NewChannel], [Service], [Command] and [BeforeAgentStart] make one, [Serve]
-// serves several. A plugin has at most one channel, one before_agent_start hook and one component with a config.
+// Component is one thing that a plugin does. [NewChannel], [Service], [Command], [BeforeAgentStart], [OnMessage] and
+// [OnTranscript] make one, [Serve] serves several. A plugin has at most one channel, one hook of each kind and one
+// component with a config.
 type Component struct {
 	name         string // for messages to the author
 	schema       *jsonschema.Schema
@@ -34,19 +36,7 @@ type Component struct {
 func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context, Env, C) (T, error)) Component {
 	c := configured("channel", open)
 	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}
-	for _, extra := range []struct {
-		is         reflect.Type
-		capability pluginv1.Capability
-	}{
-		{reflect.TypeFor[Editor](), pluginv1.Capability_CAPABILITY_CHANNEL_EDIT},
-		{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
-		{reflect.TypeFor[Reactor](), pluginv1.Capability_CAPABILITY_CHANNEL_REACT},
-		{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
-	} {
-		if reflect.TypeFor[T]().Implements(extra.is) {
-			c.capabilities = append(c.capabilities, extra.capability)
-		}
-	}
+	c.capabilities = append(c.capabilities, found(reflect.TypeFor[T](), extras)...)
 	c.limits = func(chat.Kind) chat.Limits { return limits }
 	var zero T
 	if limiter, ok := any(zero).(Limiter); ok {
@@ -55,9 +45,41 @@ func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context,
 	return c
 }
 
+// extra is a capability that a type has by an interface.
+type extra struct {
+	is         reflect.Type
+	capability pluginv1.Capability
+}
+
+// extras are what a channel may be beside a [Channel].
+var extras = []extra{
+	{reflect.TypeFor[Editor](), pluginv1.Capability_CAPABILITY_CHANNEL_EDIT},
+	{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
+	{reflect.TypeFor[Reactor](), pluginv1.Capability_CAPABILITY_CHANNEL_REACT},
+	{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
+	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
+}
+
+// hooks are the hooks that a service may have.
+var hooks = []extra{
+	{reflect.TypeFor[AgentStarter](), pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START},
+	{reflect.TypeFor[MessageObserver](), pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED},
+	{reflect.TypeFor[TranscriptObserver](), pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED},
+}
+
+// found returns the capabilities of a type.
+func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
+	for _, e := range list {
+		if t.Implements(e.is) {
+			capabilities = append(capabilities, e.capability)
+		}
+	}
+	return capabilities
+}
+
 // Service is a component without a chat network. What it does is found by the interfaces of T: [Runner], [CommandRunner]
-// (then it answers the commands given here), [AgentStarter], [HealthChecker], [Stopper]. Open is called as that of
-// [NewChannel].
+// (then it answers the commands given here), [AgentStarter], [MessageObserver], [TranscriptObserver], [HealthChecker],
+// [Stopper]. Open is called as that of [NewChannel].
 func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
 	c := configured("service", open)
 	c.commands = commands
@@ -68,9 +90,7 @@ func Service[C, T any](open func(context.Context, Env, C) (T, error), commands .
 			c.err = fmt.Errorf("the service has commands, but %s is no sdk.CommandRunner", t)
 		}
 	}
-	if t.Implements(reflect.TypeFor[AgentStarter]()) {
-		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START)
-	}
+	c.capabilities = append(c.capabilities, found(t, hooks)...)
 	return c
 }
 
@@ -130,11 +150,11 @@ func validate(name string, components []Component) error {
 	if len(components) == 0 {
 		return errors.New("the plugin has no component")
 	}
-	var channels, configs, hooks int
-	commands := map[string]bool{}
+	var channels, configs int
+	commands, hooked := map[string]bool{}, map[pluginv1.Capability]bool{}
 	for _, c := range components {
 		if c.open == nil {
-			return errors.New("a component was not made by NewChannel, Service, Command or BeforeAgentStart")
+			return errors.New("a component was not made by a function of package sdk, such as NewChannel or Service")
 		}
 		if c.err != nil {
 			return c.err
@@ -145,8 +165,15 @@ func validate(name string, components []Component) error {
 		if c.schema != nil {
 			configs++
 		}
-		if c.has(pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START) {
-			hooks++
+		for _, hook := range hooks {
+			if !c.has(hook.capability) {
+				continue
+			}
+			if hooked[hook.capability] {
+				name := strings.ToLower(strings.TrimPrefix(hook.capability.String(), "CAPABILITY_HOOK_"))
+				return fmt.Errorf("the plugin has several %s hooks; a binary serves one", name)
+			}
+			hooked[hook.capability] = true
 		}
 		for _, spec := range c.commands {
 			if !wire.ValidCommandName(spec.Name) {
@@ -164,8 +191,6 @@ func validate(name string, components []Component) error {
 		return errors.New("the plugin has several channels; a binary serves one")
 	case configs > 1:
 		return errors.New("several components have a config; only one may, for a plugin's block has one")
-	case hooks > 1:
-		return errors.New("the plugin has several before_agent_start hooks; a binary serves one")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -105,16 +106,22 @@ func (p *Plugin) NewServer(options []grpc.ServerOption) *grpc.Server {
 // host.
 func (p *Plugin) Register(s grpc.ServiceRegistrar, dial func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error)) {
 	pluginv1.RegisterPluginServer(s, &pluginServer{Plugin: p, dial: dial})
-	for _, capability := range p.description.Capabilities {
-		switch capability {
-		case pluginv1.Capability_CAPABILITY_CHANNEL:
-			pluginv1.RegisterChannelServer(s, &channelServer{Plugin: p})
-		case pluginv1.Capability_CAPABILITY_COMMANDS:
-			pluginv1.RegisterCommandsServer(s, &commandsServer{Plugin: p})
-		case pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START:
+	if p.serves(pluginv1.Capability_CAPABILITY_CHANNEL) {
+		pluginv1.RegisterChannelServer(s, &channelServer{Plugin: p})
+	}
+	if p.serves(pluginv1.Capability_CAPABILITY_COMMANDS) {
+		pluginv1.RegisterCommandsServer(s, &commandsServer{Plugin: p})
+	}
+	for _, hook := range hooks {
+		if p.serves(hook.capability) {
 			pluginv1.RegisterHooksServer(s, &hooksServer{Plugin: p})
+			break
 		}
 	}
+}
+
+func (p *Plugin) serves(capability pluginv1.Capability) bool {
+	return slices.Contains(p.description.GetCapabilities(), capability)
 }
 
 // GRPCServer is called by go-plugin.

@@ -69,9 +69,9 @@ func (s *hooksServer) BeforeAgentStart(
 	if err != nil {
 		return nil, invalid(err)
 	}
-	starter, ok := find[AgentStarter](s.Plugin, pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START)
-	if !ok {
-		return nil, errNotConfigured
+	starter, err := hook[AgentStarter](s, pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START)
+	if err != nil {
+		return nil, err
 	}
 	added, err := starter.BeforeAgentStart(ctx, AgentStart{
 		TurnID: r.GetTurnId(), Caller: caller, Prompt: wire.Repair(r.GetPrompt()),
@@ -80,4 +80,57 @@ func (s *hooksServer) BeforeAgentStart(
 		return nil, err
 	}
 	return &pluginv1.BeforeAgentStartResponse{PrependContext: wire.Cut(added.Prepend, maxContext)}, nil
+}
+
+// MessageReceived tells the component that observes messages.
+func (s *hooksServer) MessageReceived(
+	ctx context.Context, r *pluginv1.MessageReceivedRequest,
+) (*pluginv1.MessageReceivedResponse, error) {
+	caller, message, err := wire.MessageReceivedFromProto(r)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	observer, err := hook[MessageObserver](s, pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED)
+	if err != nil {
+		return nil, err
+	}
+	if err := observer.MessageReceived(ctx, MessageReceived{Caller: caller, Message: message}); err != nil {
+		return nil, err
+	}
+	return &pluginv1.MessageReceivedResponse{}, nil
+}
+
+// TranscriptAppended tells the component that follows transcripts. Entries of which it can make nothing are left out: they
+// would come again and again.
+func (s *hooksServer) TranscriptAppended(
+	ctx context.Context, r *pluginv1.TranscriptAppendedRequest,
+) (*pluginv1.TranscriptAppendedResponse, error) {
+	session, entries, err := wire.TranscriptAppendedFromProto(r)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	observer, err := hook[TranscriptObserver](s, pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return &pluginv1.TranscriptAppendedResponse{}, nil
+	}
+	if err := observer.TranscriptAppended(ctx, TranscriptAppended{Session: session, Entries: entries}); err != nil {
+		return nil, err
+	}
+	return &pluginv1.TranscriptAppendedResponse{}, nil
+}
+
+// hook finds the opened component that has a hook.
+func hook[T any](s *hooksServer, capability pluginv1.Capability) (T, error) {
+	value, ok := find[T](s.Plugin, capability)
+	switch {
+	case ok:
+		return value, nil
+	case s.serves(capability):
+		return value, errNotConfigured
+	default:
+		return value, status.Error(codes.Unimplemented, "the plugin has no such hook")
+	}
 }

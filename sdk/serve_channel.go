@@ -132,21 +132,40 @@ func (s *channelServer) SetTyping(ctx context.Context, r *pluginv1.SetTypingRequ
 	return &pluginv1.SetTypingResponse{Failure: s.failure(typer.Typing(ctx, to, r.GetActive()))}, nil
 }
 
+// SetCommands fills the network's menu of commands, if the channel is a [CommandMenu].
+func (s *channelServer) SetCommands(ctx context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
+	commands, err := wire.SetCommandsFromProto(r)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	menu, err := channelAs[CommandMenu](s)
+	if err != nil {
+		return nil, err
+	}
+	return &pluginv1.SetCommandsResponse{Failure: s.failure(menu.SetCommands(ctx, commands))}, nil
+}
+
 // optional finds the channel as a T and the address that it is asked about.
 func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
 	to, err = wire.AddressFromProto(address)
 	if err != nil {
 		return value, to, invalid(err)
 	}
+	value, err = channelAs[T](s)
+	return value, to, err
+}
+
+// channelAs finds the channel as a T.
+func channelAs[T any](s *channelServer) (value T, err error) {
 	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
 	if !ok {
-		return value, to, errNotConfigured
+		return value, errNotConfigured
 	}
 	value, ok = channel.(T)
 	if !ok {
-		return value, to, status.Error(codes.Unimplemented, "the channel has no such capability")
+		return value, status.Error(codes.Unimplemented, "the channel has no such capability")
 	}
-	return value, to, nil
+	return value, nil
 }
 
 // failure is a channel's error as the host reads it.

@@ -79,6 +79,13 @@ func (h *Harness) Typing(to chat.Address, active bool) error {
 	return h.outcome(r.GetFailure(), err)
 }
 
+// SetCommands has the channel fill its network's menu of commands.
+func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
+	h.t.Helper()
+	r, err := h.channel.SetCommands(h.t.Context(), wire.SetCommandsToProto(commands))
+	return h.outcome(r.GetFailure(), err)
+}
+
 func (h *Harness) outcome(failure *pluginv1.Failure, err error) error {
 	if err != nil {
 		return h.note(err)

@@ -72,6 +72,7 @@ func Exercise(t *testing.T, s Setup) {
 		{"sends", sends},
 		{"sends a text as long as its limit in one piece", sendsTheLongest},
 		{"tells a refusal by its reason", tellsRefusals},
+		{"shows the commands that it is given, if it has a menu", showsCommands},
 		{"leaves nothing behind after Shutdown", leavesNothing},
 	} {
 		t.Run(obligation.name, func(t *testing.T) { obligation.check(t, s) })

@@ -248,6 +248,25 @@ func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, erro
 	return sdk.AgentContext{Prepend: r.GetPrependContext()}, h.note(err)
 }
 
+// MessageReceived tells the plugin of a message, as the host tells an observer. A message without a chat is an owner's in a
+// direct chat.
+func (h *Harness) MessageReceived(received sdk.MessageReceived) error {
+	h.t.Helper()
+	_, err := h.hooks.MessageReceived(h.t.Context(), wire.MessageReceivedToProto(callerOr(received.Caller), received.Message))
+	return h.note(err)
+}
+
+// TranscriptAppended tells the plugin what was added to a session's history; a session that is not named is an owner's.
+// The host would tell it again after an error: to do so is the test's business.
+func (h *Harness) TranscriptAppended(appended sdk.TranscriptAppended) error {
+	h.t.Helper()
+	if appended.Session == "" {
+		appended.Session = callerOr(chat.Caller{}).Session
+	}
+	_, err := h.hooks.TranscriptAppended(h.t.Context(), wire.TranscriptAppendedToProto(appended.Session, appended.Entries))
+	return h.note(err)
+}
+
 func callerOr(c chat.Caller) chat.Caller {
 	if c.Address.Chat != "" {
 		return c

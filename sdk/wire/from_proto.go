@@ -62,8 +62,8 @@ func CallerFromProto(p *pluginv1.Caller) (chat.Caller, error) {
 	address, errAddress := AddressFromProto(p.GetAddress())
 	sender, errSender := SenderFromProto(p.GetSender())
 	kind, errKind := KindFromProto(p.GetChatKind())
-	if len(p.GetSessionKey()) > 4*MaxID {
-		return chat.Caller{}, field("caller.session_key", "longer than %d bytes", 4*MaxID)
+	if len(p.GetSessionKey()) > MaxSession {
+		return chat.Caller{}, field("caller.session_key", "longer than %d bytes", MaxSession)
 	}
 	if err := first(errAddress, errSender, errKind); err != nil {
 		return chat.Caller{}, err

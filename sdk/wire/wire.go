@@ -25,6 +25,9 @@ const (
 	MaxIDs      = 100       // message ids of a receipt
 	MaxDetail   = 1 << 10   // bytes of a failure's or a state's text; longer ones are cut
 	MaxCommand  = 32        // bytes of a command's name
+	MaxMenu     = 500       // commands of a menu
+	MaxSession  = 4 * MaxID // bytes of a session key
+	MaxEntries  = 1000      // transcript entries of one call
 	MaxLimits   = 16        // media limits of a kind of chat
 	MaxEntry    = MaxText   // bytes of a transcript entry; longer ones are cut
 	MaxData     = MaxID * 4 // bytes of a button's data

@@ -1,0 +1,69 @@
+package sdktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// MenuNetwork is a [Network] with a menu of commands. That of an [sdk.CommandMenu] must be one.
+type MenuNetwork interface {
+	Network
+	// Menu returns the names of the commands that people are shown, in order.
+	Menu() []string
+}
+
+func showsCommands(t *testing.T, s Setup) {
+	if !slices.Contains(s.serve(t).Describe().Capabilities, "CAPABILITY_CHANNEL_COMMANDS") {
+		return // the network has no menu
+	}
+	network, config := s.New(t)
+	menu, ok := network.(MenuNetwork)
+	if !ok {
+		t.Fatal("the channel has a menu of commands: its Network must be a MenuNetwork")
+	}
+	h := s.serve(t)
+	h.Configure(config)
+	many := make([]chat.CommandSpec, wire.MaxMenu)
+	for i := range many {
+		// A name as long as it may be, and summaries of none to more than most networks take.
+		many[i] = chat.CommandSpec{Name: fmt.Sprintf("%s_%03d", strings.Repeat("n", wire.MaxCommand-4), i), Summary: strings.Repeat("ü🦀\n", i)}
+	}
+	few := []chat.CommandSpec{
+		{Name: "status", Usage: "/status", Summary: "What is going on."},
+		{Name: "new", Usage: "/new [TEXT]", Summary: "Begin anew.", Least: chat.Authorised},
+		{Name: "x", Least: chat.Owner},
+	}
+	for _, step := range []struct {
+		what     string
+		commands []chat.CommandSpec
+		whole    bool // no network's menu is too short for it
+	}{
+		{"a few commands", few, true},
+		{"the same again", few, true},
+		{"others", few[1:], true},
+		{"more than a network takes", many, false},
+		{"a few commands after many", few, true},
+		{"none", nil, true},
+		{"none again", nil, true},
+	} {
+		if err := h.SetCommands(step.commands...); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		var want []string
+		for _, c := range step.commands {
+			want = append(want, c.Name)
+		}
+		eventually(t, step.what+" are in the menu", func() bool {
+			shown := menu.Menu()
+			if !step.whole && len(shown) > 0 && len(shown) < len(want) {
+				return slices.Equal(shown, want[:len(shown)])
+			}
+			return slices.Equal(shown, want)
+		})
+	}
+}

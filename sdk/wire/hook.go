@@ -1,0 +1,76 @@
+package wire
+
+import (
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// MessageReceivedToProto converts what a message observer is told.
+func MessageReceivedToProto(caller chat.Caller, m chat.Message) *pluginv1.MessageReceivedRequest {
+	return &pluginv1.MessageReceivedRequest{Caller: CallerToProto(caller), Message: MessageToProto(m)}
+}
+
+// MessageReceivedFromProto converts what a message observer is told.
+func MessageReceivedFromProto(p *pluginv1.MessageReceivedRequest) (chat.Caller, chat.Message, error) {
+	caller, errCaller := CallerFromProto(p.GetCaller())
+	message, errMessage := MessageFromProto(p.GetMessage())
+	if err := first(errCaller, errMessage); err != nil {
+		return chat.Caller{}, chat.Message{}, err
+	}
+	return caller, message, nil
+}
+
+// TranscriptAppendedToProto converts what was added to a session's history. Texts are cut to [MaxEntry] bytes, as
+// FromProto cuts them, so that no text is too long for a message.
+func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *pluginv1.TranscriptAppendedRequest {
+	return &pluginv1.TranscriptAppendedRequest{
+		SessionKey: session,
+		Entries: each(entries, func(e chat.TranscriptEntry) *pluginv1.TranscriptEntry {
+			e.Text = Cut(e.Text, MaxEntry)
+			return TranscriptEntryToProto(e)
+		}),
+	}
+}
+
+// TranscriptAppendedFromProto converts what was added to a session's history. Entries that are wrong, such as those with a
+// role of a newer protocol, are left out: a refusal would have all of them come again for ever.
+func TranscriptAppendedFromProto(p *pluginv1.TranscriptAppendedRequest) (session string, entries []chat.TranscriptEntry, err error) {
+	if n := len(p.GetSessionKey()); n == 0 || n > MaxSession {
+		return "", nil, field("session_key", "%d bytes, 1 to %d are allowed", n, MaxSession)
+	}
+	if err := count("entries", len(p.GetEntries()), MaxEntries); err != nil {
+		return "", nil, err
+	}
+	for _, e := range p.GetEntries() {
+		if entry, err := TranscriptEntryFromProto(e); err == nil {
+			entries = append(entries, entry)
+		}
+	}
+	return p.GetSessionKey(), entries, nil
+}
+
+// SetCommandsToProto converts a menu of commands, of which the first [MaxMenu] are kept.
+func SetCommandsToProto(commands []chat.CommandSpec) *pluginv1.SetCommandsRequest {
+	return &pluginv1.SetCommandsRequest{Commands: each(commands[:min(len(commands), MaxMenu)], CommandSpecToProto)}
+}
+
+// SetCommandsFromProto converts a menu of commands. Their names are checked.
+func SetCommandsFromProto(p *pluginv1.SetCommandsRequest) ([]chat.CommandSpec, error) {
+	if err := count("commands", len(p.GetCommands()), MaxMenu); err != nil {
+		return nil, err
+	}
+	var commands []chat.CommandSpec
+	named := map[string]bool{}
+	for _, c := range p.GetCommands() {
+		spec, err := CommandSpecFromProto(c)
+		if err != nil {
+			return nil, err
+		}
+		if named[spec.Name] {
+			return nil, field("commands", "%q is there twice", spec.Name)
+		}
+		named[spec.Name] = true
+		commands = append(commands, spec)
+	}
+	return commands, nil
+}
