@@ -21,6 +21,8 @@ const (
 	maxRetryAfter = 24 * time.Hour
 	// minTyping is the shortest time that a typing signal is taken to show: it is repeated as often.
 	minTyping = time.Second
+	// menuTimeout is how long a channel may take to fill its network's menu.
+	menuTimeout = 30 * time.Second
 )
 
 // Report is the state of a channel's connection.
@@ -100,6 +102,18 @@ func (p *Plugin) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 // Typing shows in a chat that an answer is being written, or no longer.
 func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error {
 	response, err := p.channel.SetTyping(ctx, &pluginv1.SetTypingRequest{Address: wire.AddressToProto(to), Active: active})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
+// SetCommands has the channel show these commands, the first [wire.MaxMenu] of them, in its network's menu, within 30
+// seconds. A refusal of the network is a [*chat.Failure].
+func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, menuTimeout)
+	defer cancel()
+	response, err := p.channel.SetCommands(ctx, wire.SetCommandsToProto(commands))
 	if err != nil {
 		return translate(err)
 	}

@@ -185,17 +185,6 @@ func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.
 	return wire.Cut(response.GetReply(), wire.MaxText), nil
 }
 
-// BeforeAgentStart asks the plugin's hook what it adds to a turn.
-func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (string, error) {
-	response, err := p.hooks.BeforeAgentStart(ctx, &pluginv1.BeforeAgentStartRequest{
-		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt),
-	})
-	if err != nil {
-		return "", translate(err)
-	}
-	return wire.Cut(response.GetPrependContext(), wire.MaxText), nil
-}
-
 // translate makes our errors of gRPC's.
 func translate(err error) error {
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -42,6 +43,8 @@ type nasty struct {
 	capabilities *pluginv1.GetCapabilitiesResponse
 	sent         *pluginv1.SendMessageResponse
 	typing       *pluginv1.SetTypingResponse
+	commands     *pluginv1.SetCommandsResponse
+	told         []proto.Message // what the hooks and the menu were told
 	reports      []*pluginv1.RunResponse
 	reply        string
 	prepend      string
@@ -73,6 +76,29 @@ func (n *nasty) SendMessage(context.Context, *pluginv1.SendMessageRequest) (*plu
 
 func (n *nasty) SetTyping(context.Context, *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
 	return n.typing, n.err
+}
+
+func (n *nasty) SetCommands(_ context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
+	n.told = append(n.told, r)
+	return n.commands, n.err
+}
+
+func (n *nasty) MessageReceived(ctx context.Context, r *pluginv1.MessageReceivedRequest) (*pluginv1.MessageReceivedResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.MessageReceivedResponse{}, n.late(ctx)
+}
+
+func (n *nasty) TranscriptAppended(ctx context.Context, r *pluginv1.TranscriptAppendedRequest) (*pluginv1.TranscriptAppendedResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.TranscriptAppendedResponse{}, n.late(ctx)
+}
+
+// late is the error of a call without a deadline, or else the plugin's.
+func (n *nasty) late(ctx context.Context) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		return errors.New("the call has no deadline")
+	}
+	return n.err
 }
 
 // Run sends the reports and ends.
@@ -125,16 +151,19 @@ func send(ctx context.Context, p *remote.Plugin) (chat.Receipt, error) {
 // calls are all calls of a plugin.
 func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 	return map[string]func() error{
-		"Describe":         func() error { _, err := p.Describe(ctx, "1"); return err },
-		"Configure":        func() error { _, err := p.Configure(ctx, remote.Configuration{}); return err },
-		"CheckHealth":      func() error { return p.CheckHealth(ctx) },
-		"Shutdown":         func() error { return p.Shutdown(ctx, time.Second) },
-		"Limits":           func() error { _, err := p.Limits(ctx, chat.Direct); return err },
-		"Run":              func() error { return p.Run(ctx, func(remote.Report) {}) },
-		"Send":             func() error { _, err := send(ctx, p); return err },
-		"Typing":           func() error { return p.Typing(ctx, chat.Address{Chat: "c"}, true) },
-		"RunCommand":       func() error { _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
-		"BeforeAgentStart": func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
+		"Describe":           func() error { _, err := p.Describe(ctx, "1"); return err },
+		"Configure":          func() error { _, err := p.Configure(ctx, remote.Configuration{}); return err },
+		"CheckHealth":        func() error { return p.CheckHealth(ctx) },
+		"Shutdown":           func() error { return p.Shutdown(ctx, time.Second) },
+		"Limits":             func() error { _, err := p.Limits(ctx, chat.Direct); return err },
+		"Run":                func() error { return p.Run(ctx, func(remote.Report) {}) },
+		"Send":               func() error { _, err := send(ctx, p); return err },
+		"Typing":             func() error { return p.Typing(ctx, chat.Address{Chat: "c"}, true) },
+		"RunCommand":         func() error { _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
+		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
+		"TranscriptAppended": func() error { return p.TranscriptAppended(ctx, "s", nil) },
+		"SetCommands":        func() error { return p.SetCommands(ctx, nil) },
+		"BeforeAgentStart":   func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
 	}
 }
 
@@ -275,6 +304,52 @@ func TestTextsAreCut(t *testing.T) {
 	}
 	if added, err := p.BeforeAgentStart(t.Context(), "1", chat.Caller{}, "\xff"); err != nil || len(added) != wire.MaxText {
 		t.Errorf("a context of %d bytes, %v", len(added), err)
+	}
+}
+
+// TestWhatPluginsAreTold holds what goes out against what a plugin of the sdk takes.
+func TestWhatPluginsAreTold(t *testing.T) {
+	t.Parallel()
+	n := &nasty{commands: &pluginv1.SetCommandsResponse{}}
+	p, _ := connect(t, n)
+	caller := chat.Caller{Session: "s", Address: chat.Address{Chat: "c"}, Kind: chat.Direct, Authority: chat.Owner}
+	long := chat.TranscriptEntry{ID: 1, Role: chat.User, Text: strings.Repeat("x", 20<<20)}
+	menu := make([]chat.CommandSpec, 2*wire.MaxMenu)
+	for i := range menu {
+		menu[i] = chat.CommandSpec{Name: fmt.Sprint("c", i), Summary: "\xff"}
+	}
+	for _, err := range []error{
+		p.MessageReceived(t.Context(), caller, chat.Message{Text: "hello \xff"}),
+		p.TranscriptAppended(t.Context(), "s", []chat.TranscriptEntry{long}),
+		p.SetCommands(t.Context(), menu),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got, message, err := wire.MessageReceivedFromProto(n.told[0].(*pluginv1.MessageReceivedRequest)); err != nil ||
+		!cmp.Equal(got, caller) || message.Text != "hello ?" {
+		t.Errorf("a message goes out as %+v, %+v, %v", got, message, err)
+	}
+	session, entries, err := wire.TranscriptAppendedFromProto(n.told[1].(*pluginv1.TranscriptAppendedRequest))
+	if err != nil || session != "s" || len(entries) != 1 || len(entries[0].Text) != wire.MaxEntry {
+		t.Errorf("%d entries of session %q, %v", len(entries), session, err)
+	}
+	commands, err := wire.SetCommandsFromProto(n.told[2].(*pluginv1.SetCommandsRequest))
+	if err != nil || len(commands) != wire.MaxMenu || commands[0].Summary != "?" {
+		t.Errorf("%d commands, %v", len(commands), err)
+	}
+}
+
+func TestAMenuThatIsRefused(t *testing.T) {
+	t.Parallel()
+	p, _ := connect(t, &nasty{commands: &pluginv1.SetCommandsResponse{Failure: &pluginv1.Failure{
+		Reason: pluginv1.Reason_REASON_RATE_LIMITED, RetryAfter: durationpb.New(1000 * time.Hour), Message: strings.Repeat("m", 10_000),
+	}}})
+	err := p.SetCommands(t.Context(), nil)
+	f, ok := errors.AsType[*chat.Failure](err)
+	if !ok || f.Reason != chat.RateLimited || f.RetryAfter != 24*time.Hour || len(err.Error()) > 2*wire.MaxDetail {
+		t.Errorf("%.100v", err)
 	}
 }
 

@@ -69,6 +69,7 @@ type instance struct {
 	restart chan struct{} // somebody asked for a new start
 	settled chan struct{} // closed when the first start has succeeded or failed
 	once    sync.Once     // closes settled
+	changes *changes      // of all plugins
 
 	mu      sync.Mutex
 	status  Status
@@ -179,6 +180,7 @@ func (i *instance) set(change func(*Status)) {
 
 // publish makes the plugin reachable; nil: it is not any more.
 func (i *instance) publish(live *Live) {
+	defer i.changes.tell() // once the lock is free: whoever is woken asks at once
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.live = live

@@ -5,6 +5,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,6 +59,31 @@ type Supervisor struct {
 	options   Options
 	instances []*instance
 	byName    map[string]*instance
+	changes   changes
+}
+
+// changes tells of each change.
+type changes struct {
+	mu   sync.Mutex
+	next chan struct{} // closed at the next change; nil: nobody waits for it
+}
+
+func (c *changes) wait() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = make(chan struct{})
+	}
+	return c.next
+}
+
+func (c *changes) tell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next != nil {
+		close(c.next)
+		c.next = nil
+	}
 }
 
 // New returns a supervisor. Run starts it.
@@ -69,7 +95,7 @@ func New(options Options, log hclog.Logger) *Supervisor {
 	for _, spec := range options.Plugins {
 		i := &instance{
 			spec: spec, options: &s.options, log: log.Named(spec.Name),
-			restart: make(chan struct{}, 1), settled: make(chan struct{}),
+			restart: make(chan struct{}, 1), settled: make(chan struct{}), changes: &s.changes,
 			changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
 		}
 		s.instances = append(s.instances, i)
@@ -117,8 +143,10 @@ func (l *Live) Kinds() []string {
 		{pluginv1.Capability_CAPABILITY_CHANNEL, "channel"},
 		{pluginv1.Capability_CAPABILITY_COMMANDS, "commands"},
 		{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START, "hook"},
+		{pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED, "hook"},
+		{pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED, "hook"},
 	} {
-		if l.Has(k.capability) {
+		if l.Has(k.capability) && !slices.Contains(kinds, k.name) {
 			kinds = append(kinds, k.name)
 		}
 	}
@@ -168,6 +196,10 @@ func (s *Supervisor) Running() []*Live {
 	}
 	return running
 }
+
+// Changed returns a channel that is closed once a plugin begins or ceases to be running. It is asked for before what
+// [Supervisor.Running] or [Supervisor.Get] return, so that no change is missed.
+func (s *Supervisor) Changed() <-chan struct{} { return s.changes.wait() }
 
 // Limits returns what a channel can in one kind of chat, as its newest process told; false: none has told yet.
 func (s *Supervisor) Limits(name string, kind chat.Kind) (chat.Limits, bool) {

@@ -499,3 +499,28 @@ func TestDescribe(t *testing.T) {
 		t.Error("a binary that exits was described")
 	}
 }
+
+// TestEachChangeIsTold looks only when it is told to, and still sees the plugin go and come back.
+func TestEachChangeIsTold(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "plain"))
+	first := r.await(t, "plain", 0)
+	if kinds := first.Kinds(); !slices.Equal(kinds, []string{"channel"}) {
+		t.Errorf("kinds are %v", kinds)
+	}
+	changed := r.Changed()
+	if err := r.Restart("plain"); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatal("no change is told")
+		}
+		changed = r.Changed()
+		if now, running := r.Get("plain"); running && now != first {
+			return
+		}
+	}
+}

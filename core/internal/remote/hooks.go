@@ -1,0 +1,44 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// How long a plugin may take for what no turn waits for.
+const (
+	observeTimeout = 10 * time.Second
+	followTimeout  = 30 * time.Second
+)
+
+// BeforeAgentStart asks the plugin's hook what it adds to a turn.
+func (p *Plugin) BeforeAgentStart(ctx context.Context, turnID string, caller chat.Caller, prompt string) (string, error) {
+	response, err := p.hooks.BeforeAgentStart(ctx, &pluginv1.BeforeAgentStartRequest{
+		TurnId: turnID, Caller: wire.CallerToProto(caller), Prompt: wire.Repair(prompt),
+	})
+	if err != nil {
+		return "", translate(err)
+	}
+	return wire.Cut(response.GetPrependContext(), wire.MaxText), nil
+}
+
+// MessageReceived tells the plugin's hook of a message, within 10 seconds.
+func (p *Plugin) MessageReceived(ctx context.Context, caller chat.Caller, m chat.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	_, err := p.hooks.MessageReceived(ctx, wire.MessageReceivedToProto(caller, m))
+	return translate(err)
+}
+
+// TranscriptAppended tells the plugin's hook what was added to a session's history, within 30 seconds. At most
+// [wire.MaxEntries] entries; their texts are cut to [wire.MaxEntry] bytes. Nil: the plugin has taken them.
+func (p *Plugin) TranscriptAppended(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
+	ctx, cancel := context.WithTimeout(ctx, followTimeout)
+	defer cancel()
+	_, err := p.hooks.TranscriptAppended(ctx, wire.TranscriptAppendedToProto(session, entries))
+	return translate(err)
+}
