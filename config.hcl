@@ -15,7 +15,7 @@ claude {
 }
 
 queue {
-  mode = "followup" # a message that arrives while a turn runs waits for its own turn
+  mode = "steer" # a message that arrives while a turn runs is told to it
 }
 
 reply {

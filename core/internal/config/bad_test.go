@@ -212,6 +212,220 @@ F:15:1: Wrong number of labels; The block plugin has one label: plugin "name" { 
 `,
 		},
 		{
+			"aliases and the queue",
+			`
+claude {
+  aliases = {
+    fast      = "haiku"
+    Fast      = "haiku"
+    flag      = "-p"
+    "a b"     = "x"
+    "-x"      = "x"
+    empty     = " "
+    two       = "a b"
+    number    = 5
+  }
+}
+inbound {
+  debounce = "-1s"
+}
+queue {
+  mode     = "steeer"
+  debounce = 500
+  cap      = 0
+  drop     = "none"
+}
+plugin "p" {
+  queue {
+    cap = 1001
+  }
+}
+`,
+			`
+F:4:17: Unsuitable value; claude.aliases holds Fast and fast, which differ in case only.
+    fast      = "haiku"
+F:6:17: Unsuitable value; claude.aliases must be one name.
+    flag      = "-p"
+F:7:17: Unsuitable value; claude.aliases holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -.
+    "a b"     = "x"
+F:8:17: Unsuitable value; claude.aliases holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -.
+    "-x"      = "x"
+F:9:17: Unsuitable value; claude.aliases must not be empty.
+    empty     = " "
+F:10:17: Unsuitable value; claude.aliases must be one name.
+    two       = "a b"
+F:11:17: Unsuitable value; claude.aliases must be text in quotes.
+    number    = 5
+F:15:14: Unsuitable value; inbound.debounce must be at least "0s".
+    debounce = "-1s"
+F:18:14: Unsuitable value; queue.mode must be "steer", "followup", "collect", "interrupt", "steer-backlog" or "queue".
+    mode     = "steeer"
+F:19:14: Unsuitable value; queue.debounce must be text in quotes.
+    debounce = 500
+F:20:14: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
+    cap      = 0
+F:21:14: Unsuitable value; queue.drop must be "summarize", "old" or "new".
+    drop     = "none"
+F:25:11: Unsuitable value; queue.cap must be a whole number from 1 to 1000.
+`,
+		},
+		{
+			"when sessions start anew, and groups",
+			`
+session {
+  idle_reset  = "60"
+  daily_reset = "24:00"
+  reset "groups" {
+    idle = "1h"
+  }
+  reset "direct" {
+    idel  = "1h"
+    daily = "at four"
+  }
+  reset "direct" {}
+  reset {}
+}
+access {
+  mention_patterns = ["claw", "a(", "", "[b-a]", 5]
+  history_limit    = 501
+  group "a" {
+    history_limit   = -1
+    require_mention = "no"
+    prompt          = "x"
+  }
+}
+plugin "p" {
+  access {
+    mention_patterns = "secret-1("
+  }
+  session {
+    reset "thread" {
+      daily = "secret-2"
+    }
+  }
+}
+`,
+			`
+F:3:17: Unsuitable value; session.idle_reset must be a duration, such as "500ms", "30s" or "2h".
+    idle_reset  = "60"
+F:4:17: Unsuitable value; session.daily_reset must be a time of day, such as "04:00", or "".
+    daily_reset = "24:00"
+F:5:9: Unsuitable label; The label of the block reset must be "direct", "group" or "thread".
+    reset "groups" {
+F:9:5: Unknown argument; The block session.reset has no argument "idel". Did you mean "idle"?
+    idel …
+F:10:13: Unsuitable value; session.reset.daily must be a time of day, such as "04:00", or "".
+    daily = "at four"
+F:12:3: Duplicate block; There is a block reset "direct" at F:8:3 already.
+    reset "direct" {}
+F:13:3: Wrong number of labels; The block reset has one label: reset "name" { … }.
+    reset {}
+F:16:31: Unsuitable value; access.mention_patterns must be a regular expression: missing closing ).
+    mention_patterns = ["claw", "a(", "", "[b-a]", 5]
+F:16:37: Unsuitable value; access.mention_patterns must not be empty.
+    mention_patterns = ["claw", "a(", "", "[b-a]", 5]
+F:16:41: Unsuitable value; access.mention_patterns must be a regular expression: invalid character class range.
+    mention_patterns = ["claw", "a(", "", "[b-a]", 5]
+F:16:50: Unsuitable value; access.mention_patterns must be text in quotes.
+    mention_patterns = ["claw", "a(", "", "[b-a]", 5]
+F:17:22: Unsuitable value; access.history_limit must be a whole number from 0 to 500.
+    history_limit    = 501
+F:19:23: Unsuitable value; access.group.history_limit must be a whole number from 0 to 500.
+    history_limit   = -1
+F:20:23: Unsuitable value; access.group.require_mention must be true or false.
+    require_mention = "no"
+F:21:5: Unknown argument; The block access.group has no argument "prompt".
+    prompt …
+F:26:24: Unsuitable value; access.mention_patterns must be a list, such as ["a", "b"].
+F:30:15: Unsuitable value; session.reset.daily must be a time of day, such as "04:00", or "".
+`,
+		},
+		{
+			"rules, memory flush and heartbeat",
+			`
+send {
+  default = "maybe"
+  rule {
+    channel = "telegrm"
+    chat    = "room"
+    policy  = "denied"
+  }
+  rule {}
+  rule {
+    policy = null
+    peer   = "x"
+  }
+  rule "x" {}
+  rules {}
+}
+memory_flush {
+  enabled = "sometimes"
+  margin  = -1
+  prompt  = ""
+  model   = "haiku"
+}
+heartbeat {
+  every  = "30s"
+  active = "08:00-08:00"
+  target = "owners"
+  prompt = "  "
+}
+reply {
+  verbose   = "yes"
+  reasoning = "loud"
+  usage     = "cost"
+}
+plugin "telegram" {
+  send {}
+  heartbeat {}
+}
+`,
+			`
+F:3:13: Unsuitable value; send.default must be "allow" or "deny".
+    default = "maybe"
+F:5:15: Unknown channel; send.rule.channel names "telegrm", and no plugin block has this label. Did you mean "telegram"?
+    channel = "telegrm"
+F:6:15: Unsuitable value; send.rule.chat must be "", "direct", "group", "channel" or "thread".
+    chat    = "room"
+F:7:15: Unsuitable value; send.rule.policy must be "allow" or "deny".
+    policy  = "denied"
+F:9:8: Missing argument; The block send.rule needs the argument "policy".
+    rule {}
+F:10:8: Missing argument; The block send.rule needs the argument "policy".
+    rule {
+F:12:5: Unknown argument; The block send.rule has no argument "peer".
+    peer …
+F:14:8: Unexpected label; The block rule has no label.
+    rule "x" {}
+F:15:3: Unknown block; The block send has no block "rules". Did you mean "rule"?
+    rules …
+F:18:13: Unsuitable value; memory_flush.enabled must be true or false.
+    enabled = "sometimes"
+F:19:13: Unsuitable value; memory_flush.margin must be a whole number from 0 to 1000000.
+    margin  = -1
+F:20:13: Unsuitable value; memory_flush.prompt must not be empty.
+    prompt  = ""
+F:21:3: Unknown argument; The block memory_flush has no argument "model".
+    model …
+F:24:12: Unsuitable value; heartbeat.every must be "0" or at least "1m".
+    every  = "30s"
+F:25:12: Unsuitable value; heartbeat.active must be two times of day, such as "08:00-22:00", or "".
+    active = "08:00-08:00"
+F:26:12: Unsuitable value; heartbeat.target must be "owner" or a person as "channel:user", such as "telegram:123".
+    target = "owners"
+F:27:12: Unsuitable value; heartbeat.prompt must not be empty.
+    prompt = "  "
+F:30:15: Unsuitable value; reply.verbose must be "off", "on" or "full".
+    verbose   = "yes"
+F:31:15: Unsuitable value; reply.reasoning must be "off" or "on".
+    reasoning = "loud"
+F:32:15: Unsuitable value; reply.usage must be "off", "tokens" or "full".
+    usage     = "cost"
+F:35:3: Unknown block; The block plugin has no block "send".
+F:36:3: Unknown block; The block plugin has no block "heartbeat".
+`,
+		},
+		{
 			"plugin blocks are not shown",
 			`
 plugin "p" {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,9 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Agent.block()),
 			one(c.Claude.block()),
 			one(c.Outbox.block()),
+			one(c.Send.block()),
+			one(c.MemoryFlush.block()),
+			one(c.Heartbeat.block()),
 			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},
@@ -34,7 +36,7 @@ func (s *Settings) blocks() []child {
 	return []child{
 		one(s.Session.block()),
 		one(s.Inbound.block()),
-		one(block{path: "queue"}),
+		one(s.Queue.block()),
 		one(s.Reply.block()),
 		one(s.Access.block()),
 	}
@@ -68,6 +70,7 @@ func (c *Claude) block() block {
 		{"command", command(&c.Command)},
 		{"model", word(&c.Model)},
 		{"fallback_models", words(&c.FallbackModels)},
+		{"aliases", aliases(&c.Aliases)},
 		{"effort", oneOf(&c.Effort, "", "low", "medium", "high", "xhigh", "max")},
 		{"permission_mode", oneOf(&c.PermissionMode, "default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")},
 		{"allowed_tools", texts(&c.AllowedTools)},
@@ -88,16 +91,42 @@ func (o *Outbox) block() block {
 }
 
 func (s *Session) block() block {
-	return block{path: "session", attrs: []attr{
-		{"scope", oneOf(&s.Scope, "main", "per-peer", "per-channel-peer")},
-		{"identity_links", identities(&s.IdentityLinks)},
-		{"reset_triggers", texts(&s.ResetTriggers)},
-	}}
+	return block{
+		path: "session",
+		attrs: []attr{
+			{"scope", oneOf(&s.Scope, "main", "per-peer", "per-channel-peer")},
+			{"identity_links", identities(&s.IdentityLinks)},
+			{"idle_reset", duration(&s.IdleReset, 0)},
+			{"daily_reset", clock(&s.DailyReset)},
+			{"reset_triggers", texts(&s.ResetTriggers)},
+		},
+		blocks: []child{{name: "reset", labelled: true, labels: []string{"direct", "group", "thread"}, holds: s.resetBlock}},
+	}
+}
+
+// resetBlock adds a type of sessions and returns what its block holds.
+func (s *Session) resetBlock(kind string) block {
+	return block{path: "session.reset", attrs: entry(&s.Reset, kind, func(r *Reset) []attr {
+		return []attr{
+			{"idle", own(&r.Idle, func(d *time.Duration) setter { return duration(d, 0) })},
+			{"daily", own(&r.Daily, clock)},
+		}
+	})}
 }
 
 func (i *Inbound) block() block {
 	return block{path: "inbound", attrs: []attr{
+		{"debounce", duration(&i.Debounce, 0)},
 		{"max_age", ageLimit(&i.MaxAge, &i.Drop)},
+	}}
+}
+
+func (q *Queue) block() block {
+	return block{path: "queue", attrs: []attr{
+		{"mode", oneOf(&q.Mode, "steer", "followup", "collect", "interrupt", "steer-backlog", "queue")},
+		{"debounce", duration(&q.Debounce, 0)},
+		{"cap", whole(&q.Cap, 1, 1000)},
+		{"drop", oneOf(&q.Drop, "summarize", "old", "new")},
 	}}
 }
 
@@ -108,6 +137,9 @@ func (r *Reply) block() block {
 		{"typing", oneOf(&r.Typing, "never", "thinking")},
 		{"typing_interval", duration(&r.TypingInterval, time.Second)},
 		{"silent", oneOf(&r.Silent, "never", "groups")},
+		{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
+		{"reasoning", oneOf(&r.Reasoning, "off", "on")},
+		{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
 	}}
 }
 
@@ -121,27 +153,24 @@ func (a *Access) block() block {
 			{"commands_from", people(&a.CommandsFrom)},
 			{"groups", oneOf(&a.Groups, "allowlist", "open", "disabled")},
 			{"require_mention", boolean(&a.RequireMention)},
+			{"mention_patterns", patterns(&a.MentionPatterns)},
+			{"history_limit", whole(&a.HistoryLimit, 0, maxHistory)},
 		},
 		blocks: []child{{name: "group", labelled: true, holds: a.groupBlock}},
 	}
 }
 
+// maxHistory bounds what a group's history adds to a prompt, in messages.
+const maxHistory = 500
+
 // groupBlock adds a group and returns what its block holds.
 func (a *Access) groupBlock(chat string) block {
-	g := a.Group[chat]
-	put := func() {
-		if a.Group == nil {
-			a.Group = map[string]Group{}
+	return block{path: "access.group", attrs: entry(&a.Group, chat, func(g *Group) []attr {
+		return []attr{
+			{"require_mention", own(&g.RequireMention, boolean)},
+			{"history_limit", own(&g.HistoryLimit, func(n *int) setter { return whole(n, 0, maxHistory) })},
 		}
-		a.Group[chat] = g
-	}
-	put()
-	return block{path: "access.group", attrs: []attr{{"require_mention", func(v value) {
-		required := true
-		boolean(&required)(v)
-		g.RequireMention = &required
-		put()
-	}}}}
+	})}
 }
 
 // pathsFrom takes paths that are relative to a folder, which must have been read before.
@@ -231,6 +260,33 @@ func words(to *[]string) setter {
 	}
 }
 
+// aliases takes models by the names that people may give them.
+func aliases(to *map[string]string) setter {
+	return func(v value) {
+		elements, ok := v.object()
+		if !ok {
+			return
+		}
+		models := map[string]string{}
+		for i, e := range elements {
+			name, model := e.key(), ""
+			same := slices.IndexFunc(elements[:i], func(other value) bool { return strings.EqualFold(other.key(), name) })
+			switch {
+			case !identityName.MatchString(name) || strings.HasPrefix(name, "-"):
+				e.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them, or begins with -")
+			case same >= 0:
+				e.refuse("holds %s and %s, which differ in case only", elements[same].key(), name)
+			default:
+				if _, ok := e.filled(); ok {
+					word(&model)(e)
+				}
+				models[name] = model
+			}
+		}
+		*to = models
+	}
+}
+
 // variables takes an environment. The names in taken are the host's own.
 func variables(to *map[string]string, taken []string) setter {
 	return func(v value) {
@@ -285,75 +341,5 @@ func textLimit(to *int) setter {
 			return
 		}
 		*to = n
-	}
-}
-
-// refuseChannel reports a channel that does not exist.
-func (v value) refuseChannel(channel string) {
-	v.d.report(v.at(), "Unknown channel", fmt.Sprintf("%s names %q, and no plugin block has this label.%s",
-		v.name, channel, suggestion(channel, v.d.channels)))
-}
-
-// person checks a user, written channel:user.
-func (v value) person() (string, bool) {
-	s, ok := v.text()
-	if !ok {
-		return "", false
-	}
-	channel, user, found := strings.Cut(s, ":")
-	switch {
-	case !found || channel == "" || strings.TrimSpace(user) == "":
-		v.refuse(`must name people as "channel:user", such as "telegram:123"`)
-	case user == "*":
-		v.refuse(`names people one by one; dm and groups have "open" for everybody`)
-	case !slices.Contains(v.d.channels, channel):
-		v.refuseChannel(channel)
-	default:
-		return s, true
-	}
-	return "", false
-}
-
-func people(to *[]string) setter {
-	return func(v value) {
-		elements, _ := v.list()
-		list := []string{}
-		for _, e := range elements {
-			if s, ok := e.person(); ok {
-				list = append(list, s)
-			}
-		}
-		*to = list
-	}
-}
-
-// identities takes people with the users that they are.
-func identities(to *map[string][]string) setter {
-	return func(v value) {
-		names, ok := v.object()
-		if !ok {
-			return
-		}
-		links, taken := map[string][]string{}, map[string]string{}
-		for _, name := range names {
-			if !identityName.MatchString(name.key()) {
-				name.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them")
-				continue
-			}
-			users, _ := name.list()
-			for _, u := range users {
-				s, ok := u.person()
-				if !ok {
-					continue
-				}
-				if other, twice := taken[s]; twice {
-					u.refuse("names %s for %s already", s, other)
-					continue
-				}
-				taken[s] = name.key()
-				links[name.key()] = append(links[name.key()], s)
-			}
-		}
-		*to = links
 	}
 }

@@ -5,6 +5,8 @@ package config
 import (
 	"maps"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -21,6 +23,10 @@ type Config struct {
 	Agent  Agent
 	Claude Claude
 	Outbox Outbox
+
+	Send        Send
+	MemoryFlush MemoryFlush
+	Heartbeat   Heartbeat
 
 	// Settings holds the blocks as they stand at the top level; [Config.For] has those of a channel.
 	Settings
@@ -46,11 +52,12 @@ type Agent struct {
 	Timezone *time.Location
 }
 
-// Claude says how the claude CLI is run.
+// Claude says how the claude CLI is run. No model in it is an alias.
 type Claude struct {
 	Command         string            // a name found on PATH, or an absolute path; default "claude"
 	Model           string            // empty (default): the CLI's own
 	FallbackModels  []string          // tried in this order while the model is overloaded
+	Aliases         map[string]string // models by the names that people may give them; no two names differ in case only
 	Effort          string            // empty (default: the CLI's own), low, medium, high, xhigh, max
 	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
 	AllowedTools    []string          // rules of tools that run unasked
@@ -60,6 +67,24 @@ type Claude struct {
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	MaxProcesses    int               // default 4
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
+}
+
+// Resolve returns the model that a name is an alias of, whatever its case, or else the name itself.
+func (c Claude) Resolve(name string) string {
+	for alias, model := range c.Aliases {
+		if strings.EqualFold(alias, name) {
+			return model
+		}
+	}
+	return name
+}
+
+// resolveModels puts models in the place of aliases.
+func (c *Claude) resolveModels() {
+	c.Model = c.Resolve(c.Model)
+	for i, name := range c.FallbackModels {
+		c.FallbackModels[i] = c.Resolve(name)
+	}
 }
 
 // Outbox says how long a message is tried.
@@ -77,32 +102,48 @@ type Settings struct {
 	Access  Access
 }
 
-// Session says which messages share a session.
+// Session says which messages share a session, and when one starts anew.
 type Session struct {
 	Scope string // main, per-peer, per-channel-peer (default)
 	// IdentityLinks names people: the users, as channel:user, that are one person each. No user stands in two of them.
 	IdentityLinks map[string][]string
-	ResetTriggers []string // texts that start a session anew; default /new and /reset
+	ResetTriggers []string         // texts that start a session anew; default /new and /reset
+	IdleReset     time.Duration    // a session starts anew after so long without a message; zero (default): never
+	DailyReset    Clock            // a session starts anew at this time; Off (default): never
+	Reset         map[string]Reset // other times for the sessions of a type: direct, group, thread
+}
+
+// Reset says when the sessions of a type start anew.
+type Reset struct {
+	Idle  *time.Duration // nil: as in [Session]
+	Daily *Clock         // nil: as in [Session]
 }
 
 // Inbound says what is done with messages that arrive.
 type Inbound struct {
-	MaxAge time.Duration // default 24 hours; zero: no limit
-	Drop   bool          // older messages are not answered at all, instead of with their age
+	Debounce time.Duration // messages that follow one another more quickly are one; default 500 ms; zero: none are
+	MaxAge   time.Duration // default 24 hours; zero: no limit
+	Drop     bool          // older messages are not answered at all, instead of with their age
 }
 
 // Queue says what becomes of a message that arrives while its session runs.
 type Queue struct {
-	Mode string // followup: it waits for a turn of its own
+	Mode     string        // steer (default), followup, collect, interrupt, steer-backlog, queue
+	Debounce time.Duration // how long it must have been quiet before what waits is taken; default 500 ms
+	Cap      int           // how many messages may wait, 1 to 1000; default 20
+	Drop     string        // what is done beyond that: summarize (default), old, new
 }
 
-// Reply says how answers are sent.
+// Reply says how answers are sent, and what is shown with them.
 type Reply struct {
 	Prefix         string        // put before each answer
 	TextLimit      int           // in the channel's unit; zero (default): what the channel can
 	Typing         string        // never, thinking (default)
 	TypingInterval time.Duration // default 6 seconds
 	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
+	Verbose        string        // the tools in use: off (default), on, full
+	Reasoning      string        // the model's reasoning: off (default), on
+	Usage          string        // what an answer cost: off (default), tokens, full
 }
 
 // Access says who may talk to the agent. People are written channel:user.
@@ -114,11 +155,15 @@ type Access struct {
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group
 	RequireMention bool // in groups; default true
+	// MentionPatterns find other texts that count as a mention, whatever their case.
+	MentionPatterns []*regexp.Regexp
+	HistoryLimit    int // how many of a group's unanswered messages are kept for the agent, up to 500; default 50; zero: none
 }
 
 // Group holds the settings of an allowed group.
 type Group struct {
 	RequireMention *bool // nil: as in [Access]
+	HistoryLimit   *int  // nil: as in [Access]
 }
 
 // Socket is the path of the control socket.
@@ -160,17 +205,24 @@ func defaults() *Config {
 		},
 		Outbox: Outbox{Attempts: 8, MaxAge: 24 * time.Hour},
 		Settings: Settings{
-			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}},
-			Inbound: Inbound{MaxAge: 24 * time.Hour},
-			Queue:   Queue{Mode: "followup"},
-			Reply:   Reply{Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups"},
-			Access:  Access{DM: "pairing", Groups: "allowlist", RequireMention: true},
+			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
+			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
+			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+			Reply: Reply{
+				Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups",
+				Verbose: "off", Reasoning: "off", Usage: "off",
+			},
+			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},
+		Send:        Send{Default: "allow"},
+		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},
+		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: heartbeatPrompt},
 	}
 }
 
 // clone returns settings that can be decoded into without changing s. Lists are replaced whole and need no copy.
 func (s Settings) clone() Settings {
+	s.Session.Reset = maps.Clone(s.Session.Reset)
 	s.Access.Group = maps.Clone(s.Access.Group)
 	return s
 }

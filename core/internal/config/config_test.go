@@ -75,7 +75,30 @@ plugin "telegram" {
   }
   access {
     require_mention = false
+    group "a" {
+      history_limit = 7
+    }
     group "b" {}
+  }
+  queue {
+    cap = 3
+  }
+  session {
+    daily_reset = "05:00"
+    reset "group" {
+      daily = ""
+    }
+    reset "thread" {}
+  }
+}
+queue {
+  mode = "followup"
+}
+session {
+  idle_reset = "1h"
+  reset "group" {
+    idle  = "2h"
+    daily = "03:00"
   }
 }
 reply {
@@ -92,8 +115,11 @@ plugin "other" {}
 `, nil)
 
 	got := c.For("telegram")
-	if got.Inbound != (config.Inbound{MaxAge: time.Hour, Drop: true}) {
+	if got.Inbound != (config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: time.Hour, Drop: true}) {
 		t.Errorf("inbound %+v", got.Inbound)
+	}
+	if got.Queue != (config.Queue{Mode: "followup", Debounce: 500 * time.Millisecond, Cap: 3, Drop: "summarize"}) {
+		t.Errorf("queue %+v", got.Queue)
 	}
 	if got.Reply.Prefix != "T: " || got.Reply.TextLimit != 500 || got.Reply.Typing != "thinking" {
 		t.Errorf("reply %+v", got.Reply)
@@ -101,9 +127,21 @@ plugin "other" {}
 	if diff := cmp.Diff([]string{"telegram:1"}, got.Access.Owners); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
-	must := true
-	if diff := cmp.Diff(map[string]config.Group{"a": {RequireMention: &must}, "b": {}}, got.Access.Group); diff != "" || got.Access.RequireMention {
+	must, seven := true, 7
+	if diff := cmp.Diff(map[string]config.Group{"a": {RequireMention: &must, HistoryLimit: &seven}, "b": {}}, got.Access.Group); diff != "" || got.Access.RequireMention {
 		t.Errorf("mentions are required: %v; groups (-want +got):\n%s", got.Access.RequireMention, diff)
+	}
+
+	two, three, off := 2*time.Hour, config.Clock(3*60), config.Off
+	if diff := cmp.Diff(map[string]config.Reset{"group": {Idle: &two, Daily: &off}, "thread": {}}, got.Session.Reset); diff != "" ||
+		got.Session.IdleReset != time.Hour || got.Session.DailyReset != 5*60 {
+		t.Errorf("session %+v; resets (-want +got):\n%s", got.Session, diff)
+	}
+	if diff := cmp.Diff(map[string]config.Reset{"group": {Idle: &two, Daily: &three}}, c.Session.Reset); diff != "" || c.Session.DailyReset != config.Off {
+		t.Errorf("the plugin block changed the top level: %+v; resets (-want +got):\n%s", c.Session, diff)
+	}
+	if diff := cmp.Diff(map[string]config.Group{"a": {RequireMention: &must}}, c.Access.Group); diff != "" {
+		t.Errorf("the plugin block changed the top level's groups (-want +got):\n%s", diff)
 	}
 
 	for _, channel := range []string{"other", "unknown"} {
@@ -111,7 +149,7 @@ plugin "other" {}
 			t.Errorf("%s (-top +channel):\n%s", channel, diff)
 		}
 	}
-	if _, leaked := c.Access.Group["b"]; leaked || c.Reply.Prefix != "top" {
+	if c.Reply.Prefix != "top" {
 		t.Errorf("the plugin block changed the top level: %+v", c.Settings)
 	}
 }

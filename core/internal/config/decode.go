@@ -13,6 +13,7 @@ type block struct {
 	path   string // dotted, as in the table of what is not built; empty for the file's top level
 	attrs  []attr // in the order in which they are read
 	blocks []child
+	needs  []string // attributes that must be there
 }
 
 // An attr is an attribute of a block.
@@ -24,8 +25,10 @@ type attr struct {
 // A child is a block within a block.
 type child struct {
 	name string
-	// labelled blocks have one label and may stand more than once; others stand once and have none.
+	// labelled blocks have one label each; others have none. A block stands once, a labelled one once a label.
 	labelled bool
+	labels   []string // the only labels that there are; empty: any
+	repeated bool     // the block may stand more than once all the same
 	// holds returns the block's content for a label.
 	holds func(label string) block
 	// read takes the place of reading the block by holds, if it is set.
@@ -51,6 +54,11 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 	for _, a := range b.attrs {
 		if found := body.Attributes[a.name]; found != nil {
 			d.attribute(found, b.path, a.set)
+		}
+	}
+	for _, name := range b.needs {
+		if d.leftOut(body.Attributes[name]) {
+			d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs the argument %q.", b.title(), name))
 		}
 	}
 	for name, found := range body.Attributes {
@@ -88,6 +96,15 @@ func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
 	}
 }
 
+// leftOut reports whether an attribute is not there, or null, which counts as the same.
+func (d *decoder) leftOut(a *hclsyntax.Attribute) bool {
+	if a == nil {
+		return true
+	}
+	found, diagnostics := a.Expr.Value(d.eval)
+	return !diagnostics.HasErrors() && found.IsNull()
+}
+
 // children reads the blocks of one kind.
 func (d *decoder) children(body *hclsyntax.Body, c child) {
 	first := map[string]hcl.Range{}
@@ -95,11 +112,11 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 		if b.Type != c.name {
 			continue
 		}
-		label, ok := d.label(b, c.labelled)
+		label, ok := d.label(b, c)
 		if !ok {
 			continue
 		}
-		if earlier, twice := first[label]; twice {
+		if earlier, twice := first[label]; twice && !c.repeated {
 			header := b.Type
 			if c.labelled {
 				header = fmt.Sprintf("%s %q", b.Type, label)
@@ -117,13 +134,15 @@ func (d *decoder) children(body *hclsyntax.Body, c child) {
 	}
 }
 
-// label returns the block's label, if it has as many as it should.
-func (d *decoder) label(b *hclsyntax.Block, wanted bool) (string, bool) {
+// label returns the block's label, if it has as many as it should and is one that there is.
+func (d *decoder) label(b *hclsyntax.Block, c child) (string, bool) {
 	switch {
-	case !wanted && len(b.Labels) == 0:
+	case !c.labelled && len(b.Labels) == 0:
 		return "", true
-	case !wanted:
+	case !c.labelled:
 		d.report(b.LabelRanges[0], "Unexpected label", fmt.Sprintf("The block %s has no label.", b.Type))
+	case len(b.Labels) == 1 && c.labels != nil && !slices.Contains(c.labels, b.Labels[0]):
+		d.report(b.LabelRanges[0], "Unsuitable label", fmt.Sprintf("The label of the block %s must be %s.", b.Type, alternatives(c.labels)))
 	case len(b.Labels) == 1:
 		return b.Labels[0], true
 	default:

@@ -27,6 +27,8 @@ func FuzzLoad(f *testing.F) {
 		{"claude {\n  env = { a = [for x in [1]: x] }\n  args = [\"-p\"]\n  timeout = \"${1/0}s\"\n}", "agent \"x\" { name = \"y\" }"},
 		{"/*", "*/"},
 		{"plugin \"q\" {\n", "}"},
+		{"session {\n  daily_reset = \"4:0\"\n  reset \"group\" {\n    idle = null\n  }\n}", "send {\n  rule {\n    policy = null\n  }\n  rule {}\n}"},
+		{"access {\n  mention_patterns = [\"a(\", \"[[:x:]]\"]\n  group \"g\" {\n    history_limit = 1e9\n  }\n}", "heartbeat {\n  active = \"-\"\n}"},
 		{"x = { y = ", "}"},
 	} {
 		f.Add(seed[0], seed[1])

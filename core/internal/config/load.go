@@ -132,6 +132,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	var plugins []*hclsyntax.Block
 	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
 	d.checkPaths(c, body.Attributes["state_dir"])
+	c.Claude.resolveModels()
 	for _, b := range plugins {
 		c.Plugins = append(c.Plugins, d.plugin(b, c))
 	}

@@ -24,31 +24,19 @@ type gap struct {
 var unbuilt = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
-	{name: "claude.aliases", is: []string{`{}`}},
 	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
 	{name: "claude.api_keys"},
-	{name: "session.idle_reset", is: []string{`"0"`, `"0s"`}},
-	{name: "session.daily_reset", is: []string{`""`}},
-	{name: "inbound.debounce", is: []string{`"0"`, `"0s"`}},
-	{name: "queue.mode", is: []string{`"followup"`}, later: []string{"steer", "collect", "interrupt", "steer-backlog", "queue"}},
-	{name: "queue.debounce"},
-	{name: "queue.cap"},
-	{name: "queue.drop"},
 	{name: "reply.chunk_mode", is: []string{`"length"`}, later: []string{"newline"}},
 	{name: "reply.stream", is: []string{`"off"`}, later: []string{"block", "preview"}},
 	{name: "reply.human_delay", is: []string{`"off"`}},
 	{name: "reply.typing", later: []string{"instant", "message"}},
 	{name: "reply.reply_to", is: []string{`"off"`}, later: []string{"first", "all"}},
 	{name: "reply.ack_reaction", is: []string{`""`}},
-	{name: "reply.verbose", is: []string{`"off"`}, later: []string{"on", "full"}},
-	{name: "reply.reasoning", is: []string{`"off"`}, later: []string{"on", "stream"}},
-	{name: "reply.usage", is: []string{`"off"`}, later: []string{"tokens", "full"}},
-	{name: "access.mention_patterns", is: []string{`[]`}},
-	{name: "access.history_limit", is: []string{`0`}},
+	{name: "reply.reasoning", later: []string{"stream"}},
 }
 
 // unbuiltBlocks are refused as a whole.
-var unbuiltBlocks = []string{"admin", "send", "memory_flush", "heartbeat", "media", "links", "session.reset", "reply.block"}
+var unbuiltBlocks = []string{"admin", "media", "links", "reply.block"}
 
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {

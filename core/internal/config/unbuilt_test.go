@@ -60,7 +60,8 @@ func TestUnbuiltIsRefused(t *testing.T) {
 func TestUnplannedValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"queue {\nmode = \"steeer\"\n}":       `queue.mode must be "followup"`,
+		"reply {\nreasoning = \"loud\"\n}":    `reply.reasoning must be "off" or "on"`,
+		"reply {\nstream = \"blocks\"\n}":     `reply.stream must be "off"`,
 		"reply {\ntyping = \"allways\"\n}":    `reply.typing must be "never" or "thinking"`,
 		"claude {\nmode = \"one-shot\"\n}":    `claude.mode must be "persistent"`,
 		"access {\ndm = \"everybody\"\n}":     `access.dm must be "pairing", "allowlist", "open" or "disabled"`,

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,7 +164,7 @@ func boolean(to *bool) setter {
 }
 
 // whole takes a whole number between two others, as a number or as text.
-func whole(to *int, least, most int) setter {
+func whole[T int | int64](to *T, least, most T) setter {
 	return func(v value) {
 		n, err := convert.Convert(v.Value, cty.Number)
 		if v.Type() == cty.Bool || err != nil {
@@ -173,7 +176,7 @@ func whole(to *int, least, most int) setter {
 			v.refuse("must be a whole number from %d to %d", least, most)
 			return
 		}
-		*to = int(i)
+		*to = T(i)
 	}
 }
 
@@ -223,6 +226,64 @@ func path(to *string) setter {
 		}
 		*to = resolved
 	}
+}
+
+// own has a value stored in a variable of its own, so that a nil pointer says that the file has none.
+func own[T any](to **T, set func(*T) setter) setter {
+	return func(v value) {
+		*to = new(T)
+		set(*to)(v)
+	}
+}
+
+// entry makes attributes write to a map's entry. The entry is there even if the file gives none of them.
+func entry[T any](entries *map[string]T, key string, attrs func(*T) []attr) []attr {
+	e := (*entries)[key]
+	put := func() {
+		if *entries == nil {
+			*entries = map[string]T{}
+		}
+		(*entries)[key] = e
+	}
+	put()
+	list := attrs(&e)
+	for i, a := range list {
+		list[i].set = func(v value) {
+			a.set(v)
+			put()
+		}
+	}
+	return list
+}
+
+// patterns takes regular expressions, which find text whatever its case.
+func patterns(to *[]*regexp.Regexp) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		list := []*regexp.Regexp{}
+		for _, e := range elements {
+			s, ok := e.filled()
+			if !ok {
+				continue
+			}
+			pattern, err := regexp.Compile("(?i)" + s)
+			if err != nil {
+				e.refuse("must be a regular expression%s", fault(err))
+				continue
+			}
+			list = append(list, pattern)
+		}
+		*to = list
+	}
+}
+
+// fault says what is wrong with a regular expression without quoting it.
+func fault(err error) string {
+	var malformed *syntax.Error
+	if errors.As(err, &malformed) {
+		return ": " + malformed.Code.String()
+	}
+	return ""
 }
 
 // alternatives lists words as a person would.

@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ claude {
   command          = "./claude"
   model            = "sonnet"
   fallback_models  = ["haiku", "opus"]
-  aliases          = {}
+  aliases          = { fast = "haiku", Grübel = "claude-opus-4-1" }
   effort           = "high"
   permission_mode  = "acceptEdits"
   allowed_tools    = ["Read"]
@@ -51,16 +53,28 @@ claude {
 session {
   scope          = "per-peer"
   identity_links = { anna = ["telegram:1", "webchat:local"] }
-  idle_reset     = "0"
-  daily_reset    = ""
+  idle_reset     = "60m"
+  daily_reset    = "4:05"
   reset_triggers = []
+  reset "group" {
+    idle  = "120m"
+    daily = ""
+  }
+  reset "thread" {
+    idle  = "0"
+    daily = "23:59"
+  }
+  reset "direct" {}
 }
 inbound {
-  debounce = "0s"
+  debounce = "2s"
   max_age  = "0"
 }
 queue {
-  mode = "followup"
+  mode     = "collect"
+  debounce = "1s"
+  cap      = env("CAP")
+  drop     = "old"
 }
 reply {
   prefix          = "> "
@@ -73,9 +87,9 @@ reply {
   reply_to        = "off"
   ack_reaction    = ""
   silent          = "never"
-  verbose         = "off"
-  reasoning       = "off"
-  usage           = "off"
+  verbose         = "full"
+  reasoning       = "on"
+  usage           = "tokens"
 }
 outbox {
   attempts = 3
@@ -89,10 +103,43 @@ access {
   groups        = "disabled"
   group "-100" {
     require_mention = env("MENTION")
+    history_limit   = 0
+  }
+  group "-200" {
+    history_limit = 500
   }
   require_mention  = null
-  mention_patterns = []
-  history_limit    = 0
+  mention_patterns = ["@?claw(bot)?", "^hey"]
+  history_limit    = 10
+}
+send {
+  default = "deny"
+  rule {
+    channel    = "telegram"
+    chat       = "group"
+    key_prefix = "telegram:group:-100"
+    policy     = "allow"
+  }
+  rule {
+    channel    = ""
+    chat       = ""
+    key_prefix = ""
+    policy     = "deny"
+  }
+  rule {
+    policy = "allow"
+  }
+}
+memory_flush {
+  enabled = false
+  margin  = 5000
+  prompt  = "Write it down."
+}
+heartbeat {
+  every  = "30m"
+  active = "22:00-06:30"
+  target = "telegram:123"
+  prompt = "Look around."
 }
 plugin "telegram" {
   enabled = true
@@ -114,7 +161,7 @@ plugin "plain" {}
 	if err := os.WriteFile(filepath.Join(dir, "persona.md"), []byte("  Be kind.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := config.Load(path, variables(map[string]string{"A": "a", "PROCESSES": "2", "MENTION": "false"}))
+	got, err := config.Load(path, variables(map[string]string{"A": "a", "PROCESSES": "2", "MENTION": "false", "CAP": "5"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +169,8 @@ plugin "plain" {}
 	if err != nil {
 		t.Fatal(err)
 	}
-	mention := false
+	mention, no, most := false, 0, 500
+	never, noClock, twoHours, late := time.Duration(0), config.Off, 2*time.Hour, config.Clock(23*60+59)
 	want := &config.Config{
 		Path:      path,
 		StateDir:  "/home/u/state",
@@ -136,18 +184,40 @@ plugin "plain" {}
 			Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
 			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
+			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
 			Timeout: 90 * time.Second, MaxProcesses: 2, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
+		Send: config.Send{Default: "deny", Rules: []config.SendRule{
+			{Channel: "telegram", Chat: "group", KeyPrefix: "telegram:group:-100", Policy: "allow"},
+			{Policy: "deny"},
+			{Policy: "allow"},
+		}},
+		MemoryFlush: config.MemoryFlush{Margin: 5000, Prompt: "Write it down."},
+		Heartbeat: config.Heartbeat{
+			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
+		},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},
+				IdleReset: time.Hour, DailyReset: 4*60 + 5,
+				Reset: map[string]config.Reset{
+					"group":  {Idle: &twoHours, Daily: &noClock},
+					"thread": {Idle: &never, Daily: &late},
+					"direct": {},
+				},
 			},
-			Queue: config.Queue{Mode: "followup"},
-			Reply: config.Reply{Prefix: "> ", TextLimit: 1000, Typing: "never", TypingInterval: 3 * time.Second, Silent: "never"},
+			Inbound: config.Inbound{Debounce: 2 * time.Second},
+			Queue:   config.Queue{Mode: "collect", Debounce: time.Second, Cap: 5, Drop: "old"},
+			Reply: config.Reply{
+				Prefix: "> ", TextLimit: 1000, Typing: "never", TypingInterval: 3 * time.Second, Silent: "never",
+				Verbose: "full", Reasoning: "on", Usage: "tokens",
+			},
 			Access: config.Access{
 				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"},
-				Groups: "disabled", Group: map[string]config.Group{"-100": {RequireMention: &mention}}, RequireMention: true,
+				Groups: "disabled", RequireMention: true, HistoryLimit: 10,
+				Group:           map[string]config.Group{"-100": {RequireMention: &mention, HistoryLimit: &no}, "-200": {HistoryLimit: &most}},
+				MentionPatterns: []*regexp.Regexp{regexp.MustCompile("(?i)@?claw(bot)?"), regexp.MustCompile("(?i)^hey")},
 			},
 		},
 		Plugins: []*config.Plugin{
@@ -163,10 +233,14 @@ plugin "plain" {}
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}),
-		cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}), asText[*time.Location](), asText[*regexp.Regexp]()); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
+}
+
+// asText compares values by what they print.
+func asText[T fmt.Stringer]() cmp.Option {
+	return cmp.Comparer(func(a, b T) bool { return a.String() == b.String() })
 }
 
 func TestDefaults(t *testing.T) {
@@ -180,14 +254,96 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("paths: %s, %s, %s", got.PluginDir, got.StateDir, got.Agent.Workspace)
 	}
 	want := config.Settings{
-		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}},
-		Inbound: config.Inbound{MaxAge: 24 * time.Hour},
-		Queue:   config.Queue{Mode: "followup"},
-		Reply:   config.Reply{Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups"},
-		Access:  config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true},
+		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: config.Off},
+		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
+		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+		Reply: config.Reply{
+			Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
+		},
+		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}
 	if diff := cmp.Diff(want, got.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(config.Send{Default: "allow"}, got.Send); diff != "" {
+		t.Errorf("send (-want +got):\n%s", diff)
+	}
+	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 || !strings.Contains(m.Prompt, "memory/YYYY-MM-DD.md") || !strings.Contains(m.Prompt, "NO_REPLY") {
+		t.Errorf("memory flush %+v", m)
+	}
+	h := got.Heartbeat
+	if !strings.Contains(h.Prompt, "HEARTBEAT.md") || !strings.Contains(h.Prompt, "NO_REPLY") {
+		t.Errorf("the heartbeat's prompt is %q", h.Prompt)
+	}
+	h.Prompt = ""
+	if diff := cmp.Diff(config.Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner"}, h); diff != "" {
+		t.Errorf("heartbeat (-want +got):\n%s", diff)
+	}
+}
+
+// What is off at the top of the file is told apart from what is not there.
+func TestOff(t *testing.T) {
+	t.Parallel()
+	c := load(t, `
+session {
+  idle_reset  = "0"
+  daily_reset = ""
+}
+heartbeat {
+  every  = "0"
+  active = ""
+}
+send {
+  rule {
+    policy  = "deny"
+    channel = null
+  }
+}
+`, nil)
+	if c.Session.IdleReset != 0 || c.Session.DailyReset != config.Off || c.Session.Reset != nil {
+		t.Errorf("session %+v", c.Session)
+	}
+	if h := c.Heartbeat; h.Every != 0 || h.From != config.Off || h.To != config.Off {
+		t.Errorf("heartbeat %+v", h)
+	}
+	if diff := cmp.Diff([]config.SendRule{{Policy: "deny"}}, c.Send.Rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+func TestMentionPatternsIgnoreCase(t *testing.T) {
+	t.Parallel()
+	c := load(t, "access {\n  mention_patterns = [\"^claw|bot$\"]\n}\n", nil)
+	for text, want := range map[string]bool{"CLAW, help": true, "Ask the Bot": true, "a claw there": false} {
+		if got := c.Access.MentionPatterns[0].MatchString(text); got != want {
+			t.Errorf("%q: mentioned %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestClockPrints(t *testing.T) {
+	t.Parallel()
+	for clock, want := range map[config.Clock]string{config.Off: "", 0: "00:00", 4*60 + 5: "04:05", 24*60 - 1: "23:59"} {
+		if got := clock.String(); got != want {
+			t.Errorf("Clock(%d) prints %q, want %q", int(clock), got, want)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	c := load(t, "claude {\n  model = \"FAST\"\n  fallback_models = [\"opus\", \"deep\"]\n  aliases = { Fast = \"haiku\", deep = \"Fast\" }\n}\n", nil)
+	if diff := cmp.Diff([]string{"haiku", "opus", "Fast"}, append([]string{c.Claude.Model}, c.Claude.FallbackModels...)); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]string{
+		"Fast": "haiku", "fast": "haiku", "FAST": "haiku",
+		"deep": "Fast", // an alias's model is not looked up again
+		"opus": "opus", "": "", "fas": "fas",
+	} {
+		if got := c.Claude.Resolve(name); got != want {
+			t.Errorf("Resolve(%q) = %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// refuseChannel reports a channel that does not exist.
+func (v value) refuseChannel(channel string) {
+	v.d.report(v.at(), "Unknown channel", fmt.Sprintf("%s names %q, and no plugin block has this label.%s",
+		v.name, channel, suggestion(channel, v.d.channels)))
+}
+
+// person checks a user, written channel:user.
+func (v value) person() (string, bool) {
+	s, ok := v.text()
+	if !ok {
+		return "", false
+	}
+	channel, user, found := strings.Cut(s, ":")
+	switch {
+	case !found || channel == "" || strings.TrimSpace(user) == "":
+		v.refuse(`must name people as "channel:user", such as "telegram:123"`)
+	case user == "*":
+		v.refuse(`names people one by one; dm and groups have "open" for everybody`)
+	case !slices.Contains(v.d.channels, channel):
+		v.refuseChannel(channel)
+	default:
+		return s, true
+	}
+	return "", false
+}
+
+func people(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		list := []string{}
+		for _, e := range elements {
+			if s, ok := e.person(); ok {
+				list = append(list, s)
+			}
+		}
+		*to = list
+	}
+}
+
+// identities takes people with the users that they are.
+func identities(to *map[string][]string) setter {
+	return func(v value) {
+		names, ok := v.object()
+		if !ok {
+			return
+		}
+		links, taken := map[string][]string{}, map[string]string{}
+		for _, name := range names {
+			if !identityName.MatchString(name.key()) {
+				name.refuse("holds a name that is not of letters, digits, - and _, up to 64 of them")
+				continue
+			}
+			users, _ := name.list()
+			for _, u := range users {
+				s, ok := u.person()
+				if !ok {
+					continue
+				}
+				if other, twice := taken[s]; twice {
+					u.refuse("names %s for %s already", s, other)
+					continue
+				}
+				taken[s] = name.key()
+				links[name.key()] = append(links[name.key()], s)
+			}
+		}
+		*to = links
+	}
+}

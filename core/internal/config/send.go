@@ -1,0 +1,77 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Send says which sessions may be answered. What may not is recorded and runs no turn.
+type Send struct {
+	Default string     // allow (default), deny
+	Rules   []SendRule // in the order of the file
+}
+
+// SendRule is for the sessions that it matches. An empty field matches all.
+type SendRule struct {
+	Channel   string // a plugin's label
+	Chat      string // direct, group, channel, thread
+	KeyPrefix string // what the session's key begins with
+	Policy    string // allow, deny
+}
+
+// Policy returns the policy, allow or deny, of the session with this key: that of the first rule that matches it, else
+// the default.
+func (s Send) Policy(channel, chat, key string) string {
+	for _, r := range s.Rules {
+		if r.matches(channel, chat, key) {
+			return r.Policy
+		}
+	}
+	return s.Default
+}
+
+func (r SendRule) matches(channel, chat, key string) bool {
+	return (r.Channel == "" || r.Channel == channel) &&
+		(r.Chat == "" || r.Chat == chat) &&
+		strings.HasPrefix(key, r.KeyPrefix)
+}
+
+func (s *Send) block() block {
+	return block{
+		path:   "send",
+		attrs:  []attr{{"default", policy(&s.Default)}},
+		blocks: []child{{name: "rule", repeated: true, holds: func(string) block { return s.ruleBlock() }}},
+	}
+}
+
+// ruleBlock adds a rule and returns what its block holds.
+func (s *Send) ruleBlock() block {
+	s.Rules = append(s.Rules, SendRule{})
+	r := &s.Rules[len(s.Rules)-1]
+	return block{
+		path: "send.rule",
+		attrs: []attr{
+			{"channel", channel(&r.Channel)},
+			{"chat", oneOf(&r.Chat, "", "direct", "group", "channel", "thread")},
+			{"key_prefix", text(&r.KeyPrefix)},
+			{"policy", policy(&r.Policy)},
+		},
+		needs: []string{"policy"},
+	}
+}
+
+func policy(to *string) setter { return oneOf(to, "allow", "deny") }
+
+// channel takes the label of a plugin block, or none.
+func channel(to *string) setter {
+	return func(v value) {
+		s, ok := v.text()
+		switch {
+		case !ok:
+		case s != "" && !slices.Contains(v.d.channels, s):
+			v.refuseChannel(s)
+		default:
+			*to = s
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// MemoryFlush says when the agent is told to write down what it should remember, before its conversation is compacted.
+type MemoryFlush struct {
+	Enabled bool   // default true
+	Margin  int64  // how near the compaction must be, in tokens; default 4000
+	Prompt  string // never empty
+}
+
+// Heartbeat says when the agent looks by itself whether there is something to do.
+type Heartbeat struct {
+	Every time.Duration // zero (default): never; else at least a minute
+	// From and To are the time of day when it does; To may be the earlier one, which is the next day's. Default: 8:00 to
+	// 22:00. Both are Off: always.
+	From, To Clock
+	Target   string // who is told: "owner" (default), or a person as channel:user
+	Prompt   string // never empty
+}
+
+const (
+	flushPrompt = "This conversation will soon be compacted, and its details will be lost. Write what is worth remembering for good into " +
+		"memory/YYYY-MM-DD.md, with today's date in the name; make the folder if it is not there, and add to a file that is. " +
+		"Then answer NO_REPLY, also if there was nothing to write."
+	heartbeatPrompt = "This is a regular check, which nobody asked for. If there is a file HEARTBEAT.md in your workspace, read it and do " +
+		"what it says. Do not take up anything of earlier conversations again. If nothing needs attention, answer NO_REPLY."
+)
+
+func (m *MemoryFlush) block() block {
+	return block{path: "memory_flush", attrs: []attr{
+		{"enabled", boolean(&m.Enabled)},
+		{"margin", whole(&m.Margin, 0, 1_000_000)},
+		{"prompt", filled(&m.Prompt)},
+	}}
+}
+
+func (h *Heartbeat) block() block {
+	return block{path: "heartbeat", attrs: []attr{
+		{"every", every(&h.Every)},
+		{"active", hours(&h.From, &h.To)},
+		{"target", target(&h.Target)},
+		{"prompt", filled(&h.Prompt)},
+	}}
+}
+
+// every takes no time, or what does not fill a session with nothing.
+func every(to *time.Duration) setter {
+	return func(v value) {
+		d := time.Duration(0)
+		duration(&d, 0)(v)
+		if d > 0 && d < time.Minute {
+			v.refuse(`must be "0" or at least "1m"`)
+			return
+		}
+		*to = d
+	}
+}
+
+// target takes a person, or "owner".
+func target(to *string) setter {
+	return func(v value) {
+		s, ok := v.text()
+		switch {
+		case !ok:
+		case s == "owner":
+			*to = s
+		case !strings.Contains(s, ":"):
+			v.refuse(`must be "owner" or a person as "channel:user", such as "telegram:123"`)
+		default:
+			if person, ok := v.person(); ok {
+				*to = person
+			}
+		}
+	}
+}
