@@ -287,7 +287,7 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 		return 0, err
 	}
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND received_at < ?4
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL`, session, lane, batch, before)
+		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, session, lane, batch, before)
 	if err != nil || len(dropped) == 0 {
 		return 0, err
 	}

@@ -131,7 +131,7 @@ func BenchmarkMessage(b *testing.B) {
 				State:  store.RunDone,
 				Pieces: []store.Piece{{To: to, Text: "one"}, {To: to, Text: "two"}},
 				Transcript: []chat.TranscriptEntry{
-					{Role: chat.User, Text: run.Message.Message.Text, At: began}, {Role: chat.Assistant, Text: "one two", At: began},
+					{Role: chat.Assistant, Text: "one two", At: began},
 				},
 				Turn: &store.TurnFigures{Usage: store.Usage{Turns: 1}, Model: "sonnet"},
 			}))

@@ -1,15 +1,19 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Complete ends a run: its messages leave the inbox, its answer enters the outbox, the transcript and the session's
-// figures are written and the lane is free for its next message, all of it or nothing. State is how the run ended and is
+// Complete ends a run: its messages leave the inbox for the transcript, its answer enters the outbox and the transcript,
+// the session's figures are written and the lane is free for its next message, all of it or nothing. State is how the run ended and is
 // not [RunLost]. The error is [ErrFenced] for a run that has lost its lane: its result must be dropped.
 func (s *Store) Complete(ctx context.Context, runID int64, c Completion) error {
 	if err := c.check(); err != nil {
@@ -47,12 +51,15 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if err != nil {
 		return err
 	}
+	if h.lane == TurnLane {
+		c.Transcript = append(said(gone), c.Transcript...)
+	}
 	if c.Then != nil {
 		if err := t.putFirst(h, *c.Then); err != nil {
 			return err
 		}
 	}
-	if err := t.free(h, gone); err != nil {
+	if err := t.free(h, len(gone)); err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
@@ -81,17 +88,17 @@ func (t *tx) complete(runID int64, c Completion) error {
 }
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides waits again. It returns how many have left.
-func (t *tx) leave(h held, runID int64, c Completion) (int, error) {
+// besides waits again. It returns what has left, in order.
+func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL`, h.session, h.lane, h.seq)
+		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, h.session, h.lane, h.seq)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if len(c.Covered) > 0 {
 		covered, err := t.covered(h, c.Covered)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		done = append(done, covered...)
 	}
@@ -104,21 +111,35 @@ func (t *tx) leave(h held, runID int64, c Completion) (int, error) {
 			SELECT session, lane, ?2, ?3, ?4, ?5, started_at, ?6, ?7, ?8 FROM runs WHERE id = ?1`,
 			runID, r.seq, r.channel, r.id, c.State, t.now, c.Error, c.Answer)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return len(done), t.part(runID)
+	slices.SortFunc(done, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
+	return done, t.part(runID)
+}
+
+// said is what people, and plugins, wrote of what has left the inbox.
+func said(done []removed) []chat.TranscriptEntry {
+	var entries []chat.TranscriptEntry
+	for _, r := range done {
+		var m Message
+		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != OriginPlugin {
+			continue
+		}
+		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: m.Written(), At: moment(r.receivedAt)})
+	}
+	return entries
 }
 
 // covered takes the messages with these uuids out of the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	var waiting, gone []removed
-	err := t.each(`SELECT channel, event_id, seq, joined_run IS NOT NULL FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq`,
-		[]any{h.session, h.lane}, func(rows *sql.Rows) error {
-			var r removed
-			defer func() { waiting = append(waiting, r) }()
-			return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined)
-		})
+	err := t.each(`SELECT channel, event_id, seq, joined_run IS NOT NULL, message, received_at FROM inbox
+		WHERE session = ?1 AND lane = ?2 ORDER BY seq`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+		var r removed
+		defer func() { waiting = append(waiting, r) }()
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.message, &r.receivedAt)
+	})
 	if err != nil {
 		return nil, err
 	}

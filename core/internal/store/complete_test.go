@@ -19,12 +19,9 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	to := run.Message.Message.Address()
 	poked(b.DeliveriesReady())
 	err := b.Complete(b.ctx, run.ID, store.Completion{
-		State:  store.RunDone,
-		Pieces: []store.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
-		Transcript: []chat.TranscriptEntry{
-			{Role: chat.User, Text: "message 1", At: start},
-			{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)},
-		},
+		State:      store.RunDone,
+		Pieces:     []store.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)}},
 		Turn: &store.TurnFigures{
 			Usage: store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
 			Model: "sonnet", ContextTokens: 6, ContextWindow: 7,

@@ -192,10 +192,9 @@ func (h *crashHost) turn(ctx context.Context, run *store.Run) {
 	}
 	to := run.Message.Message.Address()
 	must(ctx, h.store.Complete(ctx, run.ID, store.Completion{
-		State:      store.RunDone,
-		Pieces:     []store.Piece{{To: to, Text: n + " 0"}, {To: to, Text: n + " 1"}},
-		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: n, At: time.Now()}},
-		Turn:       &store.TurnFigures{Usage: store.Usage{Turns: 1}},
+		State:  store.RunDone,
+		Pieces: []store.Piece{{To: to, Text: n + " 0"}, {To: to, Text: n + " 1"}},
+		Turn:   &store.TurnFigures{Usage: store.Usage{Turns: 1}},
 	}))
 }
 

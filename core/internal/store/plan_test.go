@@ -58,7 +58,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(err)
 	must(s.Complete(ctx, run.ID, Completion{
 		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
-		Transcript: []chat.TranscriptEntry{{Role: chat.User}}, Turn: &TurnFigures{},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &TurnFigures{},
 	}))
 	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
 	must(err)

@@ -59,6 +59,14 @@ type Message struct {
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 }
 
+// Written is the text as it was written.
+func (m Message) Written() string {
+	if m.Raw != "" {
+		return m.Raw
+	}
+	return m.Text
+}
+
 // Origin is what a message comes from that no person wrote.
 type Origin string
 
@@ -100,6 +108,8 @@ type Inbound struct {
 	Expiry Expiry
 	// Model becomes the session's; empty: it stays.
 	Model string
+	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
+	Hint *Note
 }
 
 // Mode is what becomes of a message that arrives while its session's turn runs.
@@ -271,10 +281,11 @@ const (
 
 // Completion ends a run.
 type Completion struct {
-	State      RunState
-	Error      string // for the operator; empty when done
-	Pieces     []Piece
-	Transcript []chat.TranscriptEntry // Role, Text and At; the store gives the ids
+	State  RunState
+	Error  string // for the operator; empty when done
+	Pieces []Piece
+	// Transcript comes behind what the run's messages said. The store gives the ids.
+	Transcript []chat.TranscriptEntry
 	// Turn is what the turn cost; nil: there was none. It is dropped for a session that was reset meanwhile, but for the
 	// usage.
 	Turn *TurnFigures

@@ -41,9 +41,8 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	if err := b.Complete(b.ctx, run.ID, store.Completion{
-		State:      store.RunDone,
-		Pieces:     []store.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
-		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "1", At: start}},
+		State:  store.RunDone,
+		Pieces: []store.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
 	}); err != nil {
 		t.Fatal(err)
 	}

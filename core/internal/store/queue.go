@@ -14,7 +14,7 @@ const patience = 5
 // no place: accepted.Seq is 0 then.
 func (t *tx) admit(in Inbound, e encoded, p place, accepted *Acceptance) (place, error) {
 	if in.Queue.Mode == Interrupt && p.queued > 1 {
-		superseded, err := t.interrupt(in.Session)
+		superseded, err := t.interrupt(in.Session, in.Hint)
 		if err != nil {
 			return p, err
 		}
@@ -95,7 +95,7 @@ func (t *tx) joinBurst(in Inbound, e encoded, p *place) (bool, error) {
 }
 
 // interrupt takes the lane from the running turn and drops what waits in it. The new message is not in the inbox yet.
-func (t *tx) interrupt(session string) (superseded int64, err error) {
+func (t *tx) interrupt(session string, hint *Note) (superseded int64, err error) {
 	var run sql.NullInt64
 	var head string
 	err = t.row(`SELECT l.run_id, i.message FROM lanes l JOIN inbox i ON i.session = l.session AND i.lane = l.lane
@@ -107,9 +107,14 @@ func (t *tx) interrupt(session string) (superseded int64, err error) {
 		if err := t.endInterrupted(session, run.Int64, head); err != nil {
 			return 0, err
 		}
+		if hint != nil {
+			if err := t.note(session, []Note{*hint}); err != nil {
+				return 0, err
+			}
+		}
 	}
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL`, session, TurnLane)
+		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, session, TurnLane)
 	if err != nil {
 		return 0, err
 	}
@@ -134,7 +139,7 @@ func (t *tx) endInterrupted(session string, run int64, head string) error {
 	}
 	at := moment(t.now)
 	return t.appendTranscript(session, []chat.TranscriptEntry{
-		{Role: chat.User, Text: m.Text, At: at}, {Role: chat.System, Text: "interrupted by a later message", At: at},
+		{Role: chat.User, Text: m.Written(), At: at}, {Role: chat.System, Text: "interrupted by a later message", At: at},
 	})
 }
 
@@ -165,7 +170,7 @@ func (t *tx) overflow(in Inbound, n int64) error {
 	}
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq IN
 			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3)
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL`, in.Session, in.Lane, n)
+		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, in.Session, in.Lane, n)
 	if err != nil {
 		return err
 	}
@@ -181,8 +186,10 @@ func (t *tx) overflow(in Inbound, n int64) error {
 // removed is a message that has left the inbox.
 type removed struct {
 	event
-	seq    int64
-	joined bool
+	seq        int64
+	joined     bool
+	message    string // JSON
+	receivedAt int64
 }
 
 // remove runs a DELETE that returns what it removed.
@@ -191,7 +198,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.message, &r.receivedAt)
 	})
 	return list, err
 }
