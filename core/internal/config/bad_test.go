@@ -426,6 +426,20 @@ F:36:3: Unknown block; The block plugin has no block "heartbeat".
 `,
 		},
 		{
+			"a value that cannot be told is not missing",
+			`
+send {
+  rule {
+    policy = env("MISSING")
+  }
+}
+`,
+			`
+F:4:14: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
+    policy = env("MISSING")
+`,
+		},
+		{
 			"plugin blocks are not shown",
 			`
 plugin "p" {
