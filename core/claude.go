@@ -31,12 +31,11 @@ func (h *Host) claudeConfig() claude.Config {
 // systemPrompt is what the agent is told before all messages. A context file that cannot be shown is left out, and said.
 func (h *Host) systemPrompt() string {
 	a := h.config.Agent
-	prompt, skipped := agent.SystemPrompt(agent.Identity{
+	prompt := agent.NewPrompter(agent.Identity{
 		Name: a.Name, Persona: a.SystemPrompt, Workspace: a.Workspace, ContextFiles: a.ContextFiles, Timezone: a.Timezone,
-		MayBeSilent: h.config.Reply.Silent == "groups",
-	})
-	for _, why := range skipped {
-		h.log.Warn("a context file is not shown to the agent", "error", why)
+	}).Prompt(agent.Session{})
+	for _, why := range prompt.Problems {
+		h.log.Warn("a file is not shown to the agent", "error", why)
 	}
-	return prompt
+	return prompt.Text
 }

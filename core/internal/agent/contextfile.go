@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,26 +23,43 @@ var (
 	errNoRoom     = errors.New("the files before it are too long: it is not shown")
 )
 
+// shownFiles are the files that the agent is shown.
+type shownFiles struct {
+	files    []contextFile
+	problems []error
+}
+
 // contextFile is a file to be shown.
 type contextFile struct {
 	name string // relative to the workspace, if it is in it
 	text string
 }
 
-// contextFiles reads the files in their order. The errors name those that are not shown, or not whole.
-func contextFiles(workspace string, paths []string) (files []contextFile, skipped []error) {
+// lookAtFiles returns how the files look.
+func lookAtFiles(workspace string, paths []string) []stamp {
+	stamps := make([]stamp, len(paths))
+	for i, path := range paths {
+		info, err := stat(workspace, path)
+		stamps[i] = stamp{path: path, info: info, err: err}
+	}
+	return stamps
+}
+
+// contextFiles reads the files in their order. The problems name those that are not shown, or not whole.
+func contextFiles(workspace string, paths []string) shownFiles {
+	var shown shownFiles
 	room := maxFiles
 	for _, path := range paths {
 		f, err := readContext(workspace, path, min(room, maxFile))
 		if err != nil {
-			skipped = append(skipped, fmt.Errorf("context file %s: %w", path, err))
+			shown.problems = append(shown.problems, fmt.Errorf("context file %s: %w", path, reason(err)))
 		}
 		if f.text != "" {
-			files = append(files, f)
+			shown.files = append(shown.files, f)
 			room -= len(f.text)
 		}
 	}
-	return files, skipped
+	return shown
 }
 
 // readContext reads at most limit bytes of a file. With [errCut] there is a text all the same.
@@ -49,44 +67,84 @@ func readContext(workspace, path string, limit int) (contextFile, error) {
 	if limit <= 0 {
 		return contextFile{}, errNoRoom
 	}
-	name, opened, err := open(workspace, path)
-	if err != nil {
+	text, err := read(workspace, path, limit)
+	if err != nil && !errors.Is(err, errCut) {
 		return contextFile{}, err
 	}
-	defer opened.Close()
-	info, err := opened.Stat()
+	name, ok := within(workspace, path)
+	if !ok {
+		name = path
+	}
+	// A file must not end its own block.
+	text = strings.ReplaceAll(text, "</file>", `<\/file>`)
+	return contextFile{name: filepath.ToSlash(name), text: strings.TrimSpace(text)}, err
+}
+
+// read reads at most limit bytes of a regular file, as valid UTF-8. With [errCut] there is a text all the same.
+func read(workspace, path string, limit int) (string, error) {
+	f, err := open(workspace, path)
 	if err != nil {
-		return contextFile{}, err
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return contextFile{}, errNotRegular
+		return "", errNotRegular
 	}
-	data, err := io.ReadAll(io.LimitReader(opened, int64(limit)+1))
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
-		return contextFile{}, err
+		return "", err
 	}
 	if len(data) > limit {
 		data, err = data[:limit], errCut
 	}
 	// A character that was cut is no UTF-8 and goes, too.
-	// A file must not end its own block.
-	text := strings.ReplaceAll(strings.ToValidUTF8(string(data), ""), "</file>", `<\/file>`)
-	return contextFile{name: name, text: strings.TrimSpace(text)}, err
+	return strings.ToValidUTF8(string(data), ""), err
 }
 
-// open opens a file for reading, without waiting for the other end of a pipe.
-func open(workspace, path string) (name string, f *os.File, err error) {
+// open opens a file for reading, without waiting for the other end of a pipe. From within the workspace no link leads out.
+func open(workspace, path string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
-	name, err = filepath.Rel(workspace, path)
-	if err != nil || !filepath.IsLocal(name) {
-		f, err = os.OpenFile(path, flags, 0)
-		return path, f, err
+	name, ok := within(workspace, path)
+	if !ok {
+		return os.OpenFile(path, flags, 0)
 	}
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer root.Close()
-	f, err = root.OpenFile(name, flags, 0)
-	return filepath.ToSlash(name), f, err
+	return root.OpenFile(name, flags, 0)
+}
+
+// stat looks at the file that [open] would open.
+func stat(workspace, path string) (fs.FileInfo, error) {
+	name, ok := within(workspace, path)
+	if !ok {
+		return os.Stat(path)
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Stat(name)
+}
+
+// within returns the name in the workspace of a path that is in it.
+func within(workspace, path string) (name string, ok bool) {
+	name, err := filepath.Rel(workspace, path)
+	return name, err == nil && filepath.IsLocal(name)
+}
+
+// reason returns an error without the path, which the caller names.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Bootstrap fills a workspace that is empty or missing with what an agent begins with: AGENTS.md, MEMORY.md, HEARTBEAT.md and
+// the folders memory and skills. One that has anything in it, be it a hidden file, is left alone. The files are the
+// user's: they have the permissions that an editor would give them.
+func Bootstrap(workspace string) error {
+	if err := os.MkdirAll(workspace, 0o755); err != nil {
+		return fmt.Errorf("create workspace: %w", err)
+	}
+	empty, err := isEmpty(workspace)
+	if err != nil {
+		return fmt.Errorf("look into workspace: %w", err)
+	}
+	if !empty {
+		return nil
+	}
+	for _, folder := range []string{"memory", skillFolder} {
+		if err := os.Mkdir(filepath.Join(workspace, folder), 0o755); err != nil {
+			return fmt.Errorf("fill workspace: %w", err)
+		}
+	}
+	names, err := fs.Glob(templates, "templates/*")
+	if err != nil {
+		return fmt.Errorf("list templates: %w", err)
+	}
+	for _, name := range names {
+		if err := writeTemplate(filepath.Join(workspace, path.Base(name)), name); err != nil {
+			return fmt.Errorf("fill workspace: %w", err)
+		}
+	}
+	return nil
+}
+
+// isEmpty tells whether a folder has nothing in it.
+func isEmpty(folder string) (bool, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	_, err = f.ReadDir(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
+}
+
+// writeTemplate writes a template to a file that is not there yet.
+func writeTemplate(file, template string) error {
+	text, err := templates.ReadFile(template)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
