@@ -1,4 +1,5 @@
-// Package hook asks the before_agent_start hooks of plugins what they add to a turn.
+// Package hook calls the hooks of plugins: before_agent_start, which adds to a turn, and those that are told of messages
+// and transcripts and can hold up nothing.
 package hook
 
 import (

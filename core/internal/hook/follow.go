@@ -1,0 +1,201 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	pageEntries = 100     // are read at once
+	batchBytes  = 1 << 20 // of text are told at once, but one entry at least
+	// The wait after a failure; it doubles.
+	firstWait = time.Second
+	lastWait  = 5 * time.Minute
+)
+
+// Transcripts is the store of all sessions' histories.
+type Transcripts interface {
+	// TranscriptAfter returns the entries of all sessions with a greater id, in order.
+	TranscriptAfter(ctx context.Context, after int64, limit int) ([]store.Followed, error)
+	// Follower returns the id of the last entry that a follower has taken. A new one begins at the newest entry.
+	Follower(ctx context.Context, name string) (after int64, err error)
+	// Followed remembers that a follower has taken all entries up to this one.
+	Followed(ctx context.Context, name string, id int64) error
+	// TranscriptAppended is poked when there are new entries.
+	TranscriptAppended() <-chan struct{}
+}
+
+// TranscriptTarget is a plugin that follows transcripts.
+type TranscriptTarget struct {
+	Name string // the plugin's instance, by which the store knows how far it has come
+	// Call tells the plugin; nil: it has taken the entries. It ends in bounded time.
+	Call func(ctx context.Context, session string, entries []chat.TranscriptEntry) error
+}
+
+// Followers tell plugins what is added to the sessions' histories: each entry at least once, those of a session in order.
+// A plugin that is down, or fails, is told later; it holds up no other.
+type Followers struct {
+	transcripts Transcripts
+	targets     func() []TranscriptTarget
+	changed     func() <-chan struct{}
+	log         hclog.Logger
+}
+
+// NewFollowers returns the followers. Targets is asked for the plugins that follow now; changed for a channel that is
+// closed when a plugin begins or ceases to run. Followers must be the only reader of the transcripts' pokes.
+func NewFollowers(
+	transcripts Transcripts, targets func() []TranscriptTarget, changed func() <-chan struct{}, log hclog.Logger,
+) *Followers {
+	return &Followers{transcripts: transcripts, targets: targets, changed: changed, log: log}
+}
+
+// Run tells the followers until ctx ends; it returns when no call is under way.
+func (f *Followers) Run(ctx context.Context) {
+	var following sync.WaitGroup
+	defer following.Wait()
+	wakes := map[string]chan struct{}{} // by name, of all that have ever followed
+	for {
+		changed := f.changed()
+		for _, target := range f.targets() {
+			if wakes[target.Name] == nil {
+				wake := make(chan struct{}, 1)
+				wakes[target.Name] = wake
+				following.Go(func() { f.follow(ctx, target.Name, wake) })
+			}
+		}
+		for _, wake := range wakes {
+			poke(wake)
+		}
+		select {
+		case <-changed:
+		case <-f.transcripts.TranscriptAppended():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// follower is a plugin that has followed at least once in this life of the host.
+type follower struct {
+	name  string
+	known bool  // after is what the store says
+	after int64 // the last entry that it has taken
+}
+
+// follow tells one plugin, whenever it runs.
+func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{}) {
+	to := &follower{name: name}
+	wait := firstWait
+	for ctx.Err() == nil {
+		changed := f.changed()
+		more, err := f.page(ctx, to)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			f.log.Warn("a plugin did not take what it follows and is told again", "plugin", name, "error", err, "in", wait.String())
+			wait = pause(ctx, wait, changed)
+		case more:
+			wait = firstWait
+		default:
+			wait = firstWait
+			select {
+			case <-wake:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// pause waits before another try and returns the wait after that one. When plugins have changed it ends: one that has
+// started anew is told at once.
+func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) time.Duration {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return min(2*wait, lastWait)
+	case <-changed:
+		return firstWait
+	case <-ctx.Done():
+		return wait
+	}
+}
+
+// page tells a plugin what comes next, if there is anything and the plugin runs. More: there may be more.
+func (f *Followers) page(ctx context.Context, to *follower) (more bool, err error) {
+	targets := f.targets()
+	i := slices.IndexFunc(targets, func(t TranscriptTarget) bool { return t.Name == to.name })
+	if i < 0 {
+		return false, nil
+	}
+	if !to.known {
+		if to.after, err = f.transcripts.Follower(ctx, to.name); err != nil {
+			return false, fmt.Errorf("find how far it has come: %w", err)
+		}
+		to.known = true
+	}
+	entries, err := f.transcripts.TranscriptAfter(ctx, to.after, pageEntries)
+	if err != nil {
+		return false, fmt.Errorf("read what it follows: %w", err)
+	}
+	if len(entries) == 0 {
+		return false, nil
+	}
+	taken, refused := tell(ctx, targets[i], entries)
+	if taken > to.after {
+		if err := f.transcripts.Followed(ctx, to.name, taken); err != nil {
+			return false, fmt.Errorf("remember how far it has come: %w", err)
+		}
+		to.after = taken
+	}
+	return refused == nil, refused
+}
+
+// tell tells a plugin of entries and returns the id up to which it has taken all of them, zero if none, and why it took no
+// more. Of those above that id it may have taken some: they come again.
+func tell(ctx context.Context, target TranscriptTarget, entries []store.Followed) (taken int64, err error) {
+	for _, b := range batches(entries) {
+		if err := target.Call(ctx, b.session, b.entries); err != nil {
+			// Batches are in the order of their first entries: what is before this one's was taken.
+			for _, e := range entries {
+				if e.Entry.ID >= b.entries[0].ID {
+					break
+				}
+				taken = e.Entry.ID
+			}
+			return taken, err
+		}
+	}
+	return entries[len(entries)-1].Entry.ID, nil
+}
+
+// batch is what a plugin is told at once.
+type batch struct {
+	session string
+	entries []chat.TranscriptEntry
+	bytes   int
+}
+
+// batches groups entries by session. A session whose entries are too many bytes has several.
+func batches(entries []store.Followed) []*batch {
+	var list []*batch
+	open := map[string]*batch{}
+	for _, e := range entries {
+		b := open[e.Session]
+		if b == nil || b.bytes+len(e.Entry.Text) > batchBytes {
+			b = &batch{session: e.Session}
+			list, open[e.Session] = append(list, b), b
+		}
+		b.entries = append(b.entries, e.Entry)
+		b.bytes += len(e.Entry.Text)
+	}
+	return list
+}

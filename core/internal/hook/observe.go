@@ -1,0 +1,173 @@
+package hook
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// What waits for one observer at most; what comes beyond it is dropped.
+const (
+	maxWaiting      = 256
+	maxWaitingBytes = 4 << 20 // of text
+)
+
+// complainEvery is how often the log tells of the messages that an observer missed.
+const complainEvery = time.Minute
+
+// MessageTarget is a plugin that observes messages.
+type MessageTarget struct {
+	Name string // the plugin's instance
+	// Call tells the plugin. It ends in bounded time.
+	Call func(ctx context.Context, caller chat.Caller, m chat.Message) error
+}
+
+// Observers tell plugins of received messages, as well as they can: nothing waits for them, and what one of them misses
+// is lost to it.
+type Observers struct {
+	targets func() []MessageTarget
+	log     hclog.Logger
+	fresh   chan struct{} // poked when there is an observer that has no worker
+
+	mu        sync.Mutex
+	observers map[string]*observer
+	ended     bool
+}
+
+// NewObservers returns the observers. Targets is asked at each message for the plugins that observe now.
+func NewObservers(targets func() []MessageTarget, log hclog.Logger) *Observers {
+	return &Observers{targets: targets, log: log, fresh: make(chan struct{}, 1), observers: map[string]*observer{}}
+}
+
+// observer is one plugin's queue. All but wake is guarded by Observers.mu.
+type observer struct {
+	name    string
+	wake    chan struct{} // poked when the queue is no longer empty
+	waiting []sighting
+	bytes   int
+	working bool // it has a worker
+
+	missed     int // since the last complaint
+	complained time.Time
+}
+
+// sighting is a message that an observer is to be told of.
+type sighting struct {
+	call    func(context.Context, chat.Caller, chat.Message) error
+	caller  chat.Caller
+	message chat.Message
+}
+
+// Received tells of a message. It returns at once, before anybody knows. The message must not be changed any more.
+func (o *Observers) Received(caller chat.Caller, m chat.Message) {
+	for _, target := range o.targets() {
+		o.enqueue(target, sighting{call: target.Call, caller: caller, message: m})
+	}
+}
+
+func (o *Observers) enqueue(target MessageTarget, s sighting) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	to := o.observers[target.Name]
+	if to == nil {
+		to = &observer{name: target.Name, wake: make(chan struct{}, 1)}
+		o.observers[target.Name] = to
+		poke(o.fresh)
+	}
+	size := len(s.message.Text)
+	if len(to.waiting) == maxWaiting || len(to.waiting) > 0 && to.bytes+size > maxWaitingBytes {
+		o.complain(to, "it is too slow")
+		return
+	}
+	to.waiting = append(to.waiting, s)
+	to.bytes += size
+	poke(to.wake)
+}
+
+// complain logs, once a minute, that an observer misses messages. The lock is held.
+func (o *Observers) complain(to *observer, why string) {
+	to.missed++
+	if now := time.Now(); now.Sub(to.complained) >= complainEvery {
+		o.log.Warn("a plugin missed received messages", "plugin", to.name, "messages", to.missed, "why", why)
+		to.missed, to.complained = 0, now
+	}
+}
+
+// Run tells the observers until ctx ends; it returns when no call is under way. What waits then is dropped.
+func (o *Observers) Run(ctx context.Context) {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for {
+		for _, to := range o.idle() {
+			workers.Go(func() { o.work(ctx, to) })
+		}
+		select {
+		case <-o.fresh:
+		case <-ctx.Done():
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.ended = true
+			return
+		}
+	}
+}
+
+// idle returns the observers that get a worker now.
+func (o *Observers) idle() []*observer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []*observer
+	for _, to := range o.observers {
+		if !to.working {
+			to.working = true
+			list = append(list, to)
+		}
+	}
+	return list
+}
+
+// work tells one observer, one message after the other.
+func (o *Observers) work(ctx context.Context, to *observer) {
+	for ctx.Err() == nil {
+		s, ok := o.next(to)
+		if !ok {
+			select {
+			case <-to.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if err := s.call(ctx, s.caller, s.message); err != nil && ctx.Err() == nil {
+			o.mu.Lock()
+			o.complain(to, err.Error())
+			o.mu.Unlock()
+		}
+	}
+}
+
+func (o *Observers) next(to *observer) (s sighting, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(to.waiting) == 0 {
+		return s, false
+	}
+	s = to.waiting[0]
+	to.waiting[0] = sighting{} // so that its text is not kept
+	to.waiting = to.waiting[1:]
+	to.bytes -= len(s.message.Text)
+	return s, true
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
