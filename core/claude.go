@@ -12,9 +12,9 @@ import (
 func (h *Host) claudeConfig() claude.Config {
 	c := h.config.Claude
 	settings := claude.Config{
-		Command: c.Command, Args: c.Args, Env: c.Env, Model: c.Model, FallbackModels: c.FallbackModels, Effort: c.Effort,
-		PermissionMode: c.PermissionMode, AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
-		Workspace: h.config.Agent.Workspace, SystemPrompt: h.systemPrompt(), RunDir: filepath.Join(h.runDir(), "claude"),
+		Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
+		AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
+		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 		DenyPaths: []string{h.config.StateDir, h.config.Path}, MaxProcesses: c.MaxProcesses, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.options.Demo != "" {
@@ -26,6 +26,12 @@ func (h *Host) claudeConfig() claude.Config {
 		settings.Env["CLAUDE_STUB_DEMO"] = "1"
 	}
 	return settings
+}
+
+// profile is how claude is run for a turn that says nothing else.
+func (h *Host) profile() agent.Profile {
+	c := h.config.Claude
+	return agent.Profile{Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode, SystemPrompt: h.systemPrompt()}
 }
 
 // systemPrompt is what the agent is told before all messages. A context file that cannot be shown is left out, and said.

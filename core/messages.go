@@ -33,6 +33,9 @@ func (s submitting) Submit(ctx context.Context, channel string, e chat.Event) (i
 
 // run has Claude do a turn.
 func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	if t.Profile == (agent.Profile{}) {
+		t.Profile = h.profile()
+	}
 	result, err := h.claude.Run(ctx, t)
 	h.points.pass("result") // Claude has answered, the answer is not durable yet
 	return result, err

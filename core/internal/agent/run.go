@@ -52,7 +52,7 @@ type Turn struct {
 	Nudged <-chan struct{}
 }
 
-// Result is what a turn brought. Covered, Compactions and the figures hold for a turn that failed, too.
+// Result is what a turn brought. All but Text and Recovered hold for a turn that failed, too.
 type Result struct {
 	Text          string
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
@@ -66,6 +66,22 @@ type Result struct {
 	ContextWindow int64
 	Recovered     bool // the answer is of an earlier attempt
 	Continued     bool // an earlier attempt was cut off in the midst of the work, and this one went on from there
+	Tools         []ToolUse
+	Reasoning     string // what the model thought, a blank line between its thoughts; at most [MaxReasoning] bytes
+}
+
+// The limits of what a [Result] tells of the work.
+const (
+	MaxTools     = 50       // the first ones of a turn
+	MaxSummary   = 120      // characters
+	MaxReasoning = 16 << 10 // bytes
+)
+
+// ToolUse is one use of a tool by the turn itself, not by a subagent.
+type ToolUse struct {
+	Name    string
+	Summary string // one line of at most [MaxSummary] characters: the command, path, query or the like; may be empty
+	Failed  bool
 }
 
 // Class is why a turn failed.

@@ -9,7 +9,7 @@ import (
 
 // failed returns why a finished turn has no answer. That it has none is told by is_error: failures of the API come with
 // subtype "success".
-func (t *track) failed(redact func(string) string) *agent.Failure {
+func (t *turn) failed(redact func(string) string) *agent.Failure {
 	r := t.outcome
 	detail := r.Result
 	if detail == "" {
@@ -19,7 +19,7 @@ func (t *track) failed(redact func(string) string) *agent.Failure {
 }
 
 // classify maps a failed result to its class. The order matters: the surest sign first, the words of the message last.
-func (t *track) classify() agent.Class {
+func (t *turn) classify() agent.Class {
 	r := t.outcome
 	switch r.TerminalReason {
 	case "aborted_streaming", "aborted_tools":

@@ -3,9 +3,9 @@
 //
 // A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
 // process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
-// keeps a transcript on disk, so a message that a crash cut off is found again and answered once, see recovery.go. A
-// turn ends by the CLI's result, by the host's timeouts, or by the end of Run's context; then the tools that it started
-// are gone when Run returns.
+// keeps a transcript on disk, so a message that a crash cut off is found again and answered once, see transcript.go. More
+// lines can be steered into a turn while it uses a tool, see steer.go. A turn ends by the CLI's result, by the host's
+// timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
 //
 // The behaviour that this package relies on was observed on the CLI's version 2.1.329, and back to 2.1.197.
 package claude
@@ -26,14 +26,10 @@ type Config struct {
 	Command         string            // found on PATH; empty: "claude"
 	Args            []string          // more flags, before the host's own; none of the host's may be among them
 	Env             map[string]string // beside the allowlisted variables of the host's environment
-	Model           string            // empty: the CLI's default
 	FallbackModels  []string
-	Effort          string // empty: the CLI's default
-	PermissionMode  string // empty: "default"
 	AllowedTools    []string
 	DisallowedTools []string
 	Workspace       string   // the working directory; it must exist
-	SystemPrompt    string   // appended to the CLI's own; empty: nothing is
 	RunDir          string   // a 0700 folder of the host for the files that flags name
 	DenyPaths       []string // files and folders that the agent's file tools may not touch
 	MaxProcesses    int      // zero: 4
@@ -55,9 +51,6 @@ const (
 func (c Config) withDefaults() Config {
 	if c.Command == "" {
 		c.Command = "claude"
-	}
-	if c.PermissionMode == "" {
-		c.PermissionMode = "default"
 	}
 	if c.MaxProcesses <= 0 {
 		c.MaxProcesses = defaultMaxProcesses
@@ -100,11 +93,18 @@ func check(t agent.Turn) error {
 	switch {
 	case strings.TrimSpace(t.Prompt) == "":
 		return errors.New("the prompt is empty")
-	case strings.HasPrefix(t.Prompt, "/"):
+	case strings.HasPrefix(t.Prompt, "/") && !compacts(t.Prompt):
 		return errors.New(`a prompt that starts with "/" would run a command of the CLI`)
 	case t.Session == "" || t.UUID == "":
 		return errors.New("a turn needs a session and a uuid")
 	default:
 		return nil
 	}
+}
+
+// compacts tells whether a prompt is the one command of the CLI that the host uses: "/compact", or "/compact" and what to
+// keep, in one line. Its turn has no answer.
+func compacts(prompt string) bool {
+	const command = "/compact"
+	return (prompt == command || strings.HasPrefix(prompt, command+" ")) && !strings.ContainsAny(prompt, "\r\n")
 }

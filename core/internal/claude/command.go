@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
 // marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
@@ -18,7 +20,7 @@ const marker = "CLAWHOST_RUN"
 // sessionMarker is the variable that the CLI gives to its tools.
 const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 
-// command is the command line of claude, without the session.
+// command is what the command line of every claude has.
 type command struct {
 	path      string
 	args      []string
@@ -65,23 +67,10 @@ func newCommand(cfg Config, life string) (*command, error) {
 		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--replay-user-messages",
 		"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
-		"--permission-prompt-tool", "stdio", "--permission-mode", cfg.PermissionMode,
+		"--permission-prompt-tool", "stdio",
 	)
-	if cfg.Model != "" {
-		c.args = append(c.args, "--model", cfg.Model)
-	}
 	if len(cfg.FallbackModels) > 0 {
 		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
-	}
-	if cfg.Effort != "" {
-		c.args = append(c.args, "--effort", cfg.Effort)
-	}
-	if cfg.SystemPrompt != "" {
-		file := filepath.Join(cfg.RunDir, "claude-system-prompt.md")
-		if err := writePrivate(file, []byte(cfg.SystemPrompt)); err != nil {
-			return nil, fmt.Errorf("write the system prompt: %w", err)
-		}
-		c.args = append(c.args, "--append-system-prompt-file", file)
 	}
 	if len(cfg.AllowedTools) > 0 {
 		c.args = append(append(c.args, "--allowedTools"), cfg.AllowedTools...)
@@ -209,6 +198,33 @@ func denyPattern(path string) (string, error) {
 		return "", fmt.Errorf("claude cannot be kept from %q: its name has a backslash or a line break", path)
 	}
 	return "/" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(path), nil
+}
+
+// profiled are the flags of a profile; prompt is the file of its system prompt, empty if it has none.
+func profiled(p agent.Profile, prompt string) []string {
+	args := []string{"--permission-mode", permissionMode(p)}
+	if p.Model != "" {
+		args = append(args, "--model", p.Model)
+	}
+	if p.Effort != "" {
+		args = append(args, "--effort", p.Effort)
+	}
+	if prompt != "" {
+		args = append(args, "--append-system-prompt-file", prompt)
+	}
+	return args
+}
+
+func permissionMode(p agent.Profile) string {
+	if p.PermissionMode == "" {
+		return "default"
+	}
+	return p.PermissionMode
+}
+
+// sameProcess tells whether a process that runs with one profile serves a turn with the other.
+func sameProcess(a, b agent.Profile) bool {
+	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) && a.Skills == b.Skills
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -21,6 +21,9 @@ type event struct {
 	State   string    `json:"state"`   // session_state_changed, command_lifecycle
 	Command string    `json:"command_uuid"`
 	Limits  limitInfo `json:"rate_limit_info"`
+	Compact struct {
+		PostTokens int64 `json:"post_tokens"`
+	} `json:"compact_metadata"` // compact_boundary
 
 	result  // result
 	control // control_request, control_response, control_cancel_request
@@ -47,6 +50,12 @@ type control struct {
 		Subtype  string `json:"subtype"`
 		ToolName string `json:"tool_name"`
 	} `json:"request"`
+	Response struct {
+		RequestID string `json:"request_id"`
+		Response  struct {
+			Cancelled bool `json:"cancelled"` // cancel_async_message; a list for others
+		} `json:"response"`
+	} `json:"response"`
 }
 
 type limitInfo struct {
@@ -100,10 +109,14 @@ const synthetic = "<synthetic>"
 
 // block is a content block.
 type block struct {
-	Type      string `json:"type"`
-	Text      string `json:"text"`
-	ID        string `json:"id"`          // tool_use
-	ToolUseID string `json:"tool_use_id"` // tool_result
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	ID        string          `json:"id"` // tool_use
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"` // tool_result
+	IsError   bool            `json:"is_error"`
 }
 
 // content is a message's content; a plain string counts as one block of text, and what is neither as none.

@@ -183,7 +183,6 @@ func TestEnvironment(t *testing.T) {
 func TestFilesOfTheFlags(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.config.SystemPrompt = "You are Claw."
 	state := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(state, link); err != nil {
@@ -191,14 +190,8 @@ func TestFilesOfTheFlags(t *testing.T) {
 	}
 	r.config.DenyPaths = []string{link, "/etc/clawhost.hcl", "/srv/a (b) [c]"}
 	r.ask(r.pool(), r.turn("hello"))
-	for _, name := range []string{"claude-system-prompt.md", "claude-settings.json"} {
-		info, err := os.Stat(filepath.Join(r.config.RunDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Mode().Perm() != 0o600 {
-			t.Errorf("%s has mode %v", name, info.Mode())
-		}
+	if info, err := os.Stat(filepath.Join(r.config.RunDir, "claude-settings.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the settings are %v, %v", info, err)
 	}
 	data, err := os.ReadFile(filepath.Join(r.config.RunDir, "claude-settings.json"))
 	if err != nil {

@@ -201,10 +201,14 @@ func (p *Pool) leave(s *session) {
 	p.work.Go(func() { s.park(parkPatience) })
 }
 
-// acquire returns the session's process: the idle one (reused), or a new one as soon as there is a slot and the one
-// before has left, as two on one session would lose messages.
+// acquire returns the session's process: the idle one (reused) if it serves the turn, or a new one as soon as there is a
+// slot and the one before has left, as two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bool, err error) {
 	p.mu.Lock()
+	if s := p.idle[t.Session]; s != nil && !s.serves(t) {
+		s.log.Debug("claude is replaced by one that serves the next turn")
+		p.leave(s)
+	}
 	for s := p.parked[t.Session]; s != nil && s.isAlive(); s = p.parked[t.Session] {
 		p.mu.Unlock()
 		select {
@@ -264,6 +268,7 @@ func (p *Pool) release() {
 // ended is called once for each process that has ended.
 func (p *Pool) ended(s *session) {
 	defer p.work.Done()
+	p.removePrompt(s.prompt)
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()

@@ -69,10 +69,10 @@ func follow(t *testing.T, name, id string) replayed {
 	switch {
 	case !tr.finished:
 		return replayed{End: "open"}
-	case tr.outcome == nil:
+	case tr.own() == nil:
 		return replayed{End: "not run"}
-	case tr.outcome.IsError:
-		return replayed{End: tr.failed(strings.TrimSpace).Class.String()}
+	case !tr.succeeded():
+		return replayed{End: tr.own().failed(strings.TrimSpace).Class.String()}
 	}
 	result := tr.result()
 	return replayed{
@@ -158,20 +158,20 @@ func TestRecordedTranscripts(t *testing.T) {
 			for _, id := range tc.ids {
 				ids[id] = true
 			}
-			got, text, err := recall(bytes.NewReader(data), ids)
-			if err != nil || got != tc.want || got == answered && text != tc.text {
-				t.Errorf("recall = %v, %q, %v; want %v, %q", got, text, err, tc.want, tc.text)
+			got, err := recall(bytes.NewReader(data), ids)
+			if err != nil || got.fate != tc.want || got.text != tc.text {
+				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
 			}
-			if got, _, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got != absent || err != nil {
-				t.Errorf("another message is %v, %v", got, err)
+			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.fate != absent || err != nil {
+				t.Errorf("another message is %+v, %v", got, err)
 			}
 			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
 			for cut := range len(data) {
 				if cut%97 != 0 {
 					continue
 				}
-				if _, torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(text, torn) {
-					t.Fatalf("cut at %d: %q, %v", cut, torn, err)
+				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.text, torn.text) {
+					t.Fatalf("cut at %d: %+v, %v", cut, torn, err)
 				}
 			}
 		})
@@ -181,8 +181,8 @@ func TestRecordedTranscripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); got != unfinished || err != nil {
-		t.Errorf("an unfinished message with a later one is %v, %v", got, err)
+	if got, err := recall(bytes.NewReader(data), map[string]bool{first: true}); got.fate != unfinished || err != nil {
+		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
 	}
 }
 
@@ -301,11 +301,11 @@ func FuzzEvents(f *testing.F) {
 				t.Fatal("a finished turn goes on")
 			}
 		}
-		if tr.outcome != nil {
+		if own := tr.own(); own != nil {
 			_ = tr.result()
-			_ = fmt.Sprint(tr.failed(strings.TrimSpace))
+			_ = fmt.Sprint(own.failed(strings.TrimSpace))
 		}
-		if _, _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {
+		if _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {
 			t.Fatal(err)
 		}
 	})

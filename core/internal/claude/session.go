@@ -8,12 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -24,13 +23,15 @@ import (
 // session is a running claude. Four goroutines serve it: one each reads stdout and stderr, one writes stdin, one waits
 // for the exit and then for the others.
 type session struct {
-	id    string
-	life  string
-	log   hclog.Logger
-	cmd   *exec.Cmd
-	self  proc
-	stdin *os.File
-	lines chan []byte // to stdin
+	id      string
+	life    string
+	profile agent.Profile
+	prompt  string // the file of the system prompt; empty: none
+	log     hclog.Logger
+	cmd     *exec.Cmd
+	self    proc
+	stdin   *os.File
+	lines   chan []byte // to stdin
 
 	ready  chan struct{} // initialize was answered
 	gone   chan struct{} // it has ended
@@ -46,6 +47,7 @@ type session struct {
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
 	total    map[string]modelUsage // what the process has used, by its own count
+	spent    map[string]bool       // the ids of withdrawn lines, which the process would not run
 	overlong bool
 
 	// The pool's.
@@ -55,17 +57,31 @@ type session struct {
 	over    bool      // ended
 }
 
-// launch starts claude for a session. Where it returns a session, done is called once that has ended.
-func (c *command) launch(id string, resume bool, life string, log hclog.Logger, done func(*session)) (*session, error) {
-	choice := "--session-id"
-	if resume {
-		choice = "--resume"
+// origin is what a session is begun from.
+type origin int
+
+const (
+	fresh   origin = iota
+	resumed        // its own transcript
+	forked         // a copy of another session's
+)
+
+// launch starts claude for a turn's session. Where it returns a session, done is called once that has ended.
+func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hclog.Logger, done func(*session)) (*session, error) {
+	var args []string
+	switch from {
+	case fresh:
+		args = []string{"--session-id", t.Session}
+	case resumed:
+		args = []string{"--resume", t.Session}
+	case forked:
+		args = []string{"--resume", t.ForkOf, "--fork-session", "--session-id", t.Session}
 	}
-	args := append([]string{choice, id}, c.args...)
+	args = slices.Concat(args, c.args, profiled(t.Profile, prompt))
 	s := &session{
-		id: id, life: life, log: log.With("session", id), cmd: exec.Command(c.path, args...),
+		id: t.Session, life: life, profile: t.Profile, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
-		heard: time.Now(),
+		heard: time.Now(), spent: map[string]bool{},
 	}
 	s.cmd.Dir, s.cmd.Env = c.workspace, c.env
 	// A group of its own keeps the terminal's signals away. There is no death signal: it would leave the tools running,
@@ -100,10 +116,15 @@ func (s *session) record() store.Process {
 	}
 }
 
-// control sends a request of the control protocol.
-func (s *session) control(subtype string) {
+// request sends a request of the control protocol.
+func (s *session) request(id string, body map[string]any) {
+	s.send(map[string]any{"type": "control_request", "request_id": id, "request": body})
+}
+
+// say writes a message.
+func (s *session) say(l line) {
 	s.send(map[string]any{
-		"type": "control_request", "request_id": uuid.NewString(), "request": map[string]any{"subtype": subtype},
+		"type": "user", "uuid": l.uuid, "message": map[string]any{"role": "user", "content": l.text},
 	})
 }
 
@@ -227,25 +248,24 @@ func (s *session) line(line []byte) {
 	switch e.Type {
 	case "control_request":
 		s.answer(e)
+		return
 	case "control_response":
 		// Answers to the host's requests come back, and so do copies of the host's own answers.
 		if !s.isReady {
 			s.isReady = true
 			close(s.ready)
 		}
-	default:
-		if e.Type == "result" {
-			s.count(e)
-		}
-		if s.track == nil {
-			return
-		}
-		before := s.track.stage()
-		s.track.observe(e)
-		if s.track.stage() != before {
-			close(s.moved)
-			s.moved = make(chan struct{})
-		}
+	case "result":
+		s.count(e)
+	}
+	if s.track == nil {
+		return
+	}
+	before := s.track.stage()
+	s.track.observe(e)
+	if s.track.stage() != before {
+		close(s.moved)
+		s.moved = make(chan struct{})
 	}
 }
 
@@ -333,35 +353,4 @@ func (s *session) park(patience time.Duration) {
 		s.log.Warn("claude did not leave and is killed")
 		s.destroy()
 	}
-}
-
-// tail keeps the end of a stream.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-// read fills the tail until r ends.
-func (t *tail) read(r io.Reader) {
-	const limit = 8 << 10
-	chunk := make([]byte, 4<<10)
-	for {
-		n, err := r.Read(chunk)
-		t.mu.Lock()
-		t.data = append(t.data, chunk[:n]...)
-		if over := len(t.data) - limit; over > 0 {
-			t.data = append(t.data[:0], t.data[over:]...)
-		}
-		t.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
-}
-
-// String returns what was kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
 }

@@ -1,24 +1,38 @@
 package claude
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// track follows one line that was written, through the events of its process, to the end of its turn. It does no I/O.
+// track follows one line that was written, and the lines that were steered into its turn, through the events of their
+// process to the end of the last turn of theirs. It does no I/O.
 type track struct {
 	uuid string // the line's
 
 	acked    bool // the CLI took the line up
 	echoed   bool // by the replay echo
-	began    bool // a turn has begun since the line was written
 	settled  bool // the CLI says that it is done with the line
 	finished bool
-	outcome  *event // the result; nil with finished: the line was acknowledged, but not run
+	over     []*turn // the line's own, then those of steered lines; none with finished: the line was acknowledged, but not run
+	now      *turn   // the one that runs, or is next
+	inits    int     // turns that have begun, of whomever
+	opened   int     // how often a tool began while none ran
+	steered  []steered
+}
 
+// turn is what is known of a turn.
+type turn struct {
+	began         bool
+	outcome       *event // its result; nil: it runs
 	answer        answer
-	tools         map[string]bool // running
+	work          work
 	compacting    bool
+	compactions   int
 	synthetic     bool   // a message of the CLI's own was seen
 	failure       string // the last one's error
 	retried       string // why the last request was tried again: named better there than at the end
@@ -28,17 +42,32 @@ type track struct {
 	request       tokens // of the API request that is being answered
 }
 
-func newTrack(uuid string) *track { return &track{uuid: uuid, tools: map[string]bool{}} }
+func newTrack(uuid string) *track { return &track{uuid: uuid, now: new(turn)} }
 
-// busy tells whether silence is to be expected: a tool runs, or the conversation is being compacted.
-func (t *track) busy() bool { return len(t.tools) > 0 || t.compacting }
+// own is the finished turn of the line itself; nil: there is none.
+func (t *track) own() *turn {
+	if len(t.over) == 0 {
+		return nil
+	}
+	return t.over[0]
+}
 
 // stage is how far a turn is: what whoever waits for it acts on. Most events, such as the pieces of an answer, do not
 // change it.
-type stage struct{ acked, echoed, began, finished, busy bool }
+type stage struct {
+	acked, echoed, began, finished bool
+
+	inits, opened int
+	tool          bool // one runs
+	busy          bool // silence is to be expected: a tool runs, or the conversation is being compacted
+}
 
 func (t *track) stage() stage {
-	return stage{acked: t.acked, echoed: t.echoed, began: t.began, finished: t.finished, busy: t.busy()}
+	tool := t.now.work.running()
+	return stage{
+		acked: t.acked, echoed: t.echoed, began: t.now.began || len(t.over) > 0, finished: t.finished,
+		inits: t.inits, opened: t.opened, tool: tool, busy: tool || t.now.compacting,
+	}
 }
 
 // observe takes the next event.
@@ -50,68 +79,99 @@ func (t *track) observe(e *event) {
 	case "system":
 		t.system(e)
 	case "command_lifecycle":
-		if e.Command != t.uuid {
-			return
+		if e.Command == t.uuid {
+			t.lifecycle(e.State)
+		} else {
+			t.steeredLifecycle(e.Command, e.State)
 		}
-		switch e.State {
-		case "started":
-			t.acked = true
-		case "completed", "cancelled":
-			// Comes after the result. Without a turn the line had been consumed by an earlier process.
-			t.acked, t.settled = true, true
-			t.finished = !t.began
-		}
+	case "control_response":
+		t.withdrawn(e)
 	case "user":
-		if e.IsReplay && e.UUID == t.uuid {
+		switch {
+		case e.IsReplay && e.UUID == t.uuid:
 			t.acked, t.echoed = true, true
-			return
-		}
-		if e.Message != nil && e.Parent == "" {
-			for _, b := range e.Message.Content {
-				delete(t.tools, b.ToolUseID)
-			}
-			t.answer.user(e.Message)
+		case e.IsReplay && t.consume(e.UUID):
+		case e.Message != nil && e.Parent == "":
+			t.now.user(e.Message)
 		}
 	case "assistant":
 		if e.Message != nil && e.Parent == "" {
-			t.assistant(e)
+			idle := !t.now.work.running()
+			t.now.assistant(e)
+			if idle && t.now.work.running() {
+				t.opened++
+			}
 		}
 	case "stream_event":
 		if e.Parent == "" {
-			t.stream(&e.Stream)
+			t.now.stream(&e.Stream)
 		}
 	case "rate_limit_event":
 		if e.Limits.Status == "rejected" && e.Limits.ResetsAt > 0 {
-			t.resetsAt = time.Unix(e.Limits.ResetsAt, 0)
+			t.now.resetsAt = time.Unix(e.Limits.ResetsAt, 0)
 		}
 	case "result":
 		if t.owns(e) {
-			t.acked, t.finished, t.outcome = true, true, e
-		} else {
-			t.reset()
+			t.acked, t.now.outcome = true, e
+			t.over = append(t.over, t.now)
+			t.settle()
 		}
+		t.now = new(turn)
+	}
+}
+
+// lifecycle takes what the CLI tells of the line itself.
+func (t *track) lifecycle(state string) {
+	switch state {
+	case "started":
+		t.acked = true
+	case "completed", "cancelled":
+		// Comes after the result. Without a turn the line had been consumed by an earlier process.
+		t.acked, t.settled = true, true
+		t.finished = !t.now.began && len(t.over) == 0
 	}
 }
 
 func (t *track) system(e *event) {
 	switch e.Subtype {
 	case "init":
-		t.began = true
+		t.now.began = true
+		t.inits++
 	case "status":
-		t.compacting = e.Status != nil && *e.Status == "compacting"
+		t.now.compacting = e.Status != nil && *e.Status == "compacting"
 	case "compact_boundary":
-		t.compacting = false
+		t.now.compacting = false
+		t.now.compactions++
+		t.now.contextTokens = e.Compact.PostTokens
 	case "api_retry":
-		t.retried = e.Error
+		t.now.retried = e.Error
 	case "session_state_changed":
-		// A turn begins with an init event. An echo and then idle without one: the CLI knew the id and ran nothing.
-		if e.State == "idle" && (t.settled || t.echoed && !t.began) {
-			t.finished = true
+		if e.State == "idle" {
+			t.rest()
 		}
 	}
 }
 
-func (t *track) assistant(e *event) {
+// rest takes that the CLI has nothing to do. A turn begins with an init event: a line that was echoed without one is one
+// that it knew from before, and ran nothing for.
+func (t *track) rest() {
+	switch {
+	case len(t.over) == 0:
+		t.finished = t.settled || t.echoed && !t.now.began
+	case !t.now.began:
+		t.forgetEchoes()
+	}
+}
+
+// user takes a message of the user's side that the CLI wrote.
+func (t *turn) user(m *message) {
+	for i := range m.Content {
+		t.work.ended(&m.Content[i])
+	}
+	t.answer.user(m)
+}
+
+func (t *turn) assistant(e *event) {
 	m := e.Message
 	if len(m.Content) == 0 {
 		return
@@ -122,16 +182,14 @@ func (t *track) assistant(e *event) {
 	}
 	t.model = m.Model
 	t.answer.add(m)
-	for _, b := range m.Content {
-		if b.Type == "tool_use" && b.ID != "" {
-			t.tools[b.ID] = true
-		}
+	for i := range m.Content {
+		t.work.add(&m.Content[i])
 	}
 	t.request.Input, t.request.CacheRead, t.request.CacheCreation = m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheCreation
 	t.contextTokens = max(t.request.context(), m.Usage.context())
 }
 
-func (t *track) stream(e *apiEvent) {
+func (t *turn) stream(e *apiEvent) {
 	switch e.Type {
 	case "message_start":
 		if e.Message != nil {
@@ -145,92 +203,73 @@ func (t *track) stream(e *apiEvent) {
 	}
 }
 
-// owns tells whether a result is the line's. Turns that nobody asked for have an origin; newer CLIs name the lines that
-// a turn answered.
+// owns tells whether a result is of the line's own turn or, after that, of one of the steered lines'. Turns that nobody
+// asked for have an origin; newer CLIs name the lines that a turn answered.
 func (t *track) owns(e *event) bool {
+	own := len(t.over) == 0
 	if e.Messages == nil {
-		return e.Origin == nil || t.acked // acknowledged within an alien turn: steered into it
+		// What was acknowledged within an alien turn was steered into it.
+		return e.Origin == nil || own && t.acked || !own && t.runs()
 	}
-	for _, id := range e.Messages {
-		if id == t.uuid {
-			return true
+	return slices.ContainsFunc(e.Messages, func(id string) bool {
+		if own {
+			return id == t.uuid
+		}
+		return t.find(id) != nil
+	})
+}
+
+// succeeded tells whether the line was answered.
+func (t *track) succeeded() bool { return len(t.over) > 0 && t.over[0].succeeded() }
+
+func (t *turn) succeeded() bool { return t.outcome != nil && !t.outcome.IsError }
+
+// result is what the turns brought.
+func (t *track) result() agent.Result {
+	var r agent.Result
+	var texts []string
+	for i, turn := range append(slices.Clone(t.over), t.now) {
+		turn.add(&r)
+		if text := turn.text(); text != "" && t.succeeded() && (i == 0 || turn.succeeded()) {
+			texts = append(texts, text)
 		}
 	}
-	return false
+	r.Text = strings.Join(texts, "\n\n")
+	return r
 }
 
-// reset forgets what an alien turn left.
-func (t *track) reset() {
-	*t = track{uuid: t.uuid, tools: map[string]bool{}, acked: t.acked, echoed: t.echoed}
-}
-
-// answer gathers the text that follows a turn's last tool call. The CLI's own result has only the last block of it.
-type answer struct {
-	text    strings.Builder
-	id      string // of the message that is being added
-	stopped string // that message's stop_reason, empty while unknown
-	nudged  bool   // the CLI has asked for more since
-	some    bool   // a message was added
-}
-
-// add takes a message, or one content block of it.
-func (a *answer) add(m *message) {
-	if m.ID != a.id {
-		// A message that was cut goes on in the next one; otherwise the next one replaces it.
-		if !a.isCut() {
-			a.text.Reset()
-		}
-		a.id, a.stopped, a.nudged = m.ID, "", false
-	} else if a.text.Len() > 0 && hasText(m.Content) {
-		a.text.WriteString("\n\n")
-	}
-	a.some = true
-	first := true
-	for _, b := range m.Content {
-		switch {
-		case b.Type == "tool_use":
-			a.text.Reset()
-		case b.Type == "text" && b.Text != "":
-			if !first {
-				a.text.WriteString("\n\n")
-			}
-			a.text.WriteString(b.Text)
-			first = false
-		}
-	}
-	a.stop(m.StopReason)
-}
-
-// isCut tells whether the message ended before its end: at the limit of its length, or, as it has no end, with the
-// connection, after which the CLI asks for the rest.
-func (a *answer) isCut() bool {
-	switch a.stopped {
-	case "max_tokens", "model_context_window_exceeded":
-		return true
-	case "":
-		return a.nudged
+// text is the answer.
+func (t *turn) text() string {
+	switch {
+	case t.outcome == nil:
+		return ""
+	case t.answer.some || t.synthetic:
+		return strings.TrimSpace(t.answer.text.String())
 	default:
-		return false
+		return strings.TrimSpace(t.outcome.Result)
 	}
 }
 
-// user takes a message of the user's side that the CLI wrote.
-func (a *answer) user(m *message) {
-	a.nudged = a.nudged || hasText(m.Content)
-}
-
-// stop tells why the message ended.
-func (a *answer) stop(reason string) {
-	if reason != "" {
-		a.stopped = reason
+// add adds the turn's figures and its work.
+func (t *turn) add(r *agent.Result) {
+	r.Compactions += t.compactions
+	if t.model != "" {
+		r.Model = t.model
 	}
-}
-
-func hasText(c content) bool {
-	for _, b := range c {
-		if b.Type == "text" && b.Text != "" {
-			return true
+	if t.contextTokens > 0 {
+		r.ContextTokens = t.contextTokens
+	}
+	t.work.report(r)
+	if t.outcome == nil {
+		return
+	}
+	for name, used := range t.outcome.SinceLast {
+		r.InputTokens += used.InputTokens
+		r.OutputTokens += used.OutputTokens
+		r.CacheTokens += used.CacheRead + used.CacheCreation
+		r.CostMicros += int64(math.Round(used.CostUSD * 1e6))
+		if t.model == "" || name == t.model || used.Canonical == t.model || strings.HasPrefix(name, t.model+"[") {
+			r.ContextWindow = max(r.ContextWindow, used.ContextWindow)
 		}
 	}
-	return false
 }

@@ -61,30 +61,39 @@ func (c *command) hasTranscript(session string) bool {
 	return err == nil
 }
 
+// past is what a transcript says of a message.
+type past struct {
+	fate        fate
+	text        string   // the answer, where there is one
+	covered     []string // the lines that were steered into its turns
+	compactions int      // of the conversation in the course of these
+}
+
 // recall reads what became of a message, and of the lines that asked to go on with it.
-func (c *command) recall(t agent.Turn) (fate, string, error) {
+func (c *command) recall(t agent.Turn) (past, error) {
 	file, err := os.Open(c.transcriptPath(t.Session))
 	if errors.Is(err, fs.ErrNotExist) {
-		return absent, "", nil
+		return past{}, nil
 	}
 	if err != nil {
-		return absent, "", fmt.Errorf("read transcript: %w", err)
+		return past{}, fmt.Errorf("read transcript: %w", err)
 	}
 	defer file.Close()
 	ids := map[string]bool{t.UUID: true}
 	for attempt := 1; attempt <= t.Attempt; attempt++ {
 		ids[continueID(t.UUID, attempt)] = true
 	}
-	f, text, err := recall(file, ids)
+	found, err := recall(file, ids)
 	if err != nil {
-		return f, "", fmt.Errorf("read transcript: %w", err)
+		return found, fmt.Errorf("read transcript: %w", err)
 	}
-	return f, text, nil
+	return found, nil
 }
 
 // transcriptLine is what recall needs of a line.
 type transcriptLine struct {
 	Type      string   `json:"type"`
+	Subtype   string   `json:"subtype"`
 	UUID      string   `json:"uuid"`
 	Sidechain bool     `json:"isSidechain"`
 	Source    string   `json:"promptSource"` // set: a line that was written to the CLI
@@ -96,10 +105,8 @@ type transcriptLine struct {
 }
 
 // recall reads a transcript for the last line with one of the ids and the answer behind it.
-func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
-	found := absent
-	over := false // a later message follows
-	var a answer
+func recall(r io.Reader, ids map[string]bool) (past, error) {
+	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(buffered, maxLine)
@@ -107,32 +114,53 @@ func recall(r io.Reader, ids map[string]bool) (fate, string, error) {
 			continue // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
-		if (found != absent || mentions(line, ids)) && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
-			switch {
-			case ids[l.UUID] || ids[l.Attachment.UUID]:
-				found, over, a = unfinished, false, answer{}
-			case found == absent || over || l.Message == nil:
-			case l.Type == "assistant" && l.Message.Model != synthetic:
-				a.add(l.Message)
-				if found = unfinished; finishes(l.Message.StopReason) {
-					found = answered
-				}
-			case l.Type == "user" && l.Source != "":
-				over = true
-			case l.Type == "user":
-				found = unfinished // a tool's result, or the CLI asks for more: the turn went on
-				a.user(l.Message)
-			}
+		if (m.fate != absent || mentions(line, ids)) && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
+			m.take(&l)
 		}
 		if err == io.EOF {
-			if found != answered {
-				return found, "", nil
+			if m.fate == answered {
+				m.text = strings.TrimSpace(m.answer.text.String())
 			}
-			return found, strings.TrimSpace(a.text.String()), nil
+			return m.past, nil
 		}
 		if err != nil {
-			return found, "", err
+			return m.past, err
 		}
+	}
+}
+
+// memory is the state of a recall.
+type memory struct {
+	past
+
+	ids    map[string]bool
+	over   bool // a later message follows
+	answer answer
+}
+
+// take takes the next line of the transcript.
+func (m *memory) take(l *transcriptLine) {
+	switch {
+	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
+		m.fate, m.over, m.answer = unfinished, false, answer{}
+	case m.fate == absent || m.over:
+	case l.Attachment.UUID != "":
+		m.covered = append(m.covered, l.Attachment.UUID)
+	case l.Subtype == "compact_boundary" && m.fate == answered:
+		m.over = true // the host had the conversation compacted after the turn
+	case l.Subtype == "compact_boundary":
+		m.compactions++
+	case l.Message == nil:
+	case l.Type == "assistant" && l.Message.Model != synthetic:
+		m.answer.add(l.Message)
+		if m.fate = unfinished; finishes(l.Message.StopReason) {
+			m.fate = answered
+		}
+	case l.Type == "user" && l.Source != "":
+		m.over = true
+	case l.Type == "user":
+		m.fate = unfinished // a tool's result, or the CLI asks for more: the turn went on
+		m.answer.user(l.Message)
 	}
 }
 

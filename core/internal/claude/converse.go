@@ -1,0 +1,181 @@
+package claude
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
+// Without an own turn in the track, and without an error, the line was acknowledged and not run. The timers run on the monotonic clock, which stands still while the
+// machine sleeps: a closed laptop is no silence of claude's.
+func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*track, error) {
+	const (
+		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
+		quiet = 2 * time.Second       // after which an echo without a turn is all that will come
+	)
+	limit := p.config.Timeout
+	if t.Timeout > 0 {
+		limit = t.Timeout
+	}
+	timeout, stall := time.NewTimer(limit), time.NewTimer(p.config.Stall)
+	defer timeout.Stop()
+	defer stall.Stop()
+	var looks, silence <-chan time.Time
+
+	nudged := t.Nudged
+	if t.Steer == nil {
+		nudged = nil
+	}
+	opened := 0 // the tools that were used for steering
+
+	tr := newTrack(l.uuid)
+	s.follow(tr)
+	defer s.follow(nil)
+	s.say(l)
+	for {
+		now := s.look()
+		if now.acked && (now.finished || t.Started || p.command.hasTranscript(t.Session)) {
+			t.OnConsumed()
+		} else if now.acked && looks == nil {
+			ticker := time.NewTicker(look)
+			defer ticker.Stop()
+			looks = ticker.C
+		}
+		if now.echoed && !now.began && silence == nil {
+			silence = time.After(quiet)
+		}
+		if now.finished {
+			return tr, nil
+		}
+		if t.Steer != nil && now.tool && now.opened != opened {
+			opened = now.opened
+			p.steer(ctx, s, t)
+		}
+		select {
+		case <-now.moved:
+		case _, ok := <-nudged:
+			if !ok {
+				nudged = nil
+			} else if s.look().tool {
+				p.steer(ctx, s, t)
+			} // else the next tool finds what waits
+		case <-looks:
+		case <-s.exited:
+			if s.look().finished {
+				continue
+			}
+			s.destroy() // its tools
+			switch {
+			case ctx.Err() != nil:
+				return tr, aborted(ctx) // it was ended for that
+			case tr.succeeded():
+				return tr, nil
+			}
+			return tr, s.died(p, agent.Died)
+		case <-silence:
+			if at := s.look(); !at.began && !at.finished {
+				return tr, nil
+			}
+		case <-ctx.Done():
+			s.stop()
+			return tr, aborted(ctx)
+		case <-timeout.C:
+			if s.stop(); tr.succeeded() {
+				return tr, nil
+			}
+			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
+		case <-stall.C:
+			now := s.look()
+			left := p.config.Stall - time.Since(now.heard)
+			if now.busy {
+				left = p.config.Stall
+			}
+			if left > 0 {
+				stall.Reset(left)
+				continue
+			}
+			if s.stop(); tr.succeeded() {
+				return tr, nil
+			}
+			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", p.config.Stall)}
+		}
+	}
+}
+
+// stop ends the running turn and whatever it started. The ladder is what brings it under 200 ms: the interrupt, which a
+// sound claude answers in under 60 ms, its tools gone; then SIGINT, which has it leave and take its tools along; then
+// SIGKILL, for it and for the tools, which would outlive it. What it has started is noted before: a process that cleared
+// its environment cannot be found once its parent is gone.
+func (s *session) stop() {
+	const (
+		answer = 100 * time.Millisecond
+		leave  = 50 * time.Millisecond
+	)
+	tools := func() []proc { return descendants(s.self.pid, s.variables()...) }
+	known := tools()
+	s.withdraw()
+	if s.finishes(answer) {
+		killAll(known, tools)
+		return
+	}
+	known = append(known, tools()...)
+	_ = s.cmd.Process.Signal(syscall.SIGINT)
+	timer := time.NewTimer(leave)
+	defer timer.Stop()
+	select {
+	case <-s.exited:
+	case <-timer.C:
+	}
+	s.destroy(known...)
+}
+
+// finishes interrupts the followed turn, and what the CLI begins after it, and waits for the end.
+func (s *session) finishes(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for inits := -1; ; {
+		now := s.look()
+		if now.finished {
+			return true
+		}
+		if now.inits != inits {
+			// Newer CLIs also drop what else waits; older ones pass over the field.
+			inits = now.inits
+			s.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
+		}
+		select {
+		case <-now.moved:
+		case <-s.exited:
+			return false
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
+// glance is the state of the followed turn at one moment.
+type glance struct {
+	stage
+	heard time.Time
+	moved <-chan struct{} // closed when the stage is another one
+}
+
+// look returns the state of the followed turn.
+func (s *session) look() glance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return glance{stage: s.track.stage(), heard: s.heard, moved: s.moved}
+}
+
+// follow has the events of the process go to a track; nil: to none.
+func (s *session) follow(t *track) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.track, s.heard = t, time.Now()
+}

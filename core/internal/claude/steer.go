@@ -1,0 +1,176 @@
+package claude
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// A line that is written while a tool runs is steered into the turn: the CLI shows it to the model behind the tool's
+// result, and one result covers both. A line that missed the last tool waits until the turn is over, and then the CLI runs
+// it by itself, several together. Such turns are followed, too: a session at rest is one whose lines are all accounted for.
+//
+// A line can be withdrawn while it waits. The CLI keeps the ids of withdrawn lines and takes the same id again without
+// running it, so the process is replaced before the message is run on its own.
+
+// fortune is what became of a steered line.
+type fortune int
+
+const (
+	waiting fortune = iota
+	consumed
+	cancelled
+)
+
+// steered is a line that was written into a turn.
+type steered struct {
+	uuid    string
+	fortune fortune
+	turn    int // where its turn is, or will be, in track.over, once it is consumed
+}
+
+// expect begins to follow a line that is about to be written. It tells whether it may be.
+func (t *track) expect(uuid string) bool {
+	if t.finished || uuid == t.uuid || t.find(uuid) != nil {
+		return false
+	}
+	t.steered = append(t.steered, steered{uuid: uuid})
+	return true
+}
+
+// find returns a steered line.
+func (t *track) find(uuid string) *steered {
+	for i := range t.steered {
+		if t.steered[i].uuid == uuid {
+			return &t.steered[i]
+		}
+	}
+	return nil
+}
+
+// consume notes that the model will see a line, and tells whether it is a steered one.
+func (t *track) consume(uuid string) bool {
+	l := t.find(uuid)
+	if l == nil {
+		return false
+	}
+	if l.fortune == waiting {
+		l.fortune, l.turn = consumed, len(t.over)
+	}
+	return true
+}
+
+// steeredLifecycle takes what the CLI tells of a steered line. One that was consumed is told to be cancelled when its turn
+// is stopped or fails: the model has seen it all the same.
+func (t *track) steeredLifecycle(uuid, state string) {
+	switch state {
+	case "started", "completed":
+		t.consume(uuid)
+	case "cancelled":
+		t.cancel(uuid)
+	}
+}
+
+func (t *track) cancel(uuid string) {
+	if l := t.find(uuid); l != nil && l.fortune == waiting {
+		l.fortune = cancelled
+		t.settle()
+	}
+}
+
+// withdrawal begins the ids of the requests that withdraw a line.
+const withdrawal = "withdraw "
+
+// withdrawn takes the answer to a request to withdraw a line. Where it is no, the CLI has taken the line up and says so.
+func (t *track) withdrawn(e *event) {
+	if uuid, ok := strings.CutPrefix(e.Response.RequestID, withdrawal); ok && e.Response.Response.Cancelled {
+		t.cancel(uuid)
+	}
+}
+
+// runs tells whether a turn of steered lines runs or is about to.
+func (t *track) runs() bool {
+	return slices.ContainsFunc(t.steered, func(l steered) bool { return l.fortune == consumed && l.turn == len(t.over) })
+}
+
+// settle finishes the track once the line's turn is over and no steered one is left to be run.
+func (t *track) settle() {
+	waits := slices.ContainsFunc(t.steered, func(l steered) bool { return l.fortune == waiting })
+	t.finished = len(t.over) > 0 && !waits && !t.runs()
+}
+
+// forgetEchoes is called when the CLI rests after the line's turn: nothing will run for the lines that were taken up since.
+func (t *track) forgetEchoes() {
+	for i := range t.steered {
+		if l := &t.steered[i]; l.fortune == consumed && l.turn == len(t.over) {
+			l.turn--
+		}
+	}
+	t.settle()
+}
+
+// covered are the steered lines that need no run of their own. Those of the line's own turn are part of its conversation,
+// however it ended. Others need none if their answer is in the result, or if they were stopped.
+func (t *track) covered(stopped bool) []string {
+	var ids []string
+	for _, l := range t.steered {
+		if l.fortune != consumed {
+			continue
+		}
+		answered := t.succeeded() && l.turn < len(t.over) && t.over[l.turn].succeeded()
+		if l.turn == 0 || answered || stopped {
+			ids = append(ids, l.uuid)
+		}
+	}
+	return ids
+}
+
+// steer writes the lines that wait for the running turn.
+func (p *Pool) steer(ctx context.Context, s *session, t agent.Turn) {
+	lines, err := t.Steer(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("messages wait for the end of the turn", "error", err)
+		}
+		return
+	}
+	for _, l := range lines {
+		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !s.expect(l.UUID) {
+			s.log.Debug("a message waits for the end of the turn", "message", l.UUID)
+			continue
+		}
+		s.say(line{uuid: l.UUID, text: l.Text})
+	}
+}
+
+// expect follows a line with the running turn. It tells whether the line may be written.
+func (s *session) expect(uuid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.spent[uuid] && s.track.expect(uuid)
+}
+
+// withdraw takes back the lines that wait.
+func (s *session) withdraw() {
+	s.mu.Lock()
+	var ids []string
+	for _, l := range s.track.steered {
+		if l.fortune == waiting {
+			ids = append(ids, l.uuid)
+			s.spent[l.uuid] = true
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range ids {
+		s.request(withdrawal+id, map[string]any{"subtype": "cancel_async_message", "message_uuid": id})
+	}
+}
+
+// serves tells whether an idle process can run a turn.
+func (s *session) serves(t agent.Turn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sameProcess(s.profile, t.Profile) && !s.spent[t.UUID]
+}

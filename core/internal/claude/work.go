@@ -1,0 +1,106 @@
+package claude
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// work is what a turn thinks and does, beside what it says.
+type work struct {
+	open     map[string]int // the tools that run, by their ids: where they are in used, or -1
+	used     []agent.ToolUse
+	thoughts strings.Builder
+}
+
+// running tells whether a tool runs.
+func (w *work) running() bool { return len(w.open) > 0 }
+
+// add takes a block of the model's.
+func (w *work) add(b *block) {
+	switch {
+	case b.Type == "tool_use" && b.ID != "":
+		at := -1
+		if len(w.used) < agent.MaxTools {
+			at = len(w.used)
+			w.used = append(w.used, agent.ToolUse{Name: b.Name, Summary: summary(b.Input)})
+		}
+		if w.open == nil {
+			w.open = map[string]int{}
+		}
+		w.open[b.ID] = at
+	case b.Type == "thinking" && strings.TrimSpace(b.Thinking) != "" && w.thoughts.Len() < agent.MaxReasoning:
+		if w.thoughts.Len() > 0 {
+			w.thoughts.WriteString("\n\n")
+		}
+		w.thoughts.WriteString(strings.TrimSpace(b.Thinking))
+	}
+}
+
+// ended takes a block of the user's side, which may be a tool's result.
+func (w *work) ended(b *block) {
+	at, ok := w.open[b.ToolUseID]
+	if !ok {
+		return
+	}
+	delete(w.open, b.ToolUseID)
+	if at >= 0 {
+		w.used[at].Failed = b.IsError
+	}
+}
+
+// report adds the work to a result, up to the limits of that.
+func (w *work) report(r *agent.Result) {
+	if room := agent.MaxTools - len(r.Tools); room > 0 {
+		r.Tools = append(r.Tools, w.used[:min(room, len(w.used))]...)
+	}
+	if w.thoughts.Len() == 0 || len(r.Reasoning) >= agent.MaxReasoning {
+		return
+	}
+	if r.Reasoning != "" {
+		r.Reasoning += "\n\n"
+	}
+	r.Reasoning += w.thoughts.String()
+	if len(r.Reasoning) > agent.MaxReasoning {
+		r.Reasoning = strings.ToValidUTF8(r.Reasoning[:agent.MaxReasoning], "")
+	}
+}
+
+// telling are the fields of a tool's input that tell what it is about, the most telling first.
+var telling = []string{"command", "file_path", "notebook_path", "pattern", "query", "url", "path", "description", "prompt", "skill"}
+
+// summary is one line on a tool's input.
+func summary(input json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return ""
+	}
+	for _, name := range telling {
+		var text string
+		if json.Unmarshal(fields[name], &text) == nil && strings.TrimSpace(text) != "" {
+			return oneLine(text)
+		}
+	}
+	return ""
+}
+
+// oneLine makes a text a line of at most agent.MaxSummary characters: what breaks or hides in a line becomes a space.
+func oneLine(text string) string {
+	const looked = 2 << 10 // bytes
+	if len(text) > looked {
+		text = text[:looked]
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, ""))
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > agent.MaxSummary {
+		runes = append(runes[:agent.MaxSummary-1], '…')
+	}
+	return string(runes)
+}
