@@ -45,15 +45,15 @@ func plain(text string) string {
 	}
 }
 
-// What lines of the host begin with, as squeeze returns it. The headings of collected and remembered messages and the
-// "System:" and "[from:" lines are here because agents are known to trust them.
+// What lines of the host begin with, as squeeze returns it. A part of a mark stands for all that begins like it: the agent
+// need not be fooled by the whole.
 var (
 	marks = []string{
-		squeezed(contextOpen), squeezed(contextClose), squeezed(quoteOpen), squeezed(quoteClose),
-		squeezed(forwardMark), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark),
-		squeezed("System:"), squeezed("[from:"),
-		squeezed("[Chat messages since your last reply"), squeezed("[Current message"),
-		squeezed("[Queued messages"), squeezed("[Queue overflow]"), squeezed("Queued #"),
+		squeezed(eventMark), squeezed(hintMark), squeezed(contextOpen), squeezed(contextClose),
+		squeezed("[Thread"), squeezed(threadClose), squeezed("[Chat messages since"), squeezed("[Current message"),
+		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(senderMark),
+		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark),
+		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
 	}
 	stamped = regexp.MustCompile(`^\[[^\]]*\d{4}-\d\d-\d\d\d\d:\d\d`)
@@ -80,7 +80,7 @@ func squeezed(mark string) string {
 
 // squeeze returns the beginning of a line in lower case without what cannot be seen, and where in the line it begins.
 func squeeze(line string) (s string, at int) {
-	// The longest line of the host has two names in it and is shorter than this.
+	// The longest mark with a time in it has two names and is shorter than this.
 	const enough = 256
 	var b strings.Builder
 	at = -1
@@ -91,7 +91,7 @@ func squeeze(line string) (s string, at int) {
 		}
 		r = fold(r)
 		if at < 0 {
-			if !strings.ContainsRune("[<sq", r) {
+			if !strings.ContainsRune("[<nqsu", r) {
 				return "", i // Nothing of the host's begins like this.
 			}
 			at = i

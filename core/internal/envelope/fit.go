@@ -1,0 +1,171 @@
+package envelope
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits, so that nothing can push out all else that the agent knows. What is there several times shares one limit. All of
+// them together are less than maxPrompt, but for media, of which a line is told each.
+const (
+	maxPrompt   = 1 << 20   // bytes of all
+	maxBody     = 128 << 10 // bytes of a text
+	maxBodies   = 320 << 10 // bytes of the texts of all messages
+	maxContext  = 64 << 10  // bytes of what a hook tells
+	maxContexts = 128 << 10 // bytes of what all hooks tell
+	maxQuote    = 4 << 10   // bytes of a quoted text
+	maxQuotes   = 64 << 10  // bytes of the quotes of all messages
+	maxEntry    = 2 << 10   // bytes of a text of the history
+	maxHistory  = 128 << 10 // bytes of the history
+	maxLines    = 50        // events, hints, dropped messages and metadata, the newest of each
+	maxNote     = 500       // characters of an event, a hint or of metadata
+	maxSummary  = 160       // characters that are told of a dropped message
+	maxPart     = 64        // characters of a name or title
+	maxPath     = 4096      // bytes of a path
+)
+
+// shares are the limits of each of a turn's messages.
+type shares struct{ text, quote int }
+
+// share returns the limit of one of n, which have one limit each and one together.
+func share(each, all, n int) int {
+	const least = 1 << 10 // so that something can be read of each
+	return min(each, max(all/max(n, 1), least))
+}
+
+// newest returns as much of a list of lines as is told.
+func newest[T any](list []T) []T { return list[max(0, len(list)-maxLines):] }
+
+// cut keeps the beginning of a text that is too long, and says so on a line of its own.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := limit
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s\n%s this is the first %d KiB of %d KiB]", text[:end], cutMark, limit>>10, (len(text)+1023)>>10)
+}
+
+// line returns a text on one line of at most limit characters.
+func line(text string, limit int) string {
+	return ellipsis(strings.Join(strings.Fields(plain(text)), " "), limit)
+}
+
+// ellipsis keeps the beginning of a line that has more than limit characters.
+func ellipsis(s string, limit int) string {
+	count := 0
+	end := 0 // of what is kept before an ellipsis
+	for i := range s {
+		if count == limit-1 {
+			end = i
+		}
+		if count++; count > limit {
+			return strings.TrimRight(s[:end], " ") + "…"
+		}
+	}
+	return s
+}
+
+// part makes a name fit for the host's line: on one line, without brackets, of bounded length.
+func part(s string) string {
+	visible := strings.Map(func(r rune) rune {
+		switch folded := fold(r); {
+		case folded == '[':
+			return '('
+		case folded == ']':
+			return ')'
+		case unicode.IsSpace(r), unicode.IsControl(r), r == utf8.RuneError:
+			return ' '
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		default:
+			return r
+		}
+	}, s)
+	return ellipsis(strings.Join(strings.Fields(visible), " "), maxPart)
+}
+
+// join puts the parts that are not empty on one line.
+func join(parts ...string) string { return joined(" ", parts) }
+
+// paragraphs puts a blank line between the blocks that are not empty.
+func paragraphs(blocks []string) string { return joined("\n\n", blocks) }
+
+func joined(separator string, parts []string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, separator)
+}
+
+// block puts a text between two marks.
+func block(open, text, closing string) string {
+	return joined("\n", []string{open, text, closing})
+}
+
+// label returns a channel's name as people write it.
+func label(channel string) string {
+	switch channel {
+	case "telegram":
+		return "Telegram"
+	case "whatsapp":
+		return "WhatsApp"
+	case "discord":
+		return "Discord"
+	case "webchat":
+		return "Web chat"
+	default:
+		return part(channel)
+	}
+}
+
+// stamp returns a time as the host writes it, or nothing for the zero time.
+func stamp(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(zone).Format("Mon 2006-01-02 15:04 MST")
+}
+
+// minute returns a time without the day of the week, or nothing for the zero time.
+func minute(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(zone).Format("2006-01-02 15:04 MST")
+}
+
+// short returns a duration in its largest whole unit, such as "5m".
+func short(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/day)
+	}
+}
+
+// size returns a number of bytes as people write it, such as "120 KB".
+func size(bytes int64) string {
+	switch {
+	case bytes < 1000:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1000*1000:
+		return fmt.Sprintf("%d KB", bytes/1000)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	}
+}
