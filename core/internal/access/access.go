@@ -3,6 +3,7 @@
 package access
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -37,9 +38,20 @@ type Rules struct {
 	CommandsFrom []string // who may use commands, beside owners; empty: see [Rules.Decide]
 	Groups       GroupPolicy
 	Group        map[chat.ID]Group // the listed groups
-	// RequireMention says that a message in a group is ignored unless it mentions the agent or answers it.
+	// RequireMention says that a message in a group must address the agent.
 	RequireMention bool
+	// MentionPatterns find texts that address the agent beside those that mention it.
+	MentionPatterns []*regexp.Regexp
+	// Activation overrides RequireMention, and that of a [Group], for the event's conversation. Any other than the two below
+	// overrides nothing.
+	Activation string
 }
+
+// The activations.
+const (
+	Always  = "always"  // a group's message need not address the agent
+	Mention = "mention" // it must
+)
 
 // Group holds the settings of a listed group.
 type Group struct {
@@ -51,16 +63,20 @@ type Action int
 
 // The actions. The zero Action is the closed one.
 const (
-	Ignore Action = iota
-	Let           // in
-	Pair          // a stranger who may ask to be let in
+	Ignore   Action = iota
+	Let             // in
+	Pair            // a stranger who may ask to be let in
+	Overhear        // a group's message that was not for the agent, which may be told with the next one that is
 )
 
 // Decision is what the rules say of an event.
 type Decision struct {
 	Action    Action
 	Authority chat.Authority // the sender's; zero unless Action is Let
-	Reason    string         // why the event was not let in, for the log; it names nobody
+	// Addressed says that the event is meant for the agent: it comes from a direct chat, mentions the agent, answers it, fits a
+	// pattern, or is a command from a menu, a native stop or a press on a button. False unless Action is Let.
+	Addressed bool
+	Reason    string // why the event was not let in, for the log; it names nobody
 }
 
 // Approved tells whether the sender was approved by pairing, under the id or an alias. It is asked only where the answer
@@ -137,24 +153,50 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	case r.Groups != GroupsAllowlist && r.Groups != GroupsOpen:
 		return ignore("groups are disabled")
 	}
-	requireMention := r.RequireMention
-	if settings.RequireMention != nil {
-		requireMention = *settings.RequireMention
-	}
-	if m, ok := e.Body.(chat.Message); ok && requireMention && !m.MentionsSelf {
-		return ignore("the message does not mention the agent")
+	addressed := r.addressed(e.Body)
+	if _, ok := e.Body.(chat.Message); ok && !addressed && r.mustAddress(settings) {
+		return Decision{Action: Overhear, Reason: "the message does not mention the agent"}
 	}
 	commands := r.CommandsFrom
 	if len(commands) == 0 {
 		commands = r.Allow
 	}
+	decision := Decision{Action: Let, Authority: chat.Other, Addressed: addressed}
 	switch {
 	case who.in(r.Owners):
-		return let(chat.Owner)
+		decision.Authority = chat.Owner
 	case who.in(commands):
-		return let(chat.Authorised)
+		decision.Authority = chat.Authorised
+	}
+	return decision
+}
+
+// mustAddress tells whether a message in a group must address the agent, a slash command like any other.
+func (r Rules) mustAddress(g Group) bool {
+	switch {
+	case r.Activation == Always:
+		return false
+	case r.Activation == Mention:
+		return true
+	case g.RequireMention != nil:
+		return *g.RequireMention
 	default:
-		return let(chat.Other)
+		return r.RequireMention
+	}
+}
+
+// addressed tells whether an event of a group is meant for the agent.
+func (r Rules) addressed(b chat.Body) bool {
+	switch b := b.(type) {
+	case chat.Message:
+		return b.MentionsSelf ||
+			b.ReplyTo != nil && b.ReplyTo.IsSelf ||
+			slices.ContainsFunc(b.Mentions, func(m chat.Mention) bool { return m.IsSelf }) ||
+			slices.ContainsFunc(r.MentionPatterns, func(p *regexp.Regexp) bool { return p.MatchString(b.Text) })
+	case chat.NativeCommand, chat.StopRequest, chat.ButtonPress:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -169,8 +211,12 @@ func speaks(b chat.Body) bool {
 	}
 }
 
-func ignore(reason string) Decision         { return Decision{Action: Ignore, Reason: reason} }
-func let(authority chat.Authority) Decision { return Decision{Action: Let, Authority: authority} }
+func ignore(reason string) Decision { return Decision{Action: Ignore, Reason: reason} }
+
+// let lets an event of a direct chat in.
+func let(authority chat.Authority) Decision {
+	return Decision{Action: Let, Authority: authority, Addressed: true}
+}
 
 // person is a sender as the lists write people.
 type person struct {

@@ -37,12 +37,6 @@ type Entry struct {
 	Text   string
 }
 
-// HintStopped is the hint after a turn that somebody stopped.
-const HintStopped = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification."
-
-// HintCutOff is the hint after a turn that ended with the host or with claude.
-const HintCutOff = "Note: The previous agent run was cut off by a crash. What it did last may be done in part; look before you repeat it."
-
 // Compose returns what the agent reads, with times in the zone. It begins with a line of the host, is valid UTF-8, has no
 // line break but "\n" and is about a megabyte at most.
 func Compose(t Turn, zone *time.Location) string {
