@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	blockTitle = "From memory (may be out of date):"
+	minLine    = 60 // bytes of a passage that are worth a line of their own
+)
+
+// block is the text that is put before a prompt: a line for each passage, as far as there is room. A passage is one line,
+// so that nothing that was said can pass for a line of the host.
+func block(passages []candidate, limit int) string {
+	var b strings.Builder
+	b.WriteString(blockTitle)
+	for _, c := range passages {
+		line := shorten("- "+c.place()+": "+printable(c.body), limit-b.Len()-1)
+		if len(line) < min(minLine, len(c.place())+len(c.body)) {
+			break
+		}
+		b.WriteString("\n" + line)
+	}
+	if b.Len() == len(blockTitle) {
+		return ""
+	}
+	return b.String()
+}
+
+// place tells where a passage is from.
+func (c *candidate) place() string {
+	place := c.origin.path
+	if place == "" {
+		place = "conversation of " + c.at.Format(time.DateOnly)
+	}
+	if c.heading != "" {
+		place += " › " + c.heading
+	}
+	return printable(place)
+}
+
+// printable puts a text in one line without control characters and without those that turn the direction of a text.
+func printable(text string) string {
+	return oneLine(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, text))
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// How long a passage is, in bytes: paragraphs are put together until there are enough, and cut where one is too long.
+const (
+	enoughPassage = 400
+	maxPassage    = 800
+	maxHeading    = 120
+)
+
+// passage is a piece of text that is recalled as a whole.
+type passage struct {
+	heading string // what stands above it; empty: nothing
+	body    string
+}
+
+// chunk cuts Markdown into passages. A heading begins a new one, and the headings above a passage go with it, such as
+// "Home › Network".
+func chunk(text string) []passage {
+	var passages []passage
+	var trail [6]string // the heading of each level
+	var open []string   // the paragraphs of the passage under way
+	var size int
+	flush := func() {
+		if len(open) > 0 {
+			passages = append(passages, passage{heading: join(trail[:]), body: strings.Join(open, "\n")})
+		}
+		open, size = nil, 0
+	}
+	for _, paragraph := range paragraphs(text) {
+		if level, title := heading(paragraph); level > 0 {
+			flush()
+			trail[level-1] = title
+			clear(trail[level:])
+			continue
+		}
+		for piece := range pieces(paragraph) {
+			if size > 0 && (size >= enoughPassage || size+len(piece) > maxPassage) {
+				flush()
+			}
+			open = append(open, piece)
+			size += len(piece)
+		}
+	}
+	flush()
+	return passages
+}
+
+// paragraphs splits at empty lines; each heading and each item of a list is a paragraph. What stands within fences of
+// code is not taken for headings.
+func paragraphs(text string) []string {
+	var all []string
+	var lines []string
+	flush := func() {
+		if len(lines) > 0 {
+			all = append(all, strings.Join(lines, "\n"))
+		}
+		lines = nil
+	}
+	fenced := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		bare := strings.TrimSpace(line)
+		level, _ := heading(line)
+		switch {
+		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
+			fenced = !fenced
+			lines = append(lines, line)
+		case fenced && bare != "":
+			lines = append(lines, "    "+line)
+		case bare == "":
+			flush()
+		case level > 0:
+			flush()
+			all = append(all, line)
+		case strings.HasPrefix(bare, "- "), strings.HasPrefix(bare, "* "), strings.HasPrefix(bare, "+ "):
+			flush()
+			lines = append(lines, line)
+		default:
+			lines = append(lines, line)
+		}
+	}
+	flush()
+	return all
+}
+
+// heading returns the level, from 1, and the text of a line that is a heading; zero for any other text.
+func heading(line string) (level int, title string) {
+	rest := strings.TrimLeft(line, "#")
+	level = len(line) - len(rest)
+	if level == 0 || level > 6 || !strings.HasPrefix(rest, " ") || strings.Contains(rest, "\n") {
+		return 0, ""
+	}
+	return level, shorten(strings.TrimSpace(strings.TrimRight(rest, "# ")), maxHeading)
+}
+
+func join(trail []string) string {
+	var titles []string
+	for _, title := range trail {
+		if title != "" {
+			titles = append(titles, title)
+		}
+	}
+	return strings.Join(titles, " › ")
+}
+
+// pieces yields a paragraph in pieces of at most maxPassage bytes, cut behind a sentence or at least between words.
+func pieces(paragraph string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for rest := strings.TrimSpace(paragraph); rest != ""; {
+			end := cutPlace(rest)
+			if !yield(strings.TrimSpace(rest[:end])) {
+				return
+			}
+			rest = strings.TrimSpace(rest[end:])
+		}
+	}
+}
+
+// cutPlace is where a text that is too long is best cut.
+func cutPlace(text string) int {
+	if len(text) <= maxPassage {
+		return len(text)
+	}
+	window := text[:runeStart(text, maxPassage)]
+	for _, mark := range []string{"\n", ". ", "! ", "? ", "; ", ", ", " "} {
+		if at := strings.LastIndex(window, mark); at >= maxPassage/2 {
+			return at + len(mark)
+		}
+	}
+	return len(window)
+}
+
+// runeStart is the largest place up to limit at which no rune is cut.
+func runeStart(text string, limit int) int {
+	if limit >= len(text) {
+		return len(text)
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return limit
+}
+
+// shorten cuts a text to so many bytes, an ellipsis included.
+func shorten(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	if limit < len(ellipsis) {
+		return ""
+	}
+	return strings.TrimSpace(text[:runeStart(text, limit-len(ellipsis))]) + ellipsis
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// What is read of a workspace at most.
+const (
+	maxFiles    = 500
+	maxFileSize = 1 << 20
+)
+
+// racy is how young a file may be for a change not to show in its time: clocks of file systems tick slowly.
+const racy = 2 * time.Second
+
+// errUnfit is why a file is not indexed.
+var errUnfit = errors.New("the file cannot be indexed")
+
+// files keeps the index of a workspace's MEMORY.md and memory/*.md up to date.
+type files struct {
+	workspace string
+	index     *index
+	log       hclog.Logger
+	now       func() time.Time
+
+	turn    chan struct{}     // holds one token: one walk at a time
+	skipped map[string]string // by path, what the log was told; held with turn
+}
+
+// known is what was read of a file.
+type known struct {
+	mtime, size, checked int64
+	hash                 []byte
+}
+
+func newFiles(workspace string, x *index, log hclog.Logger, now func() time.Time) *files {
+	return &files{workspace: workspace, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
+}
+
+// sync reads what has changed since the last time. It stops when its context ends: what it has not got to is read the
+// next time. No two run at once; the later waits.
+func (f *files) sync(ctx context.Context) error {
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := f.walk(ctx); err != nil {
+		return fmt.Errorf("index files: %w", err)
+	}
+	return nil
+}
+
+func (f *files) walk(ctx context.Context) error {
+	before, err := f.known(ctx)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.forget(ctx, before, nil) // the host makes the workspace when it first needs it
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	paths, err := f.list(root)
+	if err != nil {
+		return err
+	}
+	var present []string
+	for _, name := range paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := f.update(ctx, root, name, before[name])
+		switch {
+		case err == nil:
+			present = append(present, name)
+			delete(f.skipped, name)
+		case errors.Is(err, errUnfit):
+			f.skip(name, err)
+		default:
+			return err
+		}
+	}
+	return f.forget(ctx, before, present)
+}
+
+// list returns the paths that count, the newest names of memory/ first, for a name there is mostly a date.
+func (f *files) list(root *os.Root) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), "memory")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.skip("memory", err)
+		entries = nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if strings.EqualFold(path.Ext(e.Name()), ".md") && utf8.ValidString(e.Name()) {
+			paths = append(paths, path.Join("memory", e.Name()))
+		}
+	}
+	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(b, a) })
+	if len(paths) >= maxFiles {
+		f.skip("memory/*.md", fmt.Errorf("there are %d files; only the last %d by name are indexed", len(paths), maxFiles-1))
+		paths = paths[:maxFiles-1]
+	}
+	if _, err := root.Lstat("MEMORY.md"); err == nil {
+		paths = append([]string{"MEMORY.md"}, paths...)
+	}
+	return paths, nil
+}
+
+// update indexes a file if it is not as it was. Its error is [errUnfit] if the file is to be left out.
+func (f *files) update(ctx context.Context, root *os.Root, name string, before known) error {
+	info, err := root.Stat(name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	same := before.hash != nil && before.mtime == info.ModTime().UnixNano() && before.size == info.Size()
+	if same && before.mtime < before.checked-racy.Nanoseconds() {
+		return nil
+	}
+	checked := f.now().UnixNano()
+	text, info, err := readFile(root, name)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(text)
+	same = same && bytes.Equal(hash[:], before.hash)
+	if same && before.mtime >= checked-racy.Nanoseconds() {
+		return nil // looked at again once the file is old enough for its time to tell
+	}
+	var change swap
+	err = f.index.change(ctx, func(tx *sql.Tx) error {
+		if !bytes.Equal(hash[:], before.hash) {
+			var err error
+			if change, err = replace(ctx, tx, origin{path: name}, written(name, info), chunk(string(text))); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (path, mtime, size, hash, checked) VALUES (?, ?, ?, ?, ?)",
+			name, info.ModTime().UnixNano(), info.Size(), hash[:], checked)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("index %s: %w", name, err)
+	}
+	f.index.count(change)
+	return nil
+}
+
+// readFile reads a regular file of text within the workspace. A link may lead to one that is within it.
+func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
+	// Opening a pipe would wait for who writes to it.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%w: it is no regular file", errUnfit)
+	case info.Size() > maxFileSize:
+		return nil, nil, fmt.Errorf("%w: it has %d bytes, more than %d", errUnfit, info.Size(), maxFileSize)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
+	case len(text) > maxFileSize:
+		return nil, nil, fmt.Errorf("%w: it has more than %d bytes", errUnfit, maxFileSize)
+	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
+		return nil, nil, fmt.Errorf("%w: it is not text in UTF-8", errUnfit)
+	}
+	return text, info, nil
+}
+
+// written is the day that a file is about: that in its name, or else when it was changed.
+func written(name string, info os.FileInfo) time.Time {
+	base := path.Base(name)
+	if len(base) >= len(time.DateOnly) {
+		if day, err := time.ParseInLocation(time.DateOnly, base[:len(time.DateOnly)], time.Local); err == nil {
+			return day
+		}
+	}
+	return info.ModTime()
+}
+
+// forget removes the files that are not among those present.
+func (f *files) forget(ctx context.Context, before map[string]known, present []string) error {
+	for name := range before {
+		if slices.Contains(present, name) {
+			continue
+		}
+		var change swap
+		err := f.index.change(ctx, func(tx *sql.Tx) error {
+			var err error
+			if change.removed, err = remove(ctx, tx, origin{path: name}); err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, "DELETE FROM files WHERE path = ?", name)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("forget %s: %w", name, err)
+		}
+		f.index.count(change)
+	}
+	return nil
+}
+
+func (f *files) known(ctx context.Context) (map[string]known, error) {
+	rows, err := f.index.read.QueryContext(ctx, "SELECT path, mtime, size, checked, hash FROM files")
+	if err != nil {
+		return nil, damage(err)
+	}
+	defer rows.Close()
+	all := map[string]known{}
+	for rows.Next() {
+		var name string
+		var k known
+		if err := rows.Scan(&name, &k.mtime, &k.size, &k.checked, &k.hash); err != nil {
+			return nil, damage(err)
+		}
+		all[name] = k
+	}
+	return all, damage(rows.Err())
+}
+
+// skip tells the log why a file is left out, once for each reason.
+func (f *files) skip(name string, why error) {
+	if f.skipped[name] == why.Error() {
+		return
+	}
+	f.skipped[name] = why.Error()
+	f.log.Warn("not indexed", "file", name, "reason", why)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+//go:embed schema.sql
+var schema string
+
+// schemaVersion names the schema and what is stored by it. An index of another version is made anew, so it also rises
+// when words, passages or redaction change.
+const schemaVersion = 1
+
+// errDamaged is what is wrong with an index that has to be made anew.
+var errDamaged = errors.New("the index is damaged")
+
+// index is the database of passages. Its methods may be called from any goroutine.
+type index struct {
+	write *sql.DB // one connection: SQLite has one writer
+	read  *sql.DB
+	words *vocabulary
+}
+
+// openIndex opens the index in the folder, or makes it. One that is damaged or of another version is made anew, which
+// the log tells: files are read again, conversations are not.
+func openIndex(ctx context.Context, folder string, log hclog.Logger) (*index, error) {
+	path := filepath.Join(folder, "index.db")
+	x, err := tryIndex(ctx, path)
+	if !errors.Is(err, errDamaged) {
+		return x, err
+	}
+	log.Warn("the index is made anew; what was indexed of conversations is lost", "reason", err)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("remove index: %w", err)
+		}
+	}
+	return tryIndex(ctx, path)
+}
+
+func tryIndex(ctx context.Context, path string) (_ *index, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the same mode
+	if err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	x := &index{words: newVocabulary()}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open index: %w", errors.Join(damage(err), x.close()))
+		}
+	}()
+	if x.write, err = sql.Open("sqlite", source(path, "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)")); err != nil {
+		return nil, err
+	}
+	x.write.SetMaxOpenConns(1)
+	if err := x.migrate(ctx); err != nil {
+		return nil, err
+	}
+	if x.read, err = sql.Open("sqlite", source(path, "query_only(1)")); err != nil {
+		return nil, err
+	}
+	x.read.SetMaxOpenConns(2)
+	if err := x.loadWords(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func source(path string, pragmas ...string) string {
+	query := url.Values{"_pragma": append([]string{"busy_timeout(2000)", "cache_size(-8000)"}, pragmas...), "_txlock": {"immediate"}}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
+}
+
+// migrate makes the schema in a new file and looks whether an old one is sound.
+func (x *index) migrate(ctx context.Context) error {
+	var version int
+	if err := x.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch version {
+	case schemaVersion:
+		var found string
+		if err := x.write.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+			return err
+		}
+		if found != "ok" {
+			return fmt.Errorf("%w: %s", errDamaged, found)
+		}
+		return nil
+	case 0:
+		err := x.change(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%w: make the schema: %w", errDamaged, err) // what there is was not made by this plugin
+		}
+		return nil
+	default:
+		return fmt.Errorf("%w: it is of version %d, not %d", errDamaged, version, schemaVersion)
+	}
+}
+
+// loadWords fills the vocabulary.
+func (x *index) loadWords(ctx context.Context) error {
+	rows, err := x.read.QueryContext(ctx, "SELECT term, doc FROM vocabulary")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var word string
+		var count int
+		if err := rows.Scan(&word, &count); err != nil {
+			return err
+		}
+		x.words.counts[word] = count
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return x.read.QueryRowContext(ctx, "SELECT count(*) FROM passages").Scan(&x.words.total)
+}
+
+// change runs f in a transaction.
+func (x *index) change(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := x.write.BeginTx(ctx, nil)
+	if err != nil {
+		return damage(err)
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(damage(err), ignoreDone(tx.Rollback()))
+	}
+	return damage(tx.Commit())
+}
+
+// close checkpoints and closes the database.
+func (x *index) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{x.read, x.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ignoreDone drops the error of rolling back a transaction that its context has rolled back.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// damage marks an error that tells of a damaged database as [errDamaged].
+func damage(err error) error {
+	found, ok := errors.AsType[*sqlite.Error](err)
+	if !ok || errors.Is(err, errDamaged) {
+		return err
+	}
+	// The lowest byte is the primary result code.
+	switch code := found.Code() & 0xff; {
+	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB,
+		// A table that is missing: the file is of something else.
+		code == sqlite3.SQLITE_ERROR && strings.Contains(found.Error(), "no such table"):
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+// Command clawhost-memory reminds the agent: before a turn it looks for what the workspace's memory files and earlier
+// conversations say about the prompt, and puts the best passages before it.
+package main
+
+import (
+	"context"
+	"errors"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// version is set at build time.
+var version = "dev"
+
+func main() {
+	sdk.Serve("memory", version, sdk.Service(func(ctx context.Context, env sdk.Env, c config) (*memory, error) {
+		return open(ctx, env, c, time.Now)
+	}))
+}
+
+// config is the plugin's block in the host's config file.
+type config struct {
+	Workspace   string   `json:"workspace" jsonschema:"The agent's workspace, with MEMORY.md and memory/*.md: an absolute path, or one that begins with ~/."`
+	MaxPassages int      `json:"max_passages" default:"5" jsonschema:"How many passages a turn is given at most, from 1 to 20."`
+	MaxBytes    int      `json:"max_bytes" default:"6000" jsonschema:"How long they are together at most, in bytes, from 200 to 32000."`
+	Sessions    bool     `json:"sessions" default:"true" jsonschema:"Whether conversations are recalled too. If not, what was kept of them is removed."`
+	OpenTo      []string `json:"open_to" default:"[]" jsonschema:"Session keys, or what they begin with, where others than owners in direct chats are reminded too; \"all\" is everywhere."`
+	SamePerson  []string `json:"same_person" default:"[]" jsonschema:"Owners, as channel:user, who are one person: what was said in one of their direct chats is recalled in the others."`
+}
+
+// open opens the index.
+func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*memory, error) {
+	workspace, err := expand(c.Workspace)
+	if err := errors.Join(sdk.ConfigError("workspace", err), c.check()); err != nil {
+		return nil, err
+	}
+	x, err := openIndex(ctx, env.StateDir, env.Log)
+	if err != nil {
+		return nil, err
+	}
+	m := &memory{
+		config:      c,
+		log:         env.Log,
+		now:         now,
+		index:       x,
+		files:       newFiles(workspace, x, env.Log, now),
+		transcripts: &transcripts{index: x, limit: maxEntries},
+		access:      &access{index: x, openTo: c.OpenTo, samePerson: c.SamePerson},
+		broken:      make(chan error, 1),
+	}
+	if !c.Sessions {
+		if err := m.transcripts.forgetAll(ctx); err != nil {
+			return nil, errors.Join(err, x.close())
+		}
+	}
+	return m, nil
+}
+
+// check finds what the schema cannot say.
+func (c config) check() error {
+	var errs []error
+	if c.MaxPassages < 1 || c.MaxPassages > 20 {
+		errs = append(errs, sdk.ConfigError("max_passages", errors.New("must be from 1 to 20")))
+	}
+	if c.MaxBytes < 200 || c.MaxBytes > 32_000 {
+		errs = append(errs, sdk.ConfigError("max_bytes", errors.New("must be from 200 to 32000")))
+	}
+	for _, prefix := range c.OpenTo {
+		if prefix == "" {
+			errs = append(errs, sdk.ConfigError("open_to", errors.New(`an empty name opens nothing; "all" opens every session`)))
+		}
+	}
+	for _, id := range c.SamePerson {
+		if channel, name, ok := strings.Cut(id, ":"); !ok || channel == "" || name == "" {
+			errs = append(errs, sdk.ConfigError("same_person", errors.New("must be written channel:user, such as \"telegram:123\"")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// expand makes ~/ the home folder of the user, for whom a plugin has no variable HOME.
+func expand(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		self, err := user.Current()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(self.HomeDir, rest)
+	}
+	if !filepath.IsAbs(path) {
+		return "", errors.New("must be an absolute path, or one that begins with ~/")
+	}
+	return filepath.Clean(path), nil
+}

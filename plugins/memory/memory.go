@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// syncBudget is how long a turn waits at most for files that have changed to be read. What takes longer is recalled from
+// the next turn on.
+const syncBudget = 300 * time.Millisecond
+
+var (
+	_ sdk.AgentStarter       = (*memory)(nil)
+	_ sdk.TranscriptObserver = (*memory)(nil)
+	_ sdk.Runner             = (*memory)(nil)
+	_ sdk.Stopper            = (*memory)(nil)
+)
+
+// memory is the plugin.
+type memory struct {
+	config      config
+	log         hclog.Logger
+	now         func() time.Time
+	index       *index
+	files       *files
+	transcripts *transcripts
+	access      *access
+	broken      chan error // gets one error that ends the plugin
+}
+
+// Run reads the files for the first time. It ends early if the index turns out to be damaged: the host starts the plugin
+// again, which then makes the index anew.
+func (m *memory) Run(ctx context.Context) error {
+	if err := m.files.sync(ctx); err != nil && ctx.Err() == nil {
+		if errors.Is(err, errDamaged) {
+			return err
+		}
+		m.log.Warn("the memory files cannot be read now", "error", err)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-m.broken:
+		return err
+	}
+}
+
+// BeforeAgentStart adds what is known about the prompt.
+func (m *memory) BeforeAgentStart(ctx context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
+	text, err := m.remind(ctx, start)
+	return sdk.AgentContext{Prepend: text}, m.report(err)
+}
+
+func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, error) {
+	v, allowed, err := m.access.look(ctx, start.Caller)
+	if err != nil || !allowed {
+		return "", err
+	}
+	if err := m.refresh(ctx); err != nil {
+		return "", err
+	}
+	best, err := m.index.recall(ctx, v, start.Prompt, m.now(), m.config.MaxPassages)
+	if err != nil {
+		return "", err
+	}
+	if !v.private {
+		// The files are the owner's own notes; others are not told the secrets in them.
+		for i := range best {
+			best[i].heading, best[i].body = redact(best[i].heading), redact(best[i].body)
+		}
+	}
+	return block(best, m.config.MaxBytes), nil
+}
+
+// refresh reads changed files within the budget. Files that cannot be read now do not hinder the recall of others.
+func (m *memory) refresh(ctx context.Context) error {
+	budget, cancel := context.WithTimeout(ctx, syncBudget)
+	defer cancel()
+	err := m.files.sync(budget)
+	switch {
+	case errors.Is(err, errDamaged):
+		return err
+	case err == nil, budget.Err() != nil:
+		return ctx.Err()
+	default:
+		m.log.Warn("the memory files cannot be read now", "error", err)
+		return nil
+	}
+}
+
+// TranscriptAppended indexes what was said.
+func (m *memory) TranscriptAppended(ctx context.Context, appended sdk.TranscriptAppended) error {
+	if !m.config.Sessions {
+		return nil
+	}
+	return m.report(m.transcripts.append(ctx, appended.Session, appended.Entries))
+}
+
+// Stop closes the index. No call is under way by then.
+func (m *memory) Stop(context.Context) error { return m.index.close() }
+
+// report has Run end for an index that is damaged.
+func (m *memory) report(err error) error {
+	if errors.Is(err, errDamaged) {
+		select {
+		case m.broken <- err:
+		default: // told already
+		}
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How passages are found and ranked. The figures were chosen on the labelled set of the tests.
+const (
+	maxQuery      = 8 << 10 // bytes of a prompt that are looked at
+	maxAsked      = 12      // words of it that are looked for: the rarest
+	maxCandidates = 60      // passages that are ranked
+	maxMatches    = 6000    // passages that the index may have to look at, but for the rarest word
+
+	freshExchanges = 3 // of the same session, which the agent still has before it
+
+	// A passage is recalled if it has this much of what was asked for, by weight: words that are rare weigh more.
+	minCoverage      = 0.4
+	minCoverageOfTwo = 0.25 // if it has two of the words
+	minCoverageOfAny = 0.2  // if it has three
+
+	recencyBoost = 0.1
+	recencyScale = 60 * 24 * time.Hour
+	nearlySame   = 0.8 // of the words of two passages
+
+	// The constants of BM25.
+	saturation = 1.2
+	lengthPart = 0.75
+)
+
+// candidate is a passage that has some of the words.
+type candidate struct {
+	id      int64
+	origin  origin
+	heading string
+	body    string
+	at      time.Time
+
+	words    map[string]struct{}
+	coverage float64
+	score    float64
+}
+
+// term is a word that is looked for.
+type term struct {
+	forms    []form
+	weight   float64 // by how rare it is
+	passages int     // that have it, about
+}
+
+// recall returns the passages that fit the prompt best, at most so many, the best first.
+func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time, limit int) ([]candidate, error) {
+	terms := x.terms(prompt)
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	found, err := x.search(ctx, v, match(terms))
+	if err != nil {
+		return nil, fmt.Errorf("search the index: %w", damage(err))
+	}
+	rank(found, terms, now)
+	var best []candidate
+	for _, c := range found {
+		if c.score > 0 && len(best) < limit && !slices.ContainsFunc(best, c.resembles) {
+			best = append(best, c)
+		}
+	}
+	return best, nil
+}
+
+// terms chooses the words of a prompt that are looked for, the weightiest first.
+func (x *index) terms(prompt string) []term {
+	var asked []string
+	seen := map[string]bool{}
+	for word := range words(prompt[:runeStart(prompt, maxQuery)]) {
+		if !seen[word] && !isStopWord(word) && (len(word) > 1 || !isLetters(word)) {
+			seen[word] = true
+			asked = append(asked, word)
+		}
+	}
+	forms, counts, total := x.words.forms(asked)
+	var terms []term
+	for i := range asked {
+		n, all := float64(max(1, counts[i])), float64(max(1, total, counts[i]))
+		terms = append(terms, term{forms: forms[i], passages: counts[i], weight: math.Log(1 + (all-n+0.5)/(n+0.5))})
+	}
+	// Words that are nowhere come last among those of the same weight: there is nothing to find by them.
+	slices.SortStableFunc(terms, func(a, b term) int {
+		return cmp.Or(cmp.Compare(min(1, len(b.forms)), min(1, len(a.forms))), cmp.Compare(b.weight, a.weight))
+	})
+	terms = terms[:min(maxAsked, len(terms))]
+	for i, looked := 0, 0; i < len(terms); i++ {
+		if looked += terms[i].passages; looked > maxMatches && i > 0 {
+			return terms[:i]
+		}
+	}
+	return terms
+}
+
+// match is the query for the terms, in the index's language. What people wrote is in it as quoted words of letters and
+// digits only.
+func match(terms []term) string {
+	var quoted []string
+	for _, t := range terms {
+		for _, f := range t.forms {
+			quoted = append(quoted, `"`+strings.ReplaceAll(f.word, `"`, `""`)+`"`)
+		}
+	}
+	return strings.Join(quoted, " OR ")
+}
+
+// search returns passages of the view with some of the words, by how well SQLite thinks they fit.
+func (x *index) search(ctx context.Context, v view, query string) ([]candidate, error) {
+	if query == "" {
+		return nil, nil
+	}
+	rows, err := x.read.QueryContext(ctx, `
+		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
+		FROM words JOIN passages p ON p.id = words.rowid
+		WHERE words MATCH ?1 AND (
+			p.path IS NOT NULL
+			OR p.session = ?2 AND p.exchange < coalesce((
+				SELECT min(exchange) FROM (
+					SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
+			OR ?3 <> '' AND p.session <> ?2 AND p.session IN (SELECT key FROM sessions WHERE person = ?3 AND used = ?6))
+		ORDER BY bm25(words) LIMIT ?5`, query, v.session, v.person, freshExchanges, maxCandidates, byOne)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []candidate
+	for rows.Next() {
+		var c candidate
+		var path, session sql.NullString
+		var exchange sql.NullInt64
+		var at int64
+		if err := rows.Scan(&c.id, &path, &session, &exchange, &c.heading, &c.body, &at); err != nil {
+			return nil, err
+		}
+		c.origin = origin{path: path.String, session: session.String, exchange: exchange.Int64}
+		c.at = time.UnixMilli(at)
+		found = append(found, c)
+	}
+	return found, rows.Err()
+}
+
+// rank scores the candidates and sorts them. A score of zero is too low.
+func rank(found []candidate, terms []term, now time.Time) {
+	var total, length float64
+	for _, t := range terms {
+		total += t.weight
+	}
+	for _, c := range found {
+		length += float64(len(c.body)) / float64(len(found))
+	}
+	for i := range found {
+		found[i].rate(terms, total, length, now)
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
+	})
+}
+
+// rate scores a candidate: BM25 with the weights of the terms' forms, times how much of the query it has, and a little
+// more if it is new.
+func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
+	times := map[string]float64{}
+	for word := range words(c.heading) {
+		times[word] += 1.5
+	}
+	for word := range words(c.body) {
+		times[word]++
+	}
+	c.words = map[string]struct{}{}
+	for word := range times {
+		c.words[word] = struct{}{}
+	}
+	var score, covered float64
+	matched := 0
+	for _, t := range terms {
+		var count, worth float64
+		for _, f := range t.forms {
+			if n := times[f.word]; n > 0 {
+				count += n * f.weight
+				worth = max(worth, f.weight)
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		matched++
+		covered += t.weight * worth
+		norm := saturation * (1 - lengthPart + lengthPart*float64(len(c.body))/max(length, 1))
+		score += t.weight * count * (saturation + 1) / (count + norm)
+	}
+	c.coverage = covered / max(total, math.SmallestNonzeroFloat64)
+	least := minCoverage
+	switch {
+	case matched >= 3:
+		least = minCoverageOfAny
+	case matched == 2:
+		least = minCoverageOfTwo
+	}
+	if c.coverage < least {
+		return
+	}
+	age := max(0, now.Sub(c.at))
+	if c.origin.path == "MEMORY.md" {
+		age = 0 // it is kept up to date
+	}
+	c.score = score * (0.4 + 0.6*c.coverage) * (1 + recencyBoost*math.Exp(-float64(age)/float64(recencyScale)))
+}
+
+// resembles tells whether two passages say nearly the same.
+func (c *candidate) resembles(other candidate) bool {
+	both := 0
+	for word := range c.words {
+		if _, ok := other.words[word]; ok {
+			both++
+		}
+	}
+	either := len(c.words) + len(other.words) - both
+	return either == 0 || float64(both) >= nearlySame*float64(either)
+}
