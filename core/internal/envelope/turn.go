@@ -37,6 +37,12 @@ type Entry struct {
 	Text   string
 }
 
+// What the agent must know of the turn before.
+const (
+	HintStopped = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification."
+	HintCutOff  = "Note: The previous agent run was cut off by a crash. What it did last may be done in part; look before you repeat it."
+)
+
 // Compose returns what the agent reads, with times in the zone. It begins with a line of the host, is valid UTF-8, has no
 // line break but "\n" and is about a megabyte at most.
 func Compose(t Turn, zone *time.Location) string {
