@@ -27,6 +27,7 @@ const (
 // errors holds the token.
 type api struct {
 	token    string
+	base     string // the server's address, without a slash at its end
 	endpoint string // a format of the library: token and method
 	client   *http.Client
 	redactor redactor
@@ -36,9 +37,11 @@ func newAPI(token, endpoint string) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	// A connection that died in a laptop's sleep is found by a ping, not by the next long poll's end.
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
+	base := strings.TrimRight(endpoint, "/")
 	return &api{
 		token:    token,
-		endpoint: strings.TrimRight(endpoint, "/") + "/bot%s/%s",
+		base:     base,
+		endpoint: base + "/bot%s/%s",
 		client: &http.Client{
 			Transport: transport,
 			// A redirect would take the token to another server, which no Bot API server asks for.

@@ -22,6 +22,7 @@ const (
 type channel struct {
 	api      *api
 	log      hclog.Logger
+	media    sdk.Media
 	pace     pace
 	previews bool
 
@@ -38,6 +39,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	return &channel{
 		api:      newAPI(cfg.Token.Reveal(), cfg.APIEndpoint),
 		log:      env.Log,
+		media:    env.Media,
 		pace:     usualPace(),
 		previews: cfg.LinkPreviews,
 		trouble:  errors.New("not connected yet"),
@@ -58,6 +60,9 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		Threads:   true,
 		Replies:   true,
 	}
+	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video, chat.Sticker} {
+		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+	}
 	if kind != chat.Direct {
 		limits.Edit.MinInterval = 3 * time.Second // A group takes 20 messages and edits a minute.
 	}
@@ -66,7 +71,8 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
-	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, noted: c.note}
+	files := fetcher{api: c.api, store: c.media, log: c.log, wait: c.pace.first}
+	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, refused: map[chat.ID]int64{}}
 	err := r.run(ctx)
 	if ctx.Err() != nil {
 		return nil

@@ -41,6 +41,14 @@ func (n *network) Sent(to chat.ID) []string {
 	return texts
 }
 
+func (n *network) Menu() []string {
+	var names []string
+	for _, c := range n.server.Commands() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 func (n *network) Refuse(to chat.ID) chat.Reason {
 	n.server.User(number(to)).Block()
 	return chat.Forbidden

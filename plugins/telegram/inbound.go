@@ -43,22 +43,32 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		return event, true
 	}
 	text, ok := in.read(m)
-	media := mediaOf(m)
-	if !ok || m.Chat.IsChannel() || (text.text == "" && len(media) == 0) {
+	file, hasFile := attachmentOf(m)
+	if !ok || m.Chat.IsChannel() || (text.text == "" && !hasFile) {
 		return event, false
 	}
 	body := chat.Message{
 		ID:           messageID(m.MessageID),
 		Text:         text.text,
-		Media:        media,
 		Mentions:     in.mentions(text),
 		MentionsSelf: text.addressed,
 		Forwarded:    forwarded(x.Origin),
 	}
-	// What is written in a topic answers, to Telegram, the topic's beginning; that is no reply of somebody's.
-	if m.ReplyToMessage != nil && x.ReplyTo.TopicCreated == nil {
+	if hasFile {
+		body.Media = []chat.Media{file.media}
+	}
+	switch {
+	case x.ReplyTo.TopicCreated != nil:
+		// What is written in a topic answers, to Telegram, the topic's beginning; that is no reply of somebody's.
+		body.ThreadStarter = x.ReplyTo.TopicCreated.Name
+	case m.ReplyToMessage != nil:
 		body.ReplyTo = in.quote(m.ReplyToMessage, x.Quote.Text)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
+	case x.Elsewhere != nil: // An answer to a message of another chat, of which Telegram tells a part at most.
+		body.ReplyTo = &chat.Quote{Text: x.Quote.Text}
+		if from := forwarded(x.Elsewhere.Origin); from != nil {
+			body.ReplyTo.SenderName = from.From
+		}
 	}
 	for _, mention := range body.Mentions {
 		body.MentionsSelf = body.MentionsSelf || mention.IsSelf
@@ -229,33 +239,6 @@ func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 		units += utf16.RuneLen(r)
 	}
 	return begin, end
-}
-
-// mediaOf describes a message's file. Its bytes stay with Telegram.
-func mediaOf(m *tgbotapi.Message) []chat.Media {
-	var media chat.Media
-	switch {
-	case len(m.Photo) > 0:
-		largest := m.Photo[len(m.Photo)-1]
-		media = chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: int64(largest.FileSize)}
-	case m.Voice != nil:
-		media = chat.Media{Kind: chat.Voice, MIMEType: m.Voice.MimeType, Size: int64(m.Voice.FileSize)}
-	case m.Audio != nil:
-		media = chat.Media{Kind: chat.Audio, MIMEType: m.Audio.MimeType, FileName: m.Audio.FileName, Size: int64(m.Audio.FileSize)}
-	case m.Video != nil:
-		media = chat.Media{Kind: chat.Video, MIMEType: m.Video.MimeType, FileName: m.Video.FileName, Size: int64(m.Video.FileSize)}
-	case m.VideoNote != nil:
-		media = chat.Media{Kind: chat.Video, MIMEType: "video/mp4", Size: int64(m.VideoNote.FileSize)}
-	case m.Animation != nil: // It comes with a document that is the same file.
-		media = chat.Media{Kind: chat.Video, MIMEType: m.Animation.MimeType, FileName: m.Animation.FileName, Size: int64(m.Animation.FileSize)}
-	case m.Sticker != nil:
-		media = chat.Media{Kind: chat.Sticker, FileName: m.Sticker.Emoji, Size: int64(m.Sticker.FileSize)}
-	case m.Document != nil:
-		media = chat.Media{Kind: chat.File, MIMEType: m.Document.MimeType, FileName: m.Document.FileName, Size: int64(m.Document.FileSize)}
-	default:
-		return nil
-	}
-	return []chat.Media{media}
 }
 
 func forwarded(o *origin) *chat.Forward {

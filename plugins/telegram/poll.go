@@ -40,18 +40,24 @@ type receiver struct {
 	in    sdk.Inbox
 	log   hclog.Logger
 	pace  pace
+	files fetcher
 	noted func(trouble error)
 
 	self    tgbotapi.User
 	offset  int // the first update that the host does not have; zero: whatever there is
 	state   chat.State
 	detail  string
-	refused map[chat.ID]bool // chats of which the host refused something
+	refused map[chat.ID]int64 // chats of which the host refused something, and the bytes that were fetched for it
 	answers sync.WaitGroup
 }
 
-// maxRefused is how many refused chats are remembered.
-const maxRefused = 1000
+const (
+	// maxRefused is how many refused chats are remembered.
+	maxRefused = 1000
+	// maxWasted is how many bytes of files are fetched for messages of a chat that the host refuses, until it takes one: no
+	// stranger fills its disk.
+	maxWasted = maxFile
+)
 
 // run receives until ctx ends or the token is refused.
 func (r *receiver) run(ctx context.Context) error {
@@ -164,6 +170,9 @@ func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &u); err != nil {
 		r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(err.Error()))
 	} else if event, ok := (inbound{self: r.self}).event(u); ok {
+		if err := r.fetch(ctx, u, &event); err != nil {
+			return err
+		}
 		verdict, err := r.in.Submit(ctx, event)
 		if err != nil {
 			return fmt.Errorf("submit update %d: %w", u.UpdateID, err)
@@ -179,18 +188,51 @@ func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
 	return nil
 }
 
+// fetch has the host store the file of a message, if it has one. Its error is ctx's.
+func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event) error {
+	message, ok := event.Body.(chat.Message)
+	if !ok || len(message.Media) == 0 {
+		return nil
+	}
+	file, _ := attachmentOf(u.Message)
+	if wasted := r.refused[event.Chat.ID]; wasted > 0 && wasted+file.media.Size > maxWasted {
+		r.log.Debug("a file is not fetched: the host refuses what comes from this chat", "chat", event.Chat.ID)
+		return nil
+	}
+	message.Media = []chat.Media{r.files.fetch(ctx, file)}
+	event.Body = message
+	return ctx.Err()
+}
+
 // submitted logs what became of an event. The first refusal of a chat is for the operator, who may want to allow the chat
 // and finds its id here.
 func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
-	if verdict != chat.Rejected || r.refused[event.Chat.ID] {
+	wasted, known := r.refused[event.Chat.ID]
+	switch {
+	case verdict == chat.Rejected:
+		if !known && len(r.refused) >= maxRefused {
+			clear(r.refused)
+		}
+		r.refused[event.Chat.ID] = wasted + fetched(event)
+	case verdict == chat.Accepted && known:
+		r.refused[event.Chat.ID] = 0
+	}
+	if verdict != chat.Rejected || known {
 		r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
 		return
 	}
-	if r.refused == nil || len(r.refused) >= maxRefused {
-		r.refused = map[chat.ID]bool{}
-	}
-	r.refused[event.Chat.ID] = true
 	r.log.Info("the host refused an event; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
+}
+
+// fetched is how many bytes the host has stored for an event.
+func fetched(event chat.Event) (bytes int64) {
+	message, _ := event.Body.(chat.Message)
+	for _, m := range message.Media {
+		if m.Ref != "" {
+			bytes += m.Size
+		}
+	}
+	return bytes
 }
 
 // answer ends the spinning of a pressed button. Nothing depends on it.

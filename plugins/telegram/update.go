@@ -23,8 +23,13 @@ type extra struct {
 		Text string `json:"text"`
 	} `json:"quote"`
 	ReplyTo struct {
-		TopicCreated *struct{} `json:"forum_topic_created"`
+		TopicCreated *struct {
+			Name string `json:"name"`
+		} `json:"forum_topic_created"`
 	} `json:"reply_to_message"`
+	Elsewhere *struct {
+		Origin *origin `json:"origin"`
+	} `json:"external_reply"`
 	Origin *origin `json:"forward_origin"`
 }
 

@@ -25,7 +25,7 @@ type Message struct {
 	Forwarded     *Forward
 	Mentions      []Mention
 	MentionsSelf  bool   // names the plugin's own account, or answers one of its messages
-	ThreadStarter string // what its thread began with, for the first message of a thread that the plugin sees
+	ThreadStarter string // what its thread began with, at least for the first message of a thread that the plugin sees
 }
 
 // Quote is the message that another one answers.

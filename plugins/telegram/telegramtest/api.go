@@ -14,6 +14,8 @@ import (
 const (
 	maxText       = 4096 // UTF-16 code units
 	maxButtonData = 64   // bytes
+
+	maxFile = 20 << 20 // bytes of a file that a bot may fetch
 )
 
 // reactions are some of those that a bot may use.
@@ -59,12 +61,19 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 		}
 		delete(s.queries, params["callback_query_id"])
 		return succeeded(true)
-	case "setmycommands", "deletemycommands":
-		return succeeded(true)
+	case "setmycommands":
+		return s.setMyCommands(params)
+	case "deletemycommands":
+		return s.deleteMyCommands(params)
+	case "getmycommands":
+		return succeeded(append([]Command{}, s.commands...))
 	case "getfile":
 		content, ok := s.files[params["file_id"]]
 		if !ok {
 			return badRequest("wrong file_id or the file is temporarily unavailable")
+		}
+		if len(content) > maxFile {
+			return badRequest("file is too big")
 		}
 		path := params["file_id"]
 		return succeeded(map[string]any{"file_id": path, "file_unique_id": path, "file_size": len(content), "file_path": path})
@@ -73,15 +82,34 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 	}
 }
 
-func (s *Server) serveFile(w http.ResponseWriter, path string) {
+// download is what a request for a file is called in [Server.Calls] and [Server.Fail].
+const download = "download"
+
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, path string) {
+	params := map[string]string{"file_path": path}
+	fault := s.takeFault(download)
+	fault.delay(r.Context())
+	if fault.instead != nil {
+		s.record(download, params, true)
+		fault.instead(w, r)
+		return
+	}
 	s.mu.Lock()
 	content, ok := s.files[path]
 	s.mu.Unlock()
-	if !ok {
+	s.record(download, params, !ok || fault.behind != nil)
+	switch {
+	case !ok:
 		answer(w, failed(http.StatusNotFound, "Not Found"))
-		return
+	case fault.behind != nil:
+		// The connection ends within the file.
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		w.Write(content[:len(content)/2])
+		w.(http.Flusher).Flush()
+		fault.behind(w, r)
+	default:
+		w.Write(content)
 	}
-	w.Write(content)
 }
 
 // chat is the chat that params name, if the bot can write there.

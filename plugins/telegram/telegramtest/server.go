@@ -45,6 +45,7 @@ type Server struct {
 	faults   []*ordered
 	files    map[string][]byte
 	webhook  string
+	commands []Command       // the menu
 	lastID   int             // of messages, topics and queries
 	queries  map[string]bool // callback queries that wait for an answer
 }
@@ -205,7 +206,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	defer s.serving.Done()
 	if file, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+s.token+"/"); ok {
-		s.serveFile(w, file)
+		s.serveFile(w, r, file)
 		return
 	}
 	bot, ok := strings.CutPrefix(r.URL.Path, "/bot")

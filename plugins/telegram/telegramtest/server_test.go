@@ -336,3 +336,49 @@ func TestUpdatesAreShapedLikeTelegrams(t *testing.T) {
 		t.Errorf("downloaded %q, %v", content, err)
 	}
 }
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	anna := s.User(7)
+	anna.Post(telegramtest.Post{Media: "document", File: []byte("content")})
+	anna.Post(telegramtest.Post{Media: "document", File: make([]byte, 20<<20+1)})
+	file := must(t, s, "getFile", "file_id", "documents/file_1")
+	if !strings.Contains(string(file.Result), `"file_path":"documents/file_1"`) || !strings.Contains(string(file.Result), `"file_size":7`) {
+		t.Errorf("getFile: %s", file)
+	}
+	for id, want := range map[string]string{
+		"documents/file_2": "400 Bad Request: file is too big", "x": "400 Bad Request: wrong file_id or the file is temporarily unavailable",
+	} {
+		if got := must(t, s, "getFile", "file_id", id); got.String() != want {
+			t.Errorf("getFile %s: %s, want %s", id, got, want)
+		}
+	}
+	fetch := func(path string) (int, string, error) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, "", err
+		}
+		defer response.Body.Close()
+		content, err := io.ReadAll(response.Body)
+		return response.StatusCode, string(content), err
+	}
+	path := "/file/bot" + s.Token() + "/documents/file_1"
+	if code, content, err := fetch(path); code != http.StatusOK || content != "content" || err != nil {
+		t.Errorf("%d %q, %v", code, content, err)
+	}
+	if code, _, err := fetch(path + "0"); code != http.StatusNotFound || err != nil {
+		t.Errorf("a file that is not there: %d, %v", code, err)
+	}
+	s.Fail("download", 1, telegramtest.CutAfter())
+	if _, content, err := fetch(path); err == nil || content != "con" {
+		t.Errorf("a connection that is cut within the file gives %q, %v", content, err)
+	}
+	if calls := s.Calls("download"); len(calls) != 3 || calls[0].Failed || !calls[1].Failed || !calls[2].Failed {
+		t.Errorf("downloads: %+v", calls)
+	}
+}
