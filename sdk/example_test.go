@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -62,6 +64,36 @@ func (r *reminder) Run(ctx context.Context) error {
 func ExampleBeforeAgentStart() {
 	sdk.Serve("politeness", "0.1.0", sdk.BeforeAgentStart(func(_ context.Context, start sdk.AgentStart) (sdk.AgentContext, error) {
 		return sdk.AgentContext{Prepend: "Address " + start.Caller.Sender.Name() + " by name.\n"}, nil
+	}))
+}
+
+// A plugin that counts messages. What it misses it misses: a count that has to be right would follow transcripts.
+func ExampleOnMessage() {
+	var seen atomic.Int64
+	sdk.Serve("counter", "0.1.0",
+		sdk.OnMessage(func(context.Context, sdk.MessageReceived) error {
+			seen.Add(1)
+			return nil
+		}),
+		sdk.Command(sdk.CommandSpec{Name: "seen", Usage: "/seen", Summary: "How many messages came."},
+			func(context.Context, sdk.CommandCall) (string, error) { return fmt.Sprint(seen.Load()), nil }),
+	)
+}
+
+// A plugin that keeps a copy of all that is said. An entry that comes again is written again, under the same id.
+func ExampleOnTranscript() {
+	sdk.Serve("copy", "0.1.0", sdk.OnTranscript(func(_ context.Context, appended sdk.TranscriptAppended) error {
+		f, err := os.OpenFile("said.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err // the host tells it again later
+		}
+		for _, e := range appended.Entries {
+			_, err = fmt.Fprintf(f, "%s %d %s: %q\n", appended.Session, e.ID, e.Role, e.Text)
+			if err != nil {
+				break
+			}
+		}
+		return errors.Join(err, f.Close())
 	}))
 }
 
