@@ -1,43 +1,175 @@
 package inbox
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// finalise makes a message of an event. It returns false for events that the agent is not told of.
+// maxQuoted bounds a quoted text and a thread's beginning, in bytes. The agent reads less of them.
+const maxQuoted = 16 << 10
+
+// finalise makes a message of an event, which nothing of the event changes afterwards. It returns false for events that the
+// agent is not told of, and for those with an id that cannot be kept: a shorter one would be another's. The message has no
+// authority.
+//
+// Line breaks become "\n". A backslash and an "n" stay what they are: channels tell line breaks as such, and the two belong
+// to code and paths.
 func finalise(channel string, e chat.Event) (store.Message, bool) {
 	m := store.Message{Channel: channel, Chat: e.Chat, Thread: e.Thread, Sender: e.Sender, SentAt: e.At}
+	switch m.Chat.Kind {
+	case chat.Direct, chat.Group, chat.Broadcast:
+	default:
+		m.Chat.Kind = chat.Group // the kind with the least rights
+	}
+	m.Chat.Title = wire.Cut(e.Chat.Title, wire.MaxName)
+	m.Sender.DisplayName = wire.Cut(e.Sender.DisplayName, wire.MaxName)
+	m.Sender.Username = wire.Cut(e.Sender.Username, wire.MaxName)
+	m.Sender.Aliases = slices.DeleteFunc(slices.Clone(e.Sender.Aliases), func(id chat.UserID) bool { return len(id) > wire.MaxID })
+
+	said := true
 	switch body := e.Body.(type) {
 	case chat.Message:
-		m.ID = body.ID
-		m.Text = strings.TrimSpace(withoutMention(body))
-		m.Media = body.Media
-		m.ReplyTo = body.ReplyTo
-		m.Forwarded = body.Forwarded
-		return m, m.Text != "" || len(m.Media) > 0
+		said = say(&m, body)
 	case chat.NativeCommand:
-		m.Command = &store.Command{Name: strings.ToLower(body.Name), Args: strings.TrimSpace(body.Args)}
+		m.Command = &store.Command{Name: strings.ToLower(wire.Cut(body.Name, wire.MaxCommand)), Args: trim(newlines(wire.Cut(body.Args, wire.MaxText)))}
 		m.Text = strings.TrimSpace("/" + m.Command.Name + " " + m.Command.Args)
-		return m, true
 	case chat.StopRequest:
 		m.Command = &store.Command{Name: "stop"}
 		m.Text = "/stop"
-		return m, true
 	default:
+		said = false
+	}
+	if !said || slices.ContainsFunc([]int{len(m.Chat.ID), len(m.Chat.Parent), len(m.Thread), len(m.Sender.ID), len(m.ID)}, func(n int) bool { return n > wire.MaxID }) {
 		return store.Message{}, false
+	}
+	return m, true
+}
+
+// say gives the message what somebody wrote, and tells whether there is something to read in it.
+func say(m *store.Message, body chat.Message) bool {
+	written := wire.Cut(body.Text, wire.MaxText)
+	m.ID = body.ID
+	if m.Text = trim(newlines(withoutSelf(written, body.Mentions))); m.Text == "" {
+		m.Text = trim(newlines(written)) // a mention alone, which calls the agent all the same
+	}
+	if m.Text != written {
+		m.Raw = written
+	}
+	for _, media := range body.Media[:min(len(body.Media), wire.MaxMedia)] {
+		media.FileName = wire.Cut(media.FileName, wire.MaxName)
+		media.MIMEType = wire.Cut(media.MIMEType, wire.MaxName)
+		m.Media = append(m.Media, media)
+	}
+	if body.ReplyTo != nil {
+		quote := *body.ReplyTo
+		quote.SenderName = wire.Cut(quote.SenderName, wire.MaxName)
+		quote.Text = trim(newlines(wire.Cut(quote.Text, maxQuoted)))
+		if len(quote.ID) > wire.MaxID {
+			quote.ID = ""
+		}
+		m.ReplyTo = &quote
+	}
+	if body.Forwarded != nil {
+		m.Forwarded = &chat.Forward{From: wire.Cut(body.Forwarded.From, wire.MaxName), At: body.Forwarded.At}
+	}
+	m.Starter = trim(newlines(wire.Cut(body.ThreadStarter, maxQuoted)))
+	return m.Text != "" || len(m.Media) > 0
+}
+
+// structural are what clients put before lines that are copied out of a chat, and the host before those it tells the agent: a
+// bracket with a time of day or a network's name in it.
+var structural = regexp.MustCompile(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,100}|(?i:telegram|whatsapp|discord|web chat) [^\[\]\n]{1,300})\]\s*)+`)
+
+// commandText returns the text in which a message's commands and directives are looked for: without what stands before a line
+// that was copied. A forwarded text has none in it, for somebody else wrote it.
+func commandText(m store.Message) string {
+	if m.Forwarded != nil {
+		return ""
+	}
+	return strings.TrimSpace(structural.ReplaceAllString(m.Text, ""))
+}
+
+// withoutSelf returns the text without what mentions the agent in it. What stood around a mention is left as if that had not
+// been written: on the same line with one space between it. A range that is not one of the text's, or that another one
+// overlaps, is passed over.
+func withoutSelf(text string, mentions []chat.Mention) string {
+	own := slices.DeleteFunc(slices.Clone(mentions), func(m chat.Mention) bool { return !m.IsSelf || !within(text, m) })
+	slices.SortStableFunc(own, func(a, b chat.Mention) int { return a.Offset - b.Offset })
+	kept, end := "", 0
+	for i, m := range own {
+		if m.Offset < end {
+			continue
+		}
+		begin := m.Offset
+		if at := strings.IndexByte(text[begin:begin+m.Length], '@'); at > 0 && text[begin] == '/' {
+			begin += at // "/status@bot" mentions the agent and is still the command.
+		}
+		if i == 0 {
+			kept = text[:begin]
+		} else {
+			kept = glue(kept, text[end:begin])
+		}
+		end = m.Offset + m.Length
+	}
+	if end == 0 {
+		return text
+	}
+	return glue(kept, text[end:])
+}
+
+// within tells whether a mention is a range of the text, with whole characters in it.
+func within(text string, m chat.Mention) bool {
+	if m.Offset < 0 || m.Length <= 0 || m.Offset >= len(text) || m.Length > len(text)-m.Offset {
+		return false
+	}
+	end := m.Offset + m.Length
+	return utf8.RuneStart(text[m.Offset]) && (end == len(text) || utf8.RuneStart(text[end]))
+}
+
+// glue joins what stood before a mention with what stood behind it.
+func glue(before, after string) string {
+	const spaces = " \t"
+	left, right := strings.TrimRight(before, spaces), strings.TrimLeft(after, spaces)
+	switch {
+	case strings.TrimSpace(left) == "": // "@bot, do it" and "@bot: do it" call the agent by name.
+		if rest := strings.TrimLeft(right, ",:"); len(right)-len(rest) == 1 && strings.TrimLeftFunc(rest, unicode.IsSpace) != rest {
+			right = strings.TrimLeft(rest, spaces)
+		}
+		return left + right
+	case strings.HasSuffix(left, "\n"), strings.HasSuffix(left, "\r"), strings.HasPrefix(right, "\n"), strings.HasPrefix(right, "\r"):
+		return left + right
+	case left == before && right == after:
+		return left + right
+	case right == after && right != "" && strings.ContainsRune(".,;:!?", rune(right[0])):
+		return left + right
+	default:
+		return left + " " + right
 	}
 }
 
-// withoutMention returns the text without a mention of the agent at its beginning, so that "@bot /status" is a command.
-func withoutMention(m chat.Message) string {
-	for _, mention := range m.Mentions {
-		end := mention.Offset + mention.Length
-		if mention.IsSelf && end <= len(m.Text) && strings.TrimSpace(m.Text[:mention.Offset]) == "" {
-			return m.Text[end:]
-		}
+// newlines makes all line breaks "\n".
+func newlines(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+}
+
+// trim drops what cannot be seen from both ends of a text.
+func trim(text string) string { return strings.TrimFunc(text, blank) }
+
+// blank tells whether a character that stands at the end of a text can go with nothing lost. The joiners and tags that emoji
+// are made of are none of these.
+func blank(r rune) bool {
+	switch r {
+	case '\u00ad', '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180e', '\u200b', '\u200c', '\u200e', '\u200f', '\u2060', '\u2061',
+		'\u2062', '\u2063', '\u2064', '\u2800', '\u3164', '\ufeff', '\uffa0':
+		return true
+	default:
+		return unicode.IsSpace(r) || unicode.IsControl(r)
 	}
-	return m.Text
 }
