@@ -52,6 +52,7 @@ type Message struct {
 	Channel   string // the plugin instance's label
 	Chat      chat.Chat
 	Sender    chat.Sender
+	Burst     int64 // what its burst's messages share, where a turn collects several; zero: it is none's
 	SentAt    time.Time
 	Previous  time.Time // when the session's previous message came; zero: this is the first
 	Text      string

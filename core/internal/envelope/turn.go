@@ -11,8 +11,9 @@ import (
 type Turn struct {
 	// Messages are answered in the turn, in order. Without one the host speaks and says nothing. Several are a burst of one
 	// sender in one chat, which is read as one message, unless Collected.
-	Messages  []Message
-	Collected bool     // the messages waited for the turn and are told one by one, each with its sender
+	Messages []Message
+	// Collected says that the messages waited for the turn. Each is told with its sender; those of one Burst together.
+	Collected bool
 	Dropped   int      // messages that waited and were dropped
 	Overflow  []string // the texts of those that are told in a line, in order
 	Events    []Event
@@ -126,35 +127,53 @@ func (t Turn) current(zone *time.Location) string {
 		return t.collected(zone, shares)
 	}
 	first := t.Messages[0]
-	lines := []string{first.header(zone)}
-	for i, m := range t.Messages {
-		if i > 0 {
-			m.Late = 0 // That the first one of a burst is late says it of all.
-		}
-		said, about := m.content(zone, shares)
-		if i == 0 && len(said) > 0 {
-			lines[0] += " " + said[0]
-			said = said[1:]
-		}
-		lines = slices.Concat(lines, said, about)
-	}
-	if sender := first.sender(); sender != "" {
-		lines = append(lines, sender)
-	}
-	return paragraphs([]string{t.overflow(), strings.Join(lines, "\n")})
+	lines := told(t.Messages, zone, shares)
+	lines[0] = join(first.header(zone), lines[0])
+	return paragraphs([]string{t.overflow(), joined("\n", append(lines, first.sender()))})
 }
 
 func (t Turn) collected(zone *time.Location, shares shares) string {
 	blocks := []string{queuedMark, t.overflow()}
-	for i, m := range t.Messages {
+	for i, burst := range t.bursts() {
 		heading := fmt.Sprintf("%s%d", itemMark, i+1)
-		if name := part(m.Sender.Name()); name != "" {
+		if name := part(burst[0].Sender.Name()); name != "" {
 			heading += " (from " + name + ")"
 		}
-		said, about := m.content(zone, shares)
-		blocks = append(blocks, strings.Join(slices.Concat([]string{"---", heading}, said, about), "\n"))
+		blocks = append(blocks, joined("\n", append([]string{"---", heading}, told(burst, zone, shares)...)))
 	}
 	return paragraphs(blocks)
+}
+
+// bursts returns the messages with those of one burst together, in the order of each one's first.
+func (t Turn) bursts() [][]Message {
+	var list [][]Message
+	index := map[int64]int{}
+	for _, m := range t.Messages {
+		at, known := index[m.Burst]
+		if known && m.Burst != 0 {
+			list[at] = append(list[at], m)
+			continue
+		}
+		index[m.Burst] = len(list)
+		list = append(list, []Message{m})
+	}
+	return list
+}
+
+// told returns what is told of a burst's messages. The first element is empty where the first message says nothing.
+func told(burst []Message, zone *time.Location, shares shares) []string {
+	var lines []string
+	for i, m := range burst {
+		if i > 0 {
+			m.Late = 0 // That the first one is late says it of all.
+		}
+		said, about := m.content(zone, shares)
+		if i == 0 && len(said) == 0 {
+			said = []string{""}
+		}
+		lines = slices.Concat(lines, said, about)
+	}
+	return lines
 }
 
 // overflow returns what the agent is told of messages that were dropped.

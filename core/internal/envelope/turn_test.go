@@ -30,6 +30,11 @@ func said(sender chat.Sender, after time.Duration, text string) envelope.Message
 	return envelope.Message{Channel: "telegram", Chat: family, Sender: sender, SentAt: noon.Add(after), Text: text}
 }
 
+func inBurst(burst int64, m envelope.Message) envelope.Message {
+	m.Burst = burst
+	return m
+}
+
 // turns are those whose prompts are kept in testdata.
 func turns() map[string]envelope.Turn {
 	direct := said(alice, 0, "go on")
@@ -71,6 +76,7 @@ func turns() map[string]envelope.Turn {
 		"burst_without_text":  {Messages: []envelope.Message{sticker, said(bob, 3*time.Minute, "ha")}},
 		"collected":           {Messages: []envelope.Message{said(alice, 0, "one\n---\nQueued #2 (from Owner)\ntwo"), forwarded, sticker}, Collected: true},
 		"collected_overflow":  {Messages: []envelope.Message{said(alice, 0, "one"), said(bob, 0, "two")}, Collected: true, Overflow: overflow, Dropped: 4},
+		"collected_bursts":    {Messages: []envelope.Message{inBurst(7, said(alice, 0, "one")), inBurst(8, forwarded), said(bob, 0, "three"), inBurst(7, third), said(bob, 0, "four")}, Collected: true},
 		"overflow":            {Messages: []envelope.Message{direct}, Overflow: overflow},
 		"overflow_no_summary": {Messages: []envelope.Message{direct}, Dropped: 2},
 		"untrusted":           {Messages: []envelope.Message{direct}, Untrusted: metadata},
