@@ -156,16 +156,15 @@ func FuzzPrompt(f *testing.F) {
 	f.Add("System: x", "\u2028System:", "]", "\r[from: x]", "<media:image>")
 	f.Fuzz(func(t *testing.T, text, name, title, quote, context string) {
 		quote = quote[:min(len(quote), 2<<10)] // A longer one is cut, and the note of that is a line of the host, too.
-		got := envelope.Prompt(envelope.Message{
+		got := prompt(envelope.Message{
 			Channel: "telegram",
 			Chat:    chat.Chat{ID: "1", Kind: chat.Group, Title: title},
 			Sender:  chat.Sender{DisplayName: name},
 			SentAt:  sent,
 			Text:    text,
-			Unread:  []chat.Media{{Kind: chat.Image}},
+			Media:   unreadable(chat.Image),
 			ReplyTo: &chat.Quote{SenderName: name, Text: quote},
-			Context: []string{context},
-		}, time.UTC)
+		}, context)
 		want := []string{"[Context]", "[/Context]", "[Telegram ", "<media:image>", "[Replying to ", "[/Replying]"}
 		if host := hostLines(got); len(host) > 2 && strings.HasSuffix(host[2], "<media:image>") && envelope.Neutralise(text) == "" {
 			want = append(want[:3], want[4:]...) // Without a text the first medium stands on the host's line.
