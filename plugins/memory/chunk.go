@@ -32,14 +32,14 @@ func chunk(text string) []passage {
 		}
 		open, size = nil, 0
 	}
-	for _, paragraph := range paragraphs(text) {
-		if level, title := heading(paragraph); level > 0 {
+	for _, p := range paragraphs(text) {
+		if p.level > 0 {
 			flush()
-			trail[level-1] = title
-			clear(trail[level:])
+			trail[p.level-1] = p.text
+			clear(trail[p.level:])
 			continue
 		}
-		for piece := range pieces(paragraph) {
+		for piece := range pieces(p.text) {
 			if size > 0 && (size >= enoughPassage || size+len(piece) > maxPassage) {
 				flush()
 			}
@@ -51,14 +51,19 @@ func chunk(text string) []passage {
 	return passages
 }
 
-// paragraphs splits at empty lines; each heading and each item of a list is a paragraph. What stands within fences of
-// code is not taken for headings.
-func paragraphs(text string) []string {
-	var all []string
+// paragraph is a piece of Markdown between empty lines, an item of a list or a heading.
+type paragraph struct {
+	text  string
+	level int // of a heading, from 1; zero: it is none
+}
+
+// paragraphs splits a text. What stands within fences of code is not taken for headings or items.
+func paragraphs(text string) []paragraph {
+	var all []paragraph
 	var lines []string
 	flush := func() {
 		if len(lines) > 0 {
-			all = append(all, strings.Join(lines, "\n"))
+			all = append(all, paragraph{text: strings.Join(lines, "\n")})
 		}
 		lines = nil
 	}
@@ -66,24 +71,22 @@ func paragraphs(text string) []string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
 		bare := strings.TrimSpace(line)
-		level, _ := heading(line)
+		level, title := heading(line)
 		switch {
 		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
 			fenced = !fenced
-			lines = append(lines, line)
-		case fenced && bare != "":
-			lines = append(lines, "    "+line)
 		case bare == "":
 			flush()
+			continue
+		case fenced:
 		case level > 0:
 			flush()
-			all = append(all, line)
+			all = append(all, paragraph{text: title, level: level})
+			continue
 		case strings.HasPrefix(bare, "- "), strings.HasPrefix(bare, "* "), strings.HasPrefix(bare, "+ "):
 			flush()
-			lines = append(lines, line)
-		default:
-			lines = append(lines, line)
 		}
+		lines = append(lines, line)
 	}
 	flush()
 	return all
@@ -93,7 +96,7 @@ func paragraphs(text string) []string {
 func heading(line string) (level int, title string) {
 	rest := strings.TrimLeft(line, "#")
 	level = len(line) - len(rest)
-	if level == 0 || level > 6 || !strings.HasPrefix(rest, " ") || strings.Contains(rest, "\n") {
+	if level == 0 || level > 6 || !strings.HasPrefix(rest, " ") {
 		return 0, ""
 	}
 	return level, shorten(strings.TrimSpace(strings.TrimRight(rest, "# ")), maxHeading)

@@ -65,14 +65,14 @@ func tryIndex(ctx context.Context, path string) (_ *index, err error) {
 			err = fmt.Errorf("open index: %w", errors.Join(damage(err), x.close()))
 		}
 	}()
-	if x.write, err = sql.Open("sqlite", source(path, "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)")); err != nil {
+	if x.write, err = openDatabase(path, "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)"); err != nil {
 		return nil, err
 	}
 	x.write.SetMaxOpenConns(1)
 	if err := x.migrate(ctx); err != nil {
 		return nil, err
 	}
-	if x.read, err = sql.Open("sqlite", source(path, "query_only(1)")); err != nil {
+	if x.read, err = openDatabase(path, "query_only(1)"); err != nil {
 		return nil, err
 	}
 	x.read.SetMaxOpenConns(2)
@@ -82,9 +82,10 @@ func tryIndex(ctx context.Context, path string) (_ *index, err error) {
 	return x, nil
 }
 
-func source(path string, pragmas ...string) string {
+// openDatabase opens a file with pragmas for each connection.
+func openDatabase(path string, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"_pragma": append([]string{"busy_timeout(2000)", "cache_size(-8000)"}, pragmas...), "_txlock": {"immediate"}}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String())
 }
 
 // migrate makes the schema in a new file and looks whether an old one is sound.
@@ -130,7 +131,7 @@ func (x *index) loadWords(ctx context.Context) error {
 		if err := rows.Scan(&word, &count); err != nil {
 			return err
 		}
-		x.words.counts[word] = count
+		x.words.count(word, count)
 	}
 	if err := rows.Err(); err != nil {
 		return err

@@ -102,7 +102,6 @@ func indexed(heading, body string) (string, map[string]struct{}) {
 // count takes a change that is on disk into the vocabulary.
 func (x *index) count(changes ...swap) {
 	for _, c := range changes {
-		x.words.remove(c.removed)
-		x.words.add(c.added)
+		x.words.change(c.added, c.removed)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	maxQuery      = 8 << 10 // bytes of a prompt that are looked at
 	maxAsked      = 12      // words of it that are looked for: the rarest
 	maxCandidates = 60      // passages that are ranked
-	maxMatches    = 6000    // passages that the index may have to look at, but for the rarest word
+	maxMatches    = 2500    // passages that the index may have to look at, but for the rarest word
 
 	freshExchanges = 3 // of the same session, which the agent still has before it
 
@@ -84,19 +84,25 @@ func (x *index) terms(prompt string) []term {
 			asked = append(asked, word)
 		}
 	}
-	forms, counts, total := x.words.forms(asked)
-	var terms []term
-	for i := range asked {
-		n, all := float64(max(1, counts[i])), float64(max(1, total, counts[i]))
-		terms = append(terms, term{forms: forms[i], passages: counts[i], weight: math.Log(1 + (all-n+0.5)/(n+0.5))})
+	// The rarest say most. Words that are nowhere come last: they may be misspelt, or mean that nothing is known.
+	counts, total := x.words.seen(asked)
+	order := make([]int, len(asked))
+	for i := range order {
+		order[i] = i
 	}
-	// Words that are nowhere come last among those of the same weight: there is nothing to find by them.
-	slices.SortStableFunc(terms, func(a, b term) int {
-		return cmp.Or(cmp.Compare(min(1, len(b.forms)), min(1, len(a.forms))), cmp.Compare(b.weight, a.weight))
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(min(1, counts[b]), min(1, counts[a])), cmp.Compare(counts[a], counts[b]))
 	})
-	terms = terms[:min(maxAsked, len(terms))]
-	for i, looked := 0, 0; i < len(terms); i++ {
-		if looked += terms[i].passages; looked > maxMatches && i > 0 {
+	var terms []term
+	for _, i := range order[:min(maxAsked, len(order))] {
+		forms, passages := x.words.forms(asked[i])
+		n, all := float64(max(1, passages)), float64(max(1, total, passages))
+		terms = append(terms, term{forms: forms, passages: passages, weight: math.Log(1 + (all-n+0.5)/(n+0.5))})
+	}
+	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(b.weight, a.weight) })
+	looked := 0
+	for i, t := range terms {
+		if looked += t.passages; looked > maxMatches && i > 0 {
 			return terms[:i]
 		}
 	}
@@ -121,15 +127,19 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 		return nil, nil
 	}
 	rows, err := x.read.QueryContext(ctx, `
+		WITH best AS (
+			SELECT words.rowid AS id, bm25(words) AS rank
+			FROM words JOIN passages p ON p.id = words.rowid
+			WHERE words MATCH ?1 AND (
+				p.path IS NOT NULL
+				OR p.session = ?2 AND p.exchange < coalesce((
+					SELECT min(exchange) FROM (
+						SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
+				OR ?3 <> '' AND p.session <> ?2 AND p.session IN (SELECT key FROM sessions WHERE person = ?3 AND used = ?6))
+			ORDER BY rank LIMIT ?5)
 		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
-		FROM words JOIN passages p ON p.id = words.rowid
-		WHERE words MATCH ?1 AND (
-			p.path IS NOT NULL
-			OR p.session = ?2 AND p.exchange < coalesce((
-				SELECT min(exchange) FROM (
-					SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
-			OR ?3 <> '' AND p.session <> ?2 AND p.session IN (SELECT key FROM sessions WHERE person = ?3 AND used = ?6))
-		ORDER BY bm25(words) LIMIT ?5`, query, v.session, v.person, freshExchanges, maxCandidates, byOne)
+		FROM best JOIN passages p USING (id)
+		ORDER BY rank`, query, v.session, v.person, freshExchanges, maxCandidates, byOne)
 	if err != nil {
 		return nil, err
 	}

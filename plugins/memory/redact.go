@@ -16,8 +16,9 @@ type secretRule struct {
 	is      func(found string) bool // nil: each match is one
 }
 
-// says is what stands between a secret's name and the secret.
-const says = `(?:\s*[:=]\s*|\s+(?:is|was|are|ist|war|sind|lautet|lauten)\s*:?\s+)`
+// says is what stands between a secret's name and the secret, such as " for the router is ".
+const says = `(?:\s+(?:for|of|to|on|at|in|für|von|vom|zu|zum|zur|im|beim)(?:\s+\S+?){1,4}?)?` +
+	`(?:\s*[:=]\s*|\s+(?:is|was|are|ist|war|sind|lautet|lauten)\s*:?\s+)`
 
 // secretRules are the secrets that [redact] takes out, in order: whole blocks first, then what is told by its shape, then
 // what is told by the words before it.
@@ -44,8 +45,8 @@ var secretRules = []secretRule{
 		says+`(?P<secret>"[^"\n]+"|'[^'\n]+'|\S+)`, nil),
 	rule(`(?i)\b(?:pin|tan|cvv|cvc)(?:[ -]?(?:code|number|nummer))?["'*]*`+says+`(?P<secret>\S+)`, nil),
 	rule(`(?i)\b(?:passwor[dt]|passwd|kennwort)\s+(?P<secret>\S+)`, isMixed),
-	rule(`\b(?:\d[ -]?){12,18}\d\b`, isCardNumber),
 	rule(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`, isBankAccount),
+	rule(`\b(?:\d[ -]?){12,18}\d\b`, isCardNumber),
 	rule(`\b(?:0x)?[0-9A-Fa-f]{32,}\b`, nil),
 	rule(`[A-Za-z0-9+/_-]{32,}={0,2}`, isRandom),
 }

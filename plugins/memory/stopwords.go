@@ -36,7 +36,7 @@ whom whose why will with wrong within without won would wouldn write wrote yes y
 again currently anyway able ago already almost back great good nice fine right new old big small
 
 hello hi hey hiya yo morning afternoon evening night bye goodbye thanks thank thx cheers welcome cool awesome perfect sorry
-hallo servus moin tag abend nacht tschuess danke bitte gern gerne prima super toll klar genau gut
+hallo servus moin tag abend nacht tschuess danke bitte gern gerne prima super toll klar genau gut gute guten gutes guter vielen
 
 ab aber alle allem allen aller alles als also am an andere anderen anderer anderes anders auch auf aus bei beim bekam bekommen
 bevor bin bis bist da dabei dafuer damals damit danach dann daran darauf daraus darf das dass davon davor dazu dein deine

@@ -14,9 +14,9 @@ import (
 // What is kept of conversations at most, the oldest going first.
 const (
 	maxEntries   = 50_000
-	maxExchange  = 8        // entries of one exchange
-	maxEntryRead = 1 << 20  // bytes of an entry that are looked at
-	maxEntrySize = 32 << 10 // bytes of an entry that are kept
+	maxExchange  = 8         // entries of one exchange
+	maxEntryRead = 128 << 10 // bytes of an entry that are looked at
+	maxEntrySize = 32 << 10  // bytes of an entry that are kept
 )
 
 // transcripts indexes what is said in sessions.

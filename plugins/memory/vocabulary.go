@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,14 +12,14 @@ import (
 // How a word that was asked for is looked for under another form, and how much a find under that form is worth. A word of a
 // person's own, such as a name, is short, so that even one wrong letter makes it another.
 const (
-	minPart      = 4 // bytes of a part of a compound
-	minRest      = 3 // bytes of the rest of it
-	minTypo      = 5 // letters of a word that may have one letter wrong
-	minTwoTypos  = 9 // letters of a word that may have two
-	maxForms     = 6
-	partWeight   = 0.6
-	typoWeight   = 0.7
-	maxVocabular = 200_000
+	minPart       = 4 // bytes of a part of a compound
+	minRest       = 3 // bytes of the rest of it
+	minTypo       = 5 // letters of a word that may have one letter wrong
+	minTwoTypos   = 9 // letters of a word that may have two
+	maxForms      = 6
+	partWeight    = 0.6
+	typoWeight    = 0.7
+	maxVocabulary = 200_000
 )
 
 // vocabulary counts in how many passages each indexed word is. It is a mirror in memory of what the index holds, for a
@@ -27,6 +28,9 @@ type vocabulary struct {
 	mu     sync.RWMutex
 	counts map[string]int
 	total  int // passages
+	// The words again, by their first byte and by their last two: most of those that are like a word share them with it.
+	byHead map[byte][]string
+	byTail map[[2]byte][]string
 }
 
 // form is a word of the vocabulary that stands for a word that was asked for.
@@ -35,129 +39,137 @@ type form struct {
 	weight float64 // 1: the word itself
 }
 
-func newVocabulary() *vocabulary { return &vocabulary{counts: map[string]int{}} }
+func newVocabulary() *vocabulary {
+	return &vocabulary{counts: map[string]int{}, byHead: map[byte][]string{}, byTail: map[[2]byte][]string{}}
+}
 
-// add counts passages in, each a set of words.
-func (v *vocabulary) add(passages []map[string]struct{}) {
+// change counts passages in and out, each a set of words.
+func (v *vocabulary) change(added, removed []map[string]struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.total += len(passages)
-	for _, set := range passages {
+	for _, set := range added {
 		for word := range set {
-			if _, known := v.counts[word]; known || len(v.counts) < maxVocabular {
-				v.counts[word]++
-			}
+			v.count(word, 1)
+		}
+	}
+	for _, set := range removed {
+		for word := range set {
+			v.count(word, -1)
+		}
+	}
+	v.total += len(added) - len(removed)
+}
+
+// count counts a word; mu is held.
+func (v *vocabulary) count(word string, n int) {
+	before := v.counts[word]
+	switch after := before + n; {
+	case before == 0 && (n < 0 || len(v.counts) >= maxVocabulary):
+		// It was left out when there were too many.
+	case after <= 0:
+		delete(v.counts, word)
+		v.byHead[word[0]] = without(v.byHead[word[0]], word)
+		v.byTail[tail(word)] = without(v.byTail[tail(word)], word)
+	default:
+		v.counts[word] = after
+		if before == 0 {
+			v.byHead[word[0]] = append(v.byHead[word[0]], word)
+			v.byTail[tail(word)] = append(v.byTail[tail(word)], word)
 		}
 	}
 }
 
-// remove counts passages out.
-func (v *vocabulary) remove(passages []map[string]struct{}) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.total -= len(passages)
-	for _, set := range passages {
-		for word := range set {
-			if v.counts[word]--; v.counts[word] <= 0 {
-				delete(v.counts, word)
-			}
-		}
-	}
+func tail(word string) [2]byte { return [2]byte{word[max(0, len(word)-2)], word[len(word)-1]} }
+
+// without removes a word from a list whose order does not matter.
+func without(list []string, word string) []string {
+	i := slices.Index(list, word)
+	list[i] = list[len(list)-1]
+	return list[:len(list)-1]
 }
 
-// forms finds for each word under which forms it is in the vocabulary, and in how many passages. A word that is there
-// nowhere has none.
-func (v *vocabulary) forms(asked []string) (found [][]form, counts []int, total int) {
+// seen tells in how many passages each word is, and how many passages there are.
+func (v *vocabulary) seen(asked []string) (counts []int, total int) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	found, counts = make([][]form, len(asked)), make([]int, len(asked))
-	var others []other
-	for i, word := range asked {
-		if n := v.counts[word]; n > 0 {
-			found[i], counts[i] = []form{{word, 1}}, n
-		}
-		if len(word) >= minPart && isLetters(word) {
-			others = append(others, newOther(i, word, found[i] == nil))
-		}
+	for _, word := range asked {
+		counts = append(counts, v.counts[word])
 	}
-	if len(others) > 0 {
-		for have := range v.counts {
-			for _, o := range others {
-				if weight := o.like(have); weight > 0 {
-					found[o.index] = append(found[o.index], form{have, weight})
-				}
-			}
-		}
-	}
-	for i := range found {
-		slices.SortFunc(found[i], func(a, b form) int {
-			switch {
-			case a.weight != b.weight && a.weight > b.weight:
-				return -1
-			case a.weight != b.weight:
-				return 1
-			}
-			return strings.Compare(a.word, b.word)
-		})
-		found[i] = found[i][:min(maxForms, len(found[i]))]
-		for _, f := range found[i] {
-			counts[i] = max(counts[i], v.counts[f.word])
-		}
-	}
-	return found, counts, v.total
+	return counts, v.total
 }
+
+// forms finds under which forms a word is in the vocabulary, the best first, and in how many passages the most frequent
+// of them is. A word that is there nowhere has none.
+func (v *vocabulary) forms(word string) (found []form, passages int) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	n := v.counts[word]
+	if n > 0 {
+		found = append(found, form{word, 1})
+	}
+	if len(word) >= minPart && isLetters(word) {
+		found = append(found, v.others(word, n == 0)...)
+	}
+	slices.SortFunc(found, func(a, b form) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.word, b.word))
+	})
+	found = found[:min(maxForms, len(found))]
+	for _, f := range found {
+		passages = max(passages, v.counts[f.word])
+	}
+	return found, passages
+}
+
+// others finds words that have the word as a part or are a part of it, and, if it is misspelt, words that it may be meant
+// to be; mu is held. People seldom get a word's first letter wrong.
+func (v *vocabulary) others(word string, misspelt bool) (found []form) {
+	wrong, runes := 0, []rune(word)
+	switch {
+	case misspelt && len(runes) >= minTwoTypos:
+		wrong = 2
+	case misspelt && len(runes) >= minTypo:
+		wrong = 1
+	}
+	for _, have := range v.byHead[word[0]] {
+		switch {
+		case isBeginning(word, have):
+			found = append(found, form{have, partWeight})
+		case wrong > 0 && near(len(word), len(have), utf8.UTFMax*wrong) && isLetters(have) && within(runes, []rune(have), wrong):
+			found = append(found, form{have, typoWeight})
+		}
+	}
+	for _, have := range v.byTail[tail(word)] {
+		if isEnd(word, have) {
+			found = append(found, form{have, partWeight})
+		}
+	}
+	for i := 1; i < len(word); i++ {
+		for _, part := range []string{word[:i], word[i:]} {
+			if v.counts[part] > 0 && (isBeginning(part, word) || isEnd(part, word)) && len(part) >= minPart {
+				found = append(found, form{part, partWeight})
+			}
+		}
+	}
+	return found
+}
+
+// isBeginning tells whether a word is the beginning of a compound, or is another word but for an ending.
+func isBeginning(part, whole string) bool {
+	return strings.HasPrefix(whole, part) && (len(whole)-len(part) >= minRest || len(part) > minPart && len(whole) > len(part))
+}
+
+// isEnd tells whether a word is the end of a compound.
+func isEnd(part, whole string) bool {
+	return strings.HasSuffix(whole, part) && len(whole)-len(part) >= minRest
+}
+
+func near(a, b, limit int) bool { return a-b <= limit && b-a <= limit }
 
 // snapshot returns a copy of the counts.
 func (v *vocabulary) snapshot() (map[string]int, int) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return maps.Clone(v.counts), v.total
-}
-
-// other looks for other forms of one word.
-type other struct {
-	index  int
-	word   string
-	runes  []rune
-	wrong  int // letters that may be wrong; zero: the word itself is there
-	letter byte
-}
-
-func newOther(index int, word string, missing bool) other {
-	o := other{index: index, word: word, letter: word[0]}
-	if missing {
-		o.runes = []rune(word)
-		switch n := len(o.runes); {
-		case n >= minTwoTypos:
-			o.wrong = 2
-		case n >= minTypo:
-			o.wrong = 1
-		}
-	}
-	return o
-}
-
-// like returns what a find of have is worth; zero: it is another word. People seldom get a word's first letter wrong.
-func (o *other) like(have string) float64 {
-	switch difference := len(have) - len(o.word); {
-	case difference > 0 && isPart(o.word, have), difference < 0 && isPart(have, o.word):
-		return partWeight
-	case o.wrong == 0 || have == "" || have[0] != o.letter || difference > 4*o.wrong || difference < -4*o.wrong:
-		return 0
-	}
-	if n := utf8.RuneCountInString(have) - len(o.runes); n > o.wrong || n < -o.wrong {
-		return 0
-	}
-	if isLetters(have) && within(o.runes, []rune(have), o.wrong) {
-		return typoWeight
-	}
-	return 0
-}
-
-// isPart tells whether a word is the beginning or the end of a compound.
-func isPart(part, whole string) bool {
-	return len(part) >= minPart && len(whole)-len(part) >= minRest && (strings.HasPrefix(whole, part) || strings.HasSuffix(whole, part)) ||
-		len(part) > minPart && strings.HasPrefix(whole, part)
 }
 
 // within tells whether a becomes b by at most so many letters changed, added, left out or swapped with their neighbour.

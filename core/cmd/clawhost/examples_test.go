@@ -23,7 +23,7 @@ func TestExampleConfigs(t *testing.T) {
 	t.Parallel()
 	plugins := t.TempDir()
 	for name, of := range map[string]string{
-		"clawhost-telegram": "plugins/telegram", "clawhost-webchat": "plugins/webchat",
+		"clawhost-telegram": "plugins/telegram", "clawhost-webchat": "plugins/webchat", "clawhost-memory": "plugins/memory",
 		"clawhost-echo": "examples/echo", "clawhost-dice": "examples/dice", "clawhost-clock": "examples/clock",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, name), "github.com/clawhost/clawhost/"+of)

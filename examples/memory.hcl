@@ -1,0 +1,29 @@
+# The agent is reminded of what stands in its memory files and of what you talked about earlier:
+#   bin/clawhost -config examples/memory.hcl
+
+state_dir = "~/.local/state/clawhost-memory"
+
+agent {
+  workspace = "~/clawhost-memory"
+}
+
+access {
+  owners = ["webchat:local", "telegram:123456789"]
+}
+
+plugin "webchat" {}
+
+plugin "memory" {
+  hook {
+    timeout  = "2s"
+    on_error = "skip"                        # without its memories a turn begins all the same
+  }
+  config {
+    workspace    = "~/clawhost-memory"       # the agent's, as above
+    max_passages = 5
+    max_bytes    = 6000
+    sessions     = true                      # conversations too, not the files alone
+    open_to      = []                        # e.g. ["telegram:group:-100123"]: everybody in it is told of your notes
+    same_person  = ["webchat:local", "telegram:123456789"]
+  }
+}
