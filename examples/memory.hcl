@@ -1,5 +1,5 @@
 # The agent is reminded of what stands in its memory files and of what you talked about earlier:
-#   bin/clawhost -config examples/memory.hcl
+#   TELEGRAM_TOKEN=… bin/clawhost -config examples/memory.hcl
 
 state_dir = "~/.local/state/clawhost-memory"
 
@@ -12,6 +12,12 @@ access {
 }
 
 plugin "webchat" {}
+
+plugin "telegram" {
+  config {
+    token = env("TELEGRAM_TOKEN")
+  }
+}
 
 plugin "memory" {
   hook {
