@@ -1,11 +1,17 @@
 package core
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"path/filepath"
+	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // claudeConfig is how claude is run.
@@ -28,20 +34,80 @@ func (h *Host) claudeConfig() claude.Config {
 	return settings
 }
 
-// profile is how claude is run for a turn that says nothing else.
-func (h *Host) profile() agent.Profile {
-	c := h.config.Claude
-	return agent.Profile{Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode, SystemPrompt: h.systemPrompt()}
+// prompter writes the system prompts.
+func (h *Host) newPrompter() *agent.Prompter {
+	a := h.config.Agent
+	return agent.NewPrompter(agent.Identity{
+		Name: a.Name, Persona: a.SystemPrompt, Owners: h.config.Access.Owners, Workspace: a.Workspace, ContextFiles: a.ContextFiles,
+		Timezone: a.Timezone,
+	})
 }
 
-// systemPrompt is what the agent is told before all messages. A context file that cannot be shown is left out, and said.
-func (h *Host) systemPrompt() string {
-	a := h.config.Agent
-	prompt := agent.NewPrompter(agent.Identity{
-		Name: a.Name, Persona: a.SystemPrompt, Workspace: a.Workspace, ContextFiles: a.ContextFiles, Timezone: a.Timezone,
-	}).Prompt(agent.Session{})
-	for _, why := range prompt.Problems {
-		h.log.Warn("a file is not shown to the agent", "error", why)
+// run has Claude do a turn.
+func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	result, err := h.claude.Run(ctx, t)
+	h.points.pass("result") // Claude has answered, the answer is not durable yet
+	return result, err
+}
+
+// profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A
+// permission mode that an owner has chosen for a session holds for owners' messages only.
+func (h *Host) profile(run *store.Run) agent.Profile {
+	m, c := run.Message.Message, h.config.Claude
+	chosen := m.Overrides.Over(run.Session.Overrides)
+	profile := agent.Profile{Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode}
+	if chosen.Model != "" {
+		profile.Model = c.Resolve(chosen.Model)
 	}
-	return prompt.Text
+	if chosen.Effort != "" {
+		profile.Effort = chosen.Effort
+	}
+	if chosen.Permission != "" && m.Authority == chat.Owner {
+		profile.PermissionMode = chosen.Permission
+	}
+	prompt := h.systemPrompt(m, run.Session, profile.Model)
+	profile.SystemPrompt, profile.Skills = prompt.Text, prompt.Skills
+	return profile
+}
+
+// systemPrompt is what the agent is told before all messages of a session.
+func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
+	settings := h.config.For(m.Channel)
+	prompt := h.prompter.Prompt(agent.Session{
+		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: m.Authority == chat.Owner,
+		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
+	})
+	h.complain(prompt.Problems)
+	return prompt
+}
+
+// activation tells when the agent speaks in a chat: always, or where it is mentioned.
+func (h *Host) activation(channel string, c chat.Chat, s store.Session) string {
+	if s.Overrides.Activation != "" {
+		return s.Overrides.Activation
+	}
+	access := h.config.For(channel).Access
+	required := access.RequireMention
+	if g, ok := access.Group[string(c.ID)]; ok && g.RequireMention != nil {
+		required = *g.RequireMention
+	}
+	if required {
+		return "mention"
+	}
+	return "always"
+}
+
+// complain logs the files that are not shown to the agent, when they are others than before. A missing one is not worth a
+// word: not every workspace has all of them.
+func (h *Host) complain(problems []error) {
+	var texts []string
+	for _, why := range problems {
+		if !errors.Is(why, fs.ErrNotExist) {
+			texts = append(texts, why.Error())
+		}
+	}
+	text := strings.Join(texts, "; ")
+	if h.complained.Swap(text) != text && text != "" {
+		h.log.Warn("some files are not shown to the agent", "error", text)
+	}
 }

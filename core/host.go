@@ -9,15 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
-	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
@@ -63,8 +65,15 @@ type Host struct {
 	closing chan struct{} // closed when nothing more is to be taken in
 	points  *points
 
+	complained atomic.Value // a string: the files that are not shown to the agent
+
 	store      *store.Store
 	claude     *claude.Pool
+	prompter   *agent.Prompter
+	commands   registry
+	observers  *hook.Observers
+	followers  *hook.Followers
+	heartbeat  *heartbeat.Heartbeat // nil: there is none
 	supervisor *supervisor.Supervisor
 	dispatcher *dispatch.Dispatcher
 	outbox     *outbox.Outbox
@@ -107,7 +116,7 @@ func (h *Host) folders() error {
 			return fmt.Errorf("close the state folder to others: %w", err)
 		}
 	}
-	if err := os.MkdirAll(h.config.Agent.Workspace, 0o755); err != nil {
+	if err := agent.Bootstrap(h.config.Agent.Workspace); err != nil {
 		return fmt.Errorf("make the workspace: %w", err)
 	}
 	return nil
@@ -131,11 +140,13 @@ func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "medi
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
-	registry := command.New(command.Builtin(h.store, turnsOf{h}, command.Host{
-		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Waiting: h.waiting, Channels: h.channelLines,
-	}), h.pluginCommands)
-	messages := inbox.New(inbox.Options{Store: h.store, Commands: registry, Settings: h.config.For, Retire: h.claude.Retire, Now: time.Now}, h.log.Named("inbox"))
+	h.prompter = h.newPrompter()
+	h.commands = h.registry()
+	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
+	messages := inbox.New(inbox.Options{
+		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
+		Received: h.observers.Received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{messages, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
@@ -144,14 +155,17 @@ func (h *Host) wire() {
 		Plugins: specs(h.config), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
 		Register: api.Register, Processes: h.store, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
 	}, h.log)
+	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
-		Store: h.store, Command: runCommand(registry), Context: addedBy(hooks), Run: h.run, Prompt: h.prompt,
-		Reply: h.reply, Trouble: h.trouble, Typing: h.typing, Retire: h.claude.Retire,
+		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Prompt: h.prompt, Steered: h.steered,
+		Reply: h.reply, Notice: h.notice, Trouble: h.trouble, Next: h.next, Typing: h.typing, Retire: h.claude.Retire,
+		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
+	h.heartbeat = h.heartbeats(messages)
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
@@ -183,13 +197,17 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer control.stop()
 	plugins := start(work, h.supervisor.Run)
 	defer plugins.stop()
-	upkeep := start(work, h.upkeep)
-	defer upkeep.stop()
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus} {
+		defer start(work, room).stop()
+	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
 	defer deliveries.stop()
 	turns := start(work, h.dispatcher.Run)
 	defer turns.stop()
+	if h.heartbeat != nil {
+		defer start(work, h.heartbeat.Run).stop()
+	}
 	defer close(h.closing)
 	h.ready()
 
@@ -295,6 +313,9 @@ func (h *Host) upkeep(ctx context.Context) {
 	for {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
+		}
+		if err := h.forgetInbound(); err != nil {
+			h.log.Error("forget old files of the workspace", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -27,8 +27,9 @@ type Store interface {
 
 // Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
 // unless the error is [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. The cause
-// of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced].
-type Handler func(ctx context.Context, run *store.Run) error
+// of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced]. Nudged fires when messages may wait
+// that the run could be told; one firing may stand for several.
+type Handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
 
 // Options are a dispatcher's settings.
 type Options struct {
@@ -52,6 +53,7 @@ type running struct {
 	run    *store.Run
 	since  time.Time
 	cancel context.CancelCauseFunc
+	nudge  chan struct{}
 
 	done    chan struct{}
 	stopped bool // it ended by being stopped; written before done is closed
@@ -135,7 +137,7 @@ func (d *Dispatcher) wait(ctx context.Context, lane store.Lane, next time.Time) 
 // do handles one run and sees that its lane goes on whatever comes.
 func (d *Dispatcher) do(work context.Context, run *store.Run) {
 	ctx, cancel := context.WithCancelCause(work)
-	r := &running{run: run, since: time.Now(), cancel: cancel, done: make(chan struct{})}
+	r := &running{run: run, since: time.Now(), cancel: cancel, nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	d.mu.Lock()
 	d.running[run.ID] = r
 	d.mu.Unlock()
@@ -147,7 +149,7 @@ func (d *Dispatcher) do(work context.Context, run *store.Run) {
 		close(r.done)
 	}()
 
-	err := d.handle(ctx, run)
+	err := d.handle(ctx, run, r.nudge)
 	r.stopped = errors.Is(err, agent.ErrStopped)
 	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
 		return
@@ -221,6 +223,19 @@ func (d *Dispatcher) ids() []int64 {
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// End ends a run that a message has taken the lane from. It does not wait for it.
+func (d *Dispatcher) End(run int64) { d.end(run, store.ErrFenced) }
+
+// Nudge tells the session's running turn that messages wait that it could be told.
+func (d *Dispatcher) Nudge(session string) {
+	for _, r := range d.turns(session) {
+		select {
+		case r.nudge <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (d *Dispatcher) end(id int64, cause error) {

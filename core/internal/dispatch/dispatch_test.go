@@ -115,7 +115,7 @@ func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
 		var mu sync.Mutex
 		var order []int64
 		now, most := 0, 0
-		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run) error {
+		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run, _ <-chan struct{}) error {
 			mu.Lock()
 			order = append(order, r.ID)
 			now++
@@ -144,7 +144,7 @@ func TestCommandsGoAroundATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.ControlLane))
 		answered := make(chan struct{})
-		_, stop := begin(t, l, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run) error {
+		_, stop := begin(t, l, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
 			if r.Lane == store.ControlLane {
 				close(answered)
 				return nil
@@ -162,7 +162,7 @@ func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane))
 		ended := false
-		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			time.Sleep(time.Second) // its tools die
 			ended = errors.Is(context.Cause(ctx), agent.ErrStopped)
@@ -194,7 +194,7 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run) error {
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
 			if r.ID == 1 {
 				l.free(r)
 				<-ctx.Done() // it takes its typing signal back
@@ -220,7 +220,7 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run) error {
+		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			return nil // the answer was there before
 		})
@@ -236,7 +236,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
 			time.Sleep(time.Hour) // deaf
 			return nil
 		})
@@ -256,7 +256,7 @@ func TestAFailedRunGoesBack(t *testing.T) {
 		often := run(3, "c", store.TurnLane)
 		often.Message.Attempts = 4
 		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane), often)
-		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run) error {
+		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run, _ <-chan struct{}) error {
 			if r.ID == 2 {
 				return store.ErrFenced // not ours any more: nothing to give back
 			}
@@ -280,7 +280,7 @@ func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane))
 		l.full = 100
-		_, stop := begin(t, l, options(), func(context.Context, *store.Run) error { return errors.New("disk full") })
+		_, stop := begin(t, l, options(), func(context.Context, *store.Run, <-chan struct{}) error { return errors.New("disk full") })
 		time.Sleep(time.Hour)
 		stop()
 		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
@@ -294,7 +294,7 @@ func TestGoingDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(run(1, "quick", store.TurnLane), run(2, "slow", store.TurnLane), run(3, "quick", store.TurnLane))
 		var finished, cut []int64
-		_, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run) error {
+		_, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
 			take := time.Second
 			if r.ID == 2 {
 				take = time.Hour
@@ -332,7 +332,7 @@ func TestALostLaneEndsItsRun(t *testing.T) {
 		l := newLanes(run(1, "a", store.TurnLane))
 		l.lost = []int64{1}
 		ended := make(chan error, 1)
-		_, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run) error {
+		_, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return context.Cause(ctx)
@@ -355,12 +355,60 @@ func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
 		l.next = time.Now().Add(time.Minute)
 		done := make(chan time.Duration, 1)
 		begun := time.Now()
-		_, stop := begin(t, l, options(), func(_ context.Context, _ *store.Run) error {
+		_, stop := begin(t, l, options(), func(_ context.Context, _ *store.Run, _ <-chan struct{}) error {
 			done <- time.Since(begun)
 			return nil
 		})
 		if after := <-done; after != time.Minute {
 			t.Errorf("claimed after %v, want a minute", after)
+		}
+		stop()
+	})
+}
+
+// A nudge reaches the running turn of its session, and one that nobody listens to yet is not lost.
+func TestNudge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nudged := make(chan string, 10)
+		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, nudges <-chan struct{}) error {
+			for {
+				select {
+				case <-nudges:
+					nudged <- r.Session.Key
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+		})
+		synctest.Wait()
+		d.Nudge("a")
+		synctest.Wait()
+		d.Nudge("nobody")
+		synctest.Wait()
+		if len(nudged) != 1 || <-nudged != "a" {
+			t.Errorf("%d more nudges", len(nudged))
+		}
+		stop()
+	})
+}
+
+// A run that lost its lane ends, with the cause that keeps its handler from completing it.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		causes := make(chan error, 1)
+		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return context.Cause(ctx)
+		})
+		synctest.Wait()
+		d.End(7)
+		d.End(1)
+		if cause := <-causes; !errors.Is(cause, store.ErrFenced) {
+			t.Errorf("cause %v, want that the lane is lost", cause)
 		}
 		stop()
 	})

@@ -57,22 +57,15 @@ type Message struct {
 	Previous  time.Time // when the session's previous message came; zero: this is the first
 	Text      string
 	Media     []Attachment
-	Unread    []chat.Media // what the agent cannot open; only its kind is told
 	Forwarded *chat.Forward
 	ReplyTo   *chat.Quote
 	Late      time.Duration // how old the message is, if that must be told; zero: it is not
-	Context   []string      // what hooks put before the message; only [Prompt] reads it
 }
 
 // Attachment is a file that came with a message.
 type Attachment struct {
 	chat.Media
 	Path string // where the agent can read it, absolute; empty: it cannot, and only its kind is told
-}
-
-// Prompt returns what the agent reads of one message: that of [Compose].
-func Prompt(m Message, zone *time.Location) string {
-	return Compose(Turn{Messages: []Message{m}, Context: m.Context}, zone)
 }
 
 func (m Message) inGroup() bool { return !m.Host && m.Chat.Kind != chat.Direct }
@@ -137,9 +130,6 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 	}
 	for _, a := range m.Media {
 		said = append(said, a.note())
-	}
-	for _, media := range m.Unread {
-		said = append(said, Attachment{Media: media}.note())
 	}
 	if f := m.Forwarded; f != nil {
 		about = append(about, join(forwardMark, orUnknown(part(f.From)), stamp(f.At, zone))+"]")

@@ -63,11 +63,19 @@ func (l *lockedBuffer) String() string {
 }
 
 // noCommands knows no command.
-type noCommands struct{}
+type noCommands struct{ inbox.Commands }
 
 func (noCommands) Builtin(string) bool { return false }
 
 func (noCommands) Parse(string) (store.Command, bool) { return store.Command{}, false }
+
+func (noCommands) Skill(string) (string, bool) { return "", false }
+
+func (noCommands) IsAbort(string) bool { return false }
+
+func (noCommands) Directives(text string) (string, store.Overrides, []store.Command) {
+	return text, store.Overrides{}, nil
+}
 
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
 func setup(t *testing.T) *bundle {
@@ -80,7 +88,8 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &lockedBuffer{}}
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	messages := inbox.New(inbox.Options{
-		Store: s, Commands: noCommands{}, Now: func() time.Time { return start },
+		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
+		Policy: func(_, _, _ string) string { return "allow" }, Received: func(chat.Caller, chat.Message) {},
 		Settings: func(string) config.Settings {
 			return config.Settings{
 				Session: config.Session{Scope: "per-channel-peer"},

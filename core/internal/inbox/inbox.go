@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -18,30 +17,61 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
-const maxWaiting = 1000
+const (
+	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
+	maxWaiting = 1000
+	// The bounds of a burst: what somebody writes without a pause for longer, or more of it, is answered in parts.
+	burstMessages = 12
+	burstBytes    = 50_000
+	burstWindows  = 5
+)
 
 // Store is what the inbox needs of the store.
 type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
+	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
+	Session(ctx context.Context, key string) (store.Session, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
 
-// Commands finds slash commands in text.
+// Commands finds what a text asks of the host.
 type Commands interface {
 	Parse(text string) (store.Command, bool)
 	// Builtin tells whether a command is the host's own.
 	Builtin(name string) bool
+	// Skill makes a prompt of a text that begins with the name of a skill.
+	Skill(text string) (prompt string, ok bool)
+	// Directives takes the directives out of a text: what they set for this message, or, where nothing else is left or one of
+	// them cannot be understood, the commands that answer them.
+	Directives(text string) (rest string, overrides store.Overrides, commands []store.Command)
+	// ResetHint takes the model out of what follows a reset trigger.
+	ResetHint(rest string) (model, text string)
+	// IsAbort tells whether a text asks to stop, and nothing else.
+	IsAbort(text string) bool
+}
+
+// Turns are the running turns.
+type Turns interface {
+	// Nudge tells a session's running turn that messages wait that it could be told.
+	Nudge(session string)
+	// End ends a run that has lost its lane.
+	End(run int64)
 }
 
 // Options are what an inbox works with.
 type Options struct {
 	Store    Store
 	Commands Commands
+	Turns    Turns
 	Settings func(channel string) config.Settings
+	// Policy tells whether a session's messages are answered: allow or deny.
+	Policy func(channel, chat, key string) string
+	// Received is told of each message of a person that was taken. It must not block.
+	Received func(caller chat.Caller, m chat.Message)
 	// Retire is told of a claude session that a reset left behind.
 	Retire func(claudeSession string)
+	Zone   *time.Location
 	Now    func() time.Time
 }
 
@@ -64,6 +94,18 @@ type Outcome struct {
 	Waiting int    // accepted: messages before it in its lane
 }
 
+// arrival is an event on its way in.
+type arrival struct {
+	event    chat.Event
+	message  store.Message
+	settings config.Settings
+	name     session.Name
+	key      string
+	known    store.Session // zero for a session that is not there yet
+
+	addressed bool // the message is meant for the agent
+}
+
 // Submit takes a channel's event. An error means that the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	if e.At.IsZero() {
@@ -73,11 +115,19 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if !ok {
 		return rejected("this kind of event is not used"), nil
 	}
-	settings := in.options.Settings(channel)
-	if age := in.options.Now().Sub(e.At); settings.Inbound.Drop && settings.Inbound.MaxAge > 0 && age > settings.Inbound.MaxAge {
+	a := arrival{event: e, message: message, settings: in.options.Settings(channel)}
+	if age := in.options.Now().Sub(e.At); a.settings.Inbound.Drop && a.settings.Inbound.MaxAge > 0 && age > a.settings.Inbound.MaxAge {
 		return rejected("older than inbound.max_age"), nil
 	}
-	decision, err := rules(settings.Access).Decide(channel, e, func(s chat.Sender) (bool, error) {
+	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
+	a.key = a.name.Key()
+	var err error
+	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Outcome{}, fmt.Errorf("look up a session: %w", err)
+	}
+	rules := rules(a.settings.Access)
+	rules.Activation = a.known.Overrides.Activation
+	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
 		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
 	})
 	if err != nil {
@@ -85,35 +135,101 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	}
 	switch decision.Action {
 	case access.Let:
+		a.message.Authority, a.addressed = decision.Authority, decision.Addressed
+		return in.take(ctx, a)
+	case access.Overhear:
+		return in.overhear(ctx, a)
 	case access.Pair:
 		return in.pair(ctx, channel, message, decision.Reason)
 	default:
 		in.log.Debug("an event is not let in", "channel", channel, "event", e.ID, "reason", decision.Reason)
 		return rejected(decision.Reason), nil
 	}
-	message.Authority = decision.Authority
-	lane := in.lane(&message, settings.Session.ResetTriggers)
-	return in.accept(ctx, store.Inbound{
-		EventID: e.ID, Session: key(settings.Session, channel, e.Chat, e.Thread, e.Sender), Lane: lane, Message: message,
-		Reset: resets(message),
+}
+
+// take accepts an event that was let in.
+func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
+	inbound := in.inbound(a)
+	if inbound.Lane == store.TurnLane && in.policy(a) == "deny" {
+		return in.record(ctx, a)
+	}
+	outcome, err := in.accept(ctx, inbound)
+	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
+		in.options.Received(chat.Caller{
+			Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
+		}, m)
+	}
+	return outcome, err
+}
+
+// overhear keeps a message of a group that is not for the agent, to be told with the next one that is.
+func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
+	limit := a.settings.Access.HistoryLimit
+	if g, ok := a.settings.Access.Group[string(a.event.Chat.ID)]; ok && g.HistoryLimit != nil {
+		limit = *g.HistoryLimit
+	}
+	if limit == 0 {
+		return rejected("the message does not mention the agent"), nil
+	}
+	return in.keep(ctx, a, store.Overheard{
+		Note:  &store.Note{Kind: store.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: overheard(a.message)},
+		Limit: limit,
 	})
 }
 
-// Turn takes a prompt of a plugin: a message that nobody in the chat wrote. The plugin speaks with an owner's authority,
+// record keeps a message that must not be answered.
+func (in *Inbox) record(ctx context.Context, a arrival) (Outcome, error) {
+	return in.keep(ctx, a, store.Overheard{
+		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.options.Now()}},
+	})
+}
+
+func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcome, error) {
+	o.EventID, o.Channel, o.Session = a.event.ID, a.message.Channel, a.key
+	duplicate, err := in.options.Store.Overhear(ctx, o)
+	switch {
+	case err != nil:
+		return Outcome{}, fmt.Errorf("keep an event: %w", err)
+	case duplicate:
+		return Outcome{Verdict: chat.Duplicate, Session: a.key}, nil
+	default:
+		return Outcome{Verdict: chat.Accepted, Session: a.key}, nil
+	}
+}
+
+// policy tells whether the session's messages are answered.
+func (in *Inbox) policy(a arrival) string {
+	if own := a.known.Overrides.Send; own != "" {
+		return own
+	}
+	kind := a.message.Chat.Kind.String()
+	if a.message.Thread != "" {
+		kind = "thread"
+	}
+	return in.options.Policy(a.message.Channel, kind, a.key)
+}
+
+// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,
 // because an owner put it into the config.
 func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Outcome, error) {
 	m.Authority = chat.Owner
 	m.SentAt = in.options.Now()
-	return in.accept(ctx, store.Inbound{EventID: id, Session: in.Session(m.Channel, m.Chat, m.Thread), Lane: store.TurnLane, Message: m})
+	if m.Origin == "" {
+		m.Origin = store.OriginPlugin
+	}
+	return in.accept(ctx, store.Inbound{
+		EventID: id, Session: in.Session(m.Channel, m.Chat, m.Thread), Lane: store.TurnLane, Message: m,
+		Queue: store.Queueing{Mode: store.Queue},
+	})
 }
 
 // Session returns the key of the session of a chat. In a direct chat the other person's id is taken to be the chat's.
 func (in *Inbox) Session(channel string, c chat.Chat, thread chat.ThreadID) string {
-	return key(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)})
+	return name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()
 }
 
-func key(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) string {
-	return session.Key(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
+func name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
+	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
 }
 
 func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, error) {
@@ -127,58 +243,17 @@ func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, er
 		return Outcome{}, fmt.Errorf("accept an event: %w", err)
 	case accepted.Duplicate:
 		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
-	case accepted.Replaced != "":
+	}
+	if accepted.Replaced != "" {
 		in.options.Retire(accepted.Replaced)
 	}
+	if accepted.Superseded != 0 {
+		in.options.Turns.End(accepted.Superseded)
+	}
+	if accepted.Running && (inbound.Queue.Mode == store.Steer || inbound.Queue.Mode == store.SteerBacklog) {
+		in.options.Turns.Nudge(inbound.Session)
+	}
 	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting}, nil
-}
-
-// resets tells whether a message is a command that begins a new claude session. It does so as it is accepted, so that what
-// is written after it, in the same breath, is part of the new one; the command itself only says so.
-func resets(m store.Message) bool {
-	return m.Command != nil && (m.Command.Name == "new" || m.Command.Name == "reset") && m.Authority >= chat.Authorised
-}
-
-// lane decides where a message waits: a command goes around what runs, and one of the host's own around those of plugins,
-// which may hang. A reset trigger with text behind it is a message that begins a new session. A command of somebody who
-// may not use it goes the same way, and is told so.
-func (in *Inbox) lane(m *store.Message, triggers []string) store.Lane {
-	if rest, ok := trigger(m.Text, triggers); ok && m.Authority >= chat.Authorised {
-		if rest == "" {
-			m.Command = &store.Command{Name: "new"}
-			return store.ControlLane
-		}
-		m.Fresh, m.Text, m.Command = true, rest, nil
-		return store.TurnLane
-	}
-	if m.Command == nil {
-		if command, ok := in.options.Commands.Parse(m.Text); ok {
-			m.Command = &command
-		}
-	}
-	switch {
-	case m.Command == nil:
-		return store.TurnLane
-	case in.options.Commands.Builtin(m.Command.Name):
-		return store.ControlLane
-	default:
-		return store.CommandLane
-	}
-}
-
-// trigger tells whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.
-func trigger(text string, triggers []string) (rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	for _, t := range triggers {
-		if len(text) < len(t) || !strings.EqualFold(text[:len(t)], t) {
-			continue
-		}
-		rest := text[len(t):]
-		if rest == "" || strings.TrimLeft(rest, " \t\r\n") != rest {
-			return strings.TrimSpace(rest), true
-		}
-	}
-	return "", false
 }
 
 // pair tells a stranger how to be let in, at most once while a request stands.

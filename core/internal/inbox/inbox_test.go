@@ -26,7 +26,33 @@ type journal struct {
 	allowed  []chat.UserID
 	retired  []string
 	fail     error
+
+	sessions  map[string]store.Session
+	overheard []store.Overheard
+	answer    store.Acceptance // what Accept says beside its own
+	nudged    []string
+	ended     []int64
+	received  []chat.Caller
 }
+
+func (j *journal) Session(_ context.Context, key string) (store.Session, error) {
+	s, ok := j.sessions[key]
+	if !ok {
+		return s, store.ErrNotFound
+	}
+	return s, nil
+}
+
+func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
+	if slices.ContainsFunc(j.overheard, func(old store.Overheard) bool { return old.EventID == o.EventID }) {
+		return true, j.fail
+	}
+	j.overheard = append(j.overheard, o)
+	return false, j.fail
+}
+
+func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }
+func (j *journal) End(run int64)        { j.ended = append(j.ended, run) }
 
 func (j *journal) Accept(_ context.Context, in store.Inbound) (store.Acceptance, error) {
 	if j.fail != nil {
@@ -36,7 +62,8 @@ func (j *journal) Accept(_ context.Context, in store.Inbound) (store.Acceptance,
 		return store.Acceptance{Duplicate: true}, nil
 	}
 	j.accepted = append(j.accepted, in)
-	accepted := store.Acceptance{Seq: int64(len(j.accepted)), Waiting: len(j.accepted) - 1}
+	accepted := j.answer
+	accepted.Seq, accepted.Waiting = int64(len(j.accepted)), len(j.accepted)-1
 	if in.Reset {
 		accepted.Replaced = "old"
 	}
@@ -67,6 +94,36 @@ func (known) Parse(text string) (store.Command, bool) {
 }
 
 func (known) Builtin(name string) bool { return name != "roll" }
+
+// Skill knows the skill deploy.
+func (known) Skill(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(text, "/deploy ")
+	return "use deploy: " + rest, ok
+}
+
+// Directives knows /think with a value.
+func (known) Directives(text string) (string, store.Overrides, []store.Command) {
+	rest, found := strings.CutPrefix(text, "/think ")
+	if !found {
+		return text, store.Overrides{}, nil
+	}
+	level, rest, _ := strings.Cut(rest, " ")
+	switch {
+	case level != "high" || rest == "":
+		return rest, store.Overrides{}, []store.Command{{Name: "think", Args: level}, {Name: "verbose"}}
+	default:
+		return rest, store.Overrides{Effort: level}, nil
+	}
+}
+
+func (known) ResetHint(rest string) (string, string) {
+	if after, ok := strings.CutPrefix(rest, "opus"); ok {
+		return "opus", strings.TrimSpace(after)
+	}
+	return "", rest
+}
+
+func (known) IsAbort(text string) bool { return text == "stop!" }
 
 func settings(string) config.Settings {
 	return config.Settings{
@@ -114,7 +171,6 @@ func TestSubmit(t *testing.T) {
 		"a listed person":                {event: says("friend", "hello"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "hello", authority: chat.Other},
 		"a stranger":                     {event: says("stranger", "hello"), verdict: chat.Rejected},
 		"a group that is not listed":     {event: inGroup("h", says("owner", "hello")), verdict: chat.Rejected},
-		"a group without a mention":      {event: inGroup("g", says("owner", "hello")), verdict: chat.Rejected},
 		"a command behind a mention":     {event: inGroup("g", event("owner", mentions)), verdict: chat.Accepted, session: "tg:group:g", lane: store.ControlLane, command: &store.Command{Name: "status", Args: "now"}, text: "/status now", authority: chat.Owner},
 		"a command":                      {event: says("owner", "/stop"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"a command not allowed is asked": {event: says("friend", "/stop"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Other},
@@ -128,6 +184,13 @@ func TestSubmit(t *testing.T) {
 		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
 		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/newest", authority: chat.Owner},
 		"a reset not allowed is text":    {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/new tell me", authority: chat.Other},
+		"a reset with a model":           {event: says("owner", "/new opus"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/new opus", reset: true, authority: chat.Owner},
+		"a word that means stop":         {event: says("owner", "stop!"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "stop!", authority: chat.Owner},
+		"one not allowed is text":        {event: says("friend", "stop!"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "stop!", authority: chat.Other},
+		"a directive and a text":         {event: says("owner", "/think high about it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "about it", authority: chat.Owner},
+		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/think high about it", authority: chat.Other},
+		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", authority: chat.Owner},
+		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
 		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"too old":                        {event: old, verdict: chat.Rejected},
 		"an empty message":               {event: says("owner", "  "), verdict: chat.Rejected},
@@ -162,7 +225,16 @@ func TestSubmit(t *testing.T) {
 }
 
 func box(j *journal) *inbox.Inbox {
-	return inbox.New(inbox.Options{Store: j, Commands: known{}, Settings: settings, Retire: func(s string) { j.retired = append(j.retired, s) }, Now: func() time.Time { return now }}, hclog.NewNullLogger())
+	return boxOf(j, settings)
+}
+
+func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
+	return inbox.New(inbox.Options{
+		Store: j, Commands: known{}, Turns: j, Settings: settings,
+		Policy:   func(_, kind, _ string) string { return map[string]string{"channel": "deny"}[kind] },
+		Received: func(caller chat.Caller, _ chat.Message) { j.received = append(j.received, caller) },
+		Retire:   func(s string) { j.retired = append(j.retired, s) }, Zone: time.UTC, Now: func() time.Time { return now },
+	}, hclog.NewNullLogger())
 }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {

@@ -163,16 +163,6 @@ func (n Name) Type() Type {
 	}
 }
 
-// Parent returns the session that a thread's session begins as a copy of: that of the chat which the thread is in. Under
-// [Main] and [PerPeer], the direct chat that a thread is in shares the session which [Of] names without the thread.
-func Parent(n Name) (parent Name, ok bool) {
-	if n.Thread == "" {
-		return Name{}, false
-	}
-	n.Thread = ""
-	return n, true
-}
-
 var (
 	encode = strings.NewReplacer("%", "%25", ":", "%3A")
 	decode = strings.NewReplacer("%25", "%", "%3A", ":")

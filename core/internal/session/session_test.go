@@ -83,30 +83,6 @@ func TestKeyIsTheSameEachTimeForAUserLinkedTwice(t *testing.T) {
 	}
 }
 
-func TestParent(t *testing.T) {
-	t.Parallel()
-	for key, want := range map[string]string{
-		"telegram:group:-100%3A5:thread:9": "telegram:group:-100%3A5",
-		"telegram:123:thread:9":            "telegram:123",
-		"telegram:group:-100%3A5":          "",
-		"telegram:123":                     "",
-		"peer:anna":                        "",
-		"main":                             "",
-	} {
-		name, err := session.Parse(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if parent, ok := session.Parent(name); ok {
-			got = parent.Key()
-		}
-		if got != want {
-			t.Errorf("the parent of %s is %q, want %q", key, got, want)
-		}
-	}
-}
-
 func TestReserved(t *testing.T) {
 	t.Parallel()
 	for _, label := range []string{"main", "peer", "plugin", "cron"} {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,6 +25,7 @@ const maxAttempts = 10
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
 	Rebind(ctx context.Context, run int64, notice ...store.Piece) (store.Session, error)
+	Join(ctx context.Context, run int64) ([]store.Queued, error)
 	Complete(ctx context.Context, run int64, c store.Completion) error
 }
 
@@ -33,18 +36,26 @@ type Options struct {
 	Command func(ctx context.Context, run *store.Run) (answer string, err error)
 	// Context asks the hooks what they add to the turn.
 	Context func(ctx context.Context, turnID string, caller chat.Caller, prompt string) ([]string, error)
+	// Profile says how Claude Code is run for the turn.
+	Profile func(run *store.Run) agent.Profile
 	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
 	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
-	// Prompt builds what Claude reads.
-	Prompt func(run *store.Run, added []string) string
-	// Reply makes pieces of an answer: none when it is silent.
-	Reply func(run *store.Run, answer string) []store.Piece
+	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
+	Prompt  func(run *store.Run, added []string) string
+	Steered func(m store.Queued) string
+	// Reply makes pieces of an answer: none when it is silent. Notice makes pieces of a text of the host's.
+	Reply  func(run *store.Run, result agent.Result) []store.Piece
+	Notice func(run *store.Run, text string) []store.Piece
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
+	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
+	Next func(run *store.Run, result agent.Result) *store.Inbound
 	// Typing shows in the chat that an answer is being written, until the returned function is called.
 	Typing func(ctx context.Context, run *store.Run) (stop func())
 	// Retire is told of a claude session that will not be used again.
 	Retire func(claudeSession string)
+	// Zone is that of the days that turns count on.
+	Zone *time.Location
 }
 
 // Handler answers claimed messages.
@@ -59,24 +70,25 @@ func New(options Options, log hclog.Logger) *Handler {
 }
 
 // Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
-// to its lane, but for [agent.ErrStopped]: the run is completed as cancelled.
-func (h *Handler) Handle(ctx context.Context, run *store.Run) error {
+// to its lane, but for [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that the
+// running turn could be told.
+func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
 	}
 	if run.Message.Attempts > maxAttempts {
-		return h.fail(ctx, run, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+		return h.fail(ctx, run, agent.Result{}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	defer h.options.Typing(ctx, run)()
 
 	added, err := h.context(ctx, run)
 	if err != nil {
-		return h.fail(ctx, run, err)
+		return h.fail(ctx, run, agent.Result{}, err)
 	}
 	prompt := h.options.Prompt(run, added)
-	result, err := h.run(ctx, run, prompt)
+	result, err := h.run(ctx, run, prompt, nudged)
 	if err != nil {
-		return h.fail(ctx, run, err)
+		return h.fail(ctx, run, result, err)
 	}
 	return h.reply(ctx, run, result)
 }
@@ -90,28 +102,43 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 		done.State, done.Error = store.RunFailed, err.Error()
 	}
 	if answer != "" {
-		done.Pieces = h.pieces(run, answer)
+		done.Pieces = h.notice(run, answer)
 	}
 	return h.complete(ctx, run, done)
 }
 
-// context asks the hooks.
+// context asks the hooks. They join the turns of people, plugins and the heartbeat, not the host's own housekeeping.
 func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error) {
-	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), Caller(run), run.Message.Message.Text)
+	if housekeeping(run) {
+		return nil, nil
+	}
+	texts := []string{run.Message.Message.Text}
+	for _, m := range run.More {
+		texts = append(texts, m.Message.Text)
+	}
+	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), Caller(run), strings.Join(texts, "\n"))
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Hook, Err: err}
 	}
 	return added, nil
 }
 
+// housekeeping tells whether a run is for the conversation itself, not for something that is said in it.
+func housekeeping(run *store.Run) bool {
+	origin := run.Message.Message.Origin
+	return origin == store.OriginFlush || origin == store.OriginCompact
+}
+
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged <-chan struct{}) (agent.Result, error) {
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
 		Session:   run.Message.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,
+		ForkOf:    run.Session.ForkOf,
+		Profile:   h.options.Profile(run),
 		UUID:      run.Message.UUID,
 		Attempt:   run.Message.Attempts,
 		Consumed:  !run.Message.ConsumedAt.IsZero(),
@@ -122,6 +149,10 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (agent
 			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
 		},
 	}
+	if run.Message.Message.Origin == "" {
+		t.Nudged = nudged
+		t.Steer = func(ctx context.Context) ([]agent.Line, error) { return h.steer(ctx, run) }
+	}
 	result, err := h.options.Run(ctx, t)
 	notice := fresh(t, err)
 	if notice == "" {
@@ -129,13 +160,28 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string) (agent
 	}
 	marks.Wait() // or a late one would mark the fresh session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
-	session, err := h.options.Store.Rebind(ctx, run.ID, h.pieces(run, notice)...)
+	session, err := h.options.Store.Rebind(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
-	t.Session, t.Started, t.Attempt, t.Consumed = session.ClaudeSession, false, 1, false
-	return h.options.Run(ctx, t)
+	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
+	again, err := h.options.Run(ctx, t)
+	again.Covered = append(again.Covered, result.Covered...)
+	return again, err
+}
+
+// steer takes the messages that wait to be told to the running turn.
+func (h *Handler) steer(ctx context.Context, run *store.Run) ([]agent.Line, error) {
+	joined, err := h.options.Store.Join(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]agent.Line, len(joined))
+	for i, m := range joined {
+		lines[i] = agent.Line{UUID: m.UUID, Text: h.options.Steered(m)}
+	}
+	return lines, nil
 }
 
 // consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
@@ -167,40 +213,43 @@ func fresh(t agent.Turn, err error) string {
 
 // reply sends the answer and completes the run, in one transaction.
 func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result) error {
-	now := time.Now()
-	said := r.Text
-	return h.complete(ctx, run, store.Completion{
-		State:  store.RunDone,
-		Pieces: h.pieces(run, said),
-		Transcript: []chat.TranscriptEntry{
-			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
-			{Role: chat.Assistant, Text: said, At: now},
-		},
-		Turn:   figures(r),
-		Answer: said,
-	})
+	done := store.Completion{
+		State:   store.RunDone,
+		Covered: r.Covered,
+		Turn:    h.figures(run, r),
+		Answer:  r.Text,
+		Then:    h.options.Next(run, r),
+	}
+	if !run.Message.Message.Silent {
+		done.Pieces = h.options.Reply(run, r)
+	}
+	if r.Text != "" {
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
+	}
+	return h.complete(ctx, run, done)
 }
 
-func figures(r agent.Result) *store.TurnFigures {
+func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
 	return &store.TurnFigures{
 		Usage: store.Usage{
 			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
 		},
+		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
 		Model: r.Model, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
+		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == store.OriginFlush,
 	}
 }
 
 // fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
 // stopped it says so, and one that the host's end cut off goes back to its lane.
-func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
+func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, err error) error {
+	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
 		if err := h.complete(ctx, run, store.Completion{
-			State: store.RunCancelled,
-			Transcript: []chat.TranscriptEntry{
-				{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
-				{Role: chat.System, Text: "stopped", At: time.Now()},
-			},
+			State: store.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r),
+			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
+			Notes:      []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}},
 		}); err != nil {
 			return err
 		}
@@ -214,16 +263,18 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, err error) error {
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
 	said := h.options.Trouble(failure)
-	return h.complete(ctx, run, store.Completion{
-		State:  store.RunFailed,
-		Error:  failure.Error(),
-		Pieces: h.pieces(run, said),
-		Transcript: []chat.TranscriptEntry{
-			{Role: chat.User, Text: run.Message.Message.Text, At: run.Message.ReceivedAt},
-			{Role: chat.System, Text: said, At: time.Now()},
-		},
-		Answer: said,
-	})
+	done := store.Completion{
+		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
+		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
+	}
+	if again(failure) || failure.Class == agent.GivenUp {
+		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
+	}
+	// Nobody asked for these; the log has it.
+	if origin := run.Message.Message.Origin; origin != store.OriginFlush && origin != store.OriginHeartbeat {
+		done.Pieces = h.notice(run, said)
+	}
+	return h.complete(ctx, run, done)
 }
 
 // again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
@@ -231,12 +282,12 @@ func again(f *agent.Failure) bool {
 	return f.Class == agent.Died || f.Class == agent.Unavailable
 }
 
-// pieces are what the chat is told; a silent turn tells it nothing.
-func (h *Handler) pieces(run *store.Run, text string) []store.Piece {
+// notice is what the chat is told by the host; a silent turn tells it nothing.
+func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 	if run.Message.Message.Silent {
 		return nil
 	}
-	return h.options.Reply(run, text)
+	return h.options.Notice(run, text)
 }
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -34,6 +36,8 @@ type room struct {
 	noticed   []store.Piece
 	retired   []string
 	refuse    error // what Complete says
+	joined    []store.Queued
+	next      *store.Inbound
 }
 
 type outcome struct {
@@ -54,6 +58,8 @@ func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.
 	r.marked = r.consumed
 	return store.Session{ClaudeSession: "fresh"}, nil
 }
+
+func (r *room) Join(context.Context, int64) ([]store.Queued, error) { return r.joined, nil }
 
 func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error {
 	if ctx.Err() != nil {
@@ -86,16 +92,23 @@ func (r *room) handler() *turn.Handler {
 		Prompt: func(run *store.Run, added []string) string {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
 		},
-		Reply: func(_ *store.Run, answer string) []store.Piece {
-			if answer == "" {
-				return nil
-			}
-			return []store.Piece{{Text: answer}}
-		},
+		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
+		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
+		Reply:   func(_ *store.Run, result agent.Result) []store.Piece { return piece(result.Text) },
+		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
+		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
+		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
 		Typing:  func(context.Context, *store.Run) func() { return func() {} },
 		Retire:  func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
+}
+
+func piece(text string) []store.Piece {
+	if text == "" {
+		return nil
+	}
+	return []store.Piece{{Text: text}}
 }
 
 func message(attempts int) *store.Run {
@@ -141,7 +154,7 @@ func TestHandle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &room{results: test.results, added: test.added, addErr: test.addErr}
-			if err := r.handler().Handle(t.Context(), test.run); err != nil {
+			if err := r.handler().Handle(t.Context(), test.run, nil); err != nil {
 				t.Fatal(err)
 			}
 			if len(r.completed) != 1 {
@@ -169,8 +182,11 @@ func TestHandle(t *testing.T) {
 					t.Error(diff)
 				}
 			}
-			if len(c.Transcript) != 2 || c.Transcript[0].Text != "hello" || c.Transcript[0].Role != chat.User {
+			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[store.RunState]chat.Role{store.RunDone: chat.Assistant, store.RunFailed: chat.System}[test.state] {
 				t.Errorf("transcript %+v", c.Transcript)
+			}
+			if cut := strings.Contains(name, "dies of it"); (len(c.Notes) == 1) != cut {
+				t.Errorf("hints for the next turn: %+v", c.Notes)
 			}
 		})
 	}
@@ -182,14 +198,59 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	run := message(3)
 	run.Message.ConsumedAt = time.Unix(1, 0)
 	run.Message.Message.Authority = chat.Owner
-	if err := r.handler().Handle(t.Context(), run); err != nil {
+	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	got.OnConsumed = nil
-	want := agent.Turn{Session: "old", Started: true, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
+	got.OnConsumed, got.Steer = nil, nil
+	want := agent.Turn{Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestSteering(t *testing.T) {
+	t.Parallel()
+	r := &room{
+		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
+		joined:  []store.Queued{{UUID: "v", Message: store.Message{Text: "and this"}}},
+		next:    &store.Inbound{EventID: "flush"},
+	}
+	nudged := make(chan struct{})
+	run := message(1)
+	if err := r.handler().Handle(t.Context(), run, nudged); err != nil {
+		t.Fatal(err)
+	}
+	got := r.turns[0]
+	if got.Nudged == nil || got.Steer == nil {
+		t.Fatal("a person's turn cannot be steered")
+	}
+	lines, err := got.Steer(t.Context())
+	if diff := cmp.Diff([]agent.Line{{UUID: "v", Text: "[host] and this"}}, lines); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" || c.Then != r.next {
+		t.Errorf("completed %+v", c)
+	}
+}
+
+// The host's own housekeeping asks no hooks, is not steered, and troubles the chat only if somebody there asked for it.
+func TestHousekeeping(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []store.Origin{store.OriginFlush, store.OriginCompact} {
+		r := &room{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
+		run := message(1)
+		run.Message.Message.Origin = origin
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r.turns[0].Steer != nil {
+			t.Error("it can be steered")
+		}
+		c := r.completed[0]
+		if told := origin == store.OriginCompact; c.State != store.RunFailed || (len(c.Pieces) != 0) != told || c.Turn.Flush != (origin == store.OriginFlush) {
+			t.Errorf("%s: %+v", origin, c)
+		}
 	}
 }
 
@@ -210,7 +271,7 @@ func TestCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &room{command: test.answer, cmdErr: test.err}
-			if err := r.handler().Handle(t.Context(), run); err != nil {
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
 			if c := r.completed[0]; c.State != test.state || len(c.Pieces) != test.pieces || len(r.turns) != 0 {
@@ -236,11 +297,12 @@ func TestTheEndOfAContext(t *testing.T) {
 			r := &room{results: []outcome{{err: errBlocks}}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(test.cause)
-			if err := r.handler().Handle(ctx, message(1)); !errors.Is(err, test.err) {
+			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
 			if test.cancelled {
-				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 {
+				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 ||
+					len(r.completed[0].Notes) != 1 || r.completed[0].Notes[0].Text != envelope.HintStopped {
 					t.Errorf("completed %+v", r.completed)
 				}
 			} else if len(r.completed) != 0 {
@@ -255,7 +317,7 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	for _, class := range []agent.Class{agent.Died, agent.Unavailable} {
 		r := &room{results: []outcome{failure(class)}}
 		var f *agent.Failure
-		if err := r.handler().Handle(t.Context(), message(1)); !errors.As(err, &f) || f.Class != class {
+		if err := r.handler().Handle(t.Context(), message(1), nil); !errors.As(err, &f) || f.Class != class {
 			t.Errorf("%v: %v", class, err)
 		}
 		if len(r.completed) != 0 {
@@ -267,7 +329,7 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 	t.Parallel()
 	r := &room{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}
-	if err := r.handler().Handle(t.Context(), message(1)); err == nil || len(r.completed) != 0 {
+	if err := r.handler().Handle(t.Context(), message(1), nil); err == nil || len(r.completed) != 0 {
 		t.Fatalf("error %v, completed %+v", err, r.completed)
 	}
 	if len(r.noticed) != 1 {
@@ -278,7 +340,7 @@ func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 func TestALostLaneDropsTheResult(t *testing.T) {
 	t.Parallel()
 	r := &room{results: []outcome{{}}, refuse: store.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1)); !errors.Is(err, store.ErrFenced) {
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,107 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// fallbackLimit cuts text for a channel that has not told its limits yet: the least of the common networks'.
+var fallbackLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
+
+// limit is how much text fits into one message of a chat.
+func (h *Host) limit(channel string, kind chat.Kind) chat.TextLimit {
+	limits, ok := h.supervisor.Limits(channel, kind)
+	if !ok {
+		return fallbackLimit
+	}
+	return limits.Text
+}
+
+// reply makes pieces of what a turn brought: what the session wants to see of the work, then the answer, or nothing where
+// that is silent, or a word where it is empty.
+func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
+	m := run.Message.Message
+	if m.Origin == store.OriginCompact {
+		return h.notice(run, compacted(r))
+	}
+	settings := h.config.For(m.Channel).Reply
+	answer := reply.Normalise(r.Text)
+	if m.Origin == store.OriginHeartbeat {
+		answer = reply.Heartbeat(r.Text)
+	}
+	switch {
+	case answer.Silent:
+		return nil
+	case answer.Text == "" && m.Chat.Kind != chat.Direct:
+		return nil
+	case answer.Text == "":
+		answer.Text = reply.Empty
+	}
+	shown := run.Message.Message.Overrides.Over(run.Session.Overrides).Over(store.Overrides{
+		Verbose: settings.Verbose, Reasoning: settings.Reasoning, Usage: settings.Usage,
+	})
+	var list []store.Piece
+	if tools := reply.Tools(r.Tools, shown.Verbose); tools != "" {
+		list = append(list, h.notice(run, tools)...)
+	}
+	if shown.Reasoning == "on" && r.Reasoning != "" {
+		list = append(list, h.notice(run, reply.Reasoning(r.Reasoning))...)
+	}
+	text := answer.Text
+	if r.Continued {
+		text = reply.Continued + "\n\n" + text
+	}
+	if line := reply.Usage(r, shown.Usage); line != "" {
+		text += "\n\n" + line
+	}
+	return append(list, pieces(m.Address(), reply.Pieces(text, settings.Prefix, h.limit(m.Channel, m.Chat.Kind), settings.TextLimit))...)
+}
+
+// compacted is what a chat is told that asked to have its conversation compacted.
+func compacted(r agent.Result) string {
+	if r.Compactions == 0 {
+		if r.Text != "" {
+			return r.Text
+		}
+		return "There is nothing to compact yet."
+	}
+	return "The conversation is compacted."
+}
+
+// notice makes pieces of a text of the host's, in a run's chat.
+func (h *Host) notice(run *store.Run, text string) []store.Piece {
+	m := run.Message.Message
+	settings := h.config.For(m.Channel).Reply
+	return pieces(m.Address(), reply.Pieces(text, "", h.limit(m.Channel, m.Chat.Kind), settings.TextLimit))
+}
+
+// posted makes pieces of a text that is no answer.
+func (h *Host) posted(to chat.Address, text string) []store.Piece {
+	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, chat.Direct), 0))
+}
+
+func pieces(to chat.Address, texts []string) []store.Piece {
+	list := make([]store.Piece, len(texts))
+	for i, text := range texts {
+		list[i] = store.Piece{To: to, Text: text}
+	}
+	return list
+}
+
+// trouble is what the user is told of a turn that failed.
+func (h *Host) trouble(f *agent.Failure) string {
+	return reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)
+}
+
+// welcome is what somebody who was let in is told.
+func welcome(p store.Pairing) store.Piece {
+	return store.Piece{
+		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
+		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
+	}
+}

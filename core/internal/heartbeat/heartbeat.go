@@ -1,0 +1,82 @@
+// Package heartbeat has the agent look after what it was asked to watch, without anybody writing to it.
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Options are a heartbeat's settings.
+type Options struct {
+	Every time.Duration // more than zero
+	// From and To are the minutes after midnight between which it beats; they may span midnight. The same: always.
+	From, To int
+	Zone     *time.Location
+	// Idle tells why no beat is needed, such as an empty list of what to watch; "": one is.
+	Idle func(ctx context.Context) (why string, err error)
+	// Beat queues a turn. The id is the same for the same beat.
+	Beat func(ctx context.Context, id chat.EventID) error
+}
+
+// Heartbeat beats.
+type Heartbeat struct {
+	options Options
+	log     hclog.Logger
+}
+
+// New returns a heartbeat.
+func New(options Options, log hclog.Logger) *Heartbeat {
+	return &Heartbeat{options: options, log: log}
+}
+
+// Run beats until ctx ends, first after one interval.
+func (h *Heartbeat) Run(ctx context.Context) {
+	tick := time.NewTicker(h.options.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if err := h.beat(ctx, now); err != nil && ctx.Err() == nil {
+				h.log.Error("a heartbeat failed", "error", err)
+			}
+		}
+	}
+}
+
+func (h *Heartbeat) beat(ctx context.Context, now time.Time) error {
+	if !h.active(now) {
+		h.log.Debug("no heartbeat outside its hours")
+		return nil
+	}
+	why, err := h.options.Idle(ctx)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		h.log.Debug("no heartbeat", "reason", why)
+		return nil
+	}
+	return h.options.Beat(ctx, chat.EventID(fmt.Sprintf("heartbeat:%d", now.UnixMilli())))
+}
+
+// active tells whether a moment is within the hours.
+func (h *Heartbeat) active(now time.Time) bool {
+	local := now.In(h.options.Zone)
+	minute := local.Hour()*60 + local.Minute()
+	from, to := h.options.From, h.options.To
+	switch {
+	case from == to:
+		return true
+	case from < to:
+		return from <= minute && minute < to
+	default:
+		return minute >= from || minute < to
+	}
+}

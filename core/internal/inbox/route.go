@@ -1,0 +1,169 @@
+package inbox
+
+import (
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// inbound decides what a message asks for and how it waits. A command goes around what runs, and one of the host's own
+// around those of plugins, which may hang. A command of somebody who may not use it goes the same way, and is told so.
+func (in *Inbox) inbound(a arrival) store.Inbound {
+	m := a.message
+	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
+	in.understand(&m, &inbound, a)
+	inbound.Message = m
+	if m.Command != nil {
+		inbound.Lane = store.CommandLane
+		if in.options.Commands.Builtin(m.Command.Name) {
+			inbound.Lane = store.ControlLane
+		}
+		return inbound
+	}
+	now := in.options.Now()
+	inbound.Queue = queueing(a.settings.Queue, m.Overrides.Queue, a.known.Overrides.Queue)
+	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
+	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
+	if m.Thread != "" {
+		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
+	}
+	if !m.Fresh && m.Origin == "" {
+		inbound.Burst = burst(a.settings.Inbound, m)
+	}
+	return inbound
+}
+
+// understand finds out what a message asks of the host: to begin anew, to stop, to do a command, to compact the
+// conversation, to do something with a skill, or to answer under other settings. Whoever may not use commands has only the
+// commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
+func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival) {
+	commands, may := in.options.Commands, m.Authority >= chat.Authorised
+	text := commandText(*m)
+	if rest, ok := trigger(text, a.settings.Session.ResetTriggers); ok && may {
+		inbound.Model, rest = commands.ResetHint(rest)
+		if rest == "" && len(m.Media) == 0 {
+			m.Command, inbound.Reset = &store.Command{Name: "new"}, true
+			return
+		}
+		rewrite(m, rest)
+		m.Fresh, m.Command = true, nil
+		return
+	}
+	if m.Command == nil && may && a.addressed && commands.IsAbort(text) {
+		m.Command = &store.Command{Name: "stop"}
+	}
+	if m.Command == nil {
+		if command, ok := commands.Parse(text); ok {
+			m.Command = &command
+		}
+	}
+	switch {
+	case m.Command != nil && m.Command.Name == "compact" && may:
+		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
+	case m.Command != nil, !may:
+		inbound.Reset = m.Command != nil && may && (m.Command.Name == "new" || m.Command.Name == "reset")
+	case a.addressed && m.Forwarded == nil:
+		in.direct(m, text)
+	}
+}
+
+// direct heeds the directives and the skill that a message of somebody who may use commands names.
+func (in *Inbox) direct(m *store.Message, text string) {
+	if prompt, ok := in.options.Commands.Skill(text); ok {
+		rewrite(m, prompt)
+		return
+	}
+	rest, overrides, asked := in.options.Commands.Directives(text)
+	if len(asked) > 0 {
+		m.Command = &asked[0]
+		m.Command.And = asked[1:]
+		return
+	}
+	if overrides != (store.Overrides{}) {
+		rewrite(m, rest)
+		m.Overrides = overrides
+	}
+}
+
+// rewrite gives a message another text for the agent, and keeps the one that was written.
+func rewrite(m *store.Message, text string) {
+	m.Raw = m.Written()
+	m.Text = text
+}
+
+// trigger tells whether a text is one of the triggers, or begins with one and a space, and returns what is behind it.
+func trigger(text string, triggers []string) (rest string, ok bool) {
+	text = strings.TrimSpace(text)
+	for _, t := range triggers {
+		if len(text) < len(t) || !strings.EqualFold(text[:len(t)], t) {
+			continue
+		}
+		rest := text[len(t):]
+		if rest == "" || strings.TrimLeft(rest, " \t\r\n") != rest {
+			return strings.TrimSpace(rest), true
+		}
+	}
+	return "", false
+}
+
+// queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
+func queueing(c config.Queue, message, session store.QueueOverrides) store.Queueing {
+	o := store.Overrides{Queue: message}.Over(store.Overrides{Queue: session}).Queue
+	q := store.Queueing{Mode: store.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: store.Drop(c.Drop)}
+	if o.Mode != "" {
+		q.Mode = o.Mode
+	}
+	if o.Debounce != nil {
+		q.Quiet = *o.Debounce
+	}
+	if o.Cap > 0 {
+		q.Cap = o.Cap
+	}
+	if o.Drop != "" {
+		q.Drop = o.Drop
+	}
+	return q
+}
+
+// burst joins what somebody writes in quick succession. A file is not waited for: it ends the burst.
+func burst(c config.Inbound, m store.Message) store.Burst {
+	if c.Debounce <= 0 {
+		return store.Burst{}
+	}
+	return store.Burst{
+		Window: c.Debounce, By: string(m.Sender.ID), Messages: burstMessages, Bytes: burstBytes, Wait: burstWindows * c.Debounce,
+		Now: len(m.Media) > 0,
+	}
+}
+
+// expiry is when a session of this type begins anew by itself.
+func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location) store.Expiry {
+	idle, daily := c.IdleReset, c.DailyReset
+	if own, ok := c.Reset[string(t)]; ok {
+		if own.Idle != nil {
+			idle = *own.Idle
+		}
+		if own.Daily != nil {
+			daily = *own.Daily
+		}
+	}
+	e := store.Expiry{Idle: idle}
+	if daily != config.Off {
+		e.Since = session.LastDaily(int(daily), now, zone)
+	}
+	return e
+}
+
+// overheard is what is kept of a message that is not for the agent.
+func overheard(m store.Message) string {
+	text := m.Written()
+	for _, media := range m.Media {
+		text = strings.TrimSpace(text + " <media:" + media.Kind.String() + ">")
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package inbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// talkative are settings with everything on.
+func talkative(string) config.Settings {
+	s := settings("")
+	s.Inbound.Debounce = 300 * time.Millisecond
+	s.Queue = config.Queue{Mode: "collect", Debounce: time.Second, Cap: 7, Drop: "old"}
+	idle, off := 30*time.Minute, config.Off
+	s.Session.IdleReset, s.Session.DailyReset = time.Hour, 4*60
+	s.Session.Reset = map[string]config.Reset{"group": {Idle: &idle, Daily: &off}}
+	s.Access.HistoryLimit = 20
+	none := 0
+	s.Access.Group["quiet"] = config.Group{HistoryLimit: &none}
+	return s
+}
+
+func submit(t *testing.T, j *journal, settings func(string) config.Settings, e chat.Event) chat.Verdict {
+	t.Helper()
+	outcome, err := boxOf(j, settings).Submit(t.Context(), "tg", e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Verdict
+}
+
+func TestHowAMessageWaits(t *testing.T) {
+	t.Parallel()
+	quick := time.Duration(0)
+	picture := event("owner", chat.Message{ID: "m", Text: "look", Media: []chat.Media{{Kind: chat.Image}}})
+	thread := inGroup("g", event("owner", chat.Message{ID: "m", Text: "hi", MentionsSelf: true}))
+	thread.Thread = "7"
+	burst := store.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
+	ended := burst
+	ended.Now = true
+	queue := store.Queueing{Mode: store.Collect, Quiet: time.Second, Cap: 7, Drop: store.DropOld}
+	today := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
+	own := store.Session{Overrides: store.Overrides{Queue: store.QueueOverrides{Mode: store.Steer, Debounce: &quick, Cap: 3, Drop: store.DropNew}}}
+	for name, test := range map[string]struct {
+		event   chat.Event
+		session store.Session
+		want    store.Inbound
+	}{
+		"a message":  {event: says("owner", "hi"), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a file":     {event: picture, want: store.Inbound{Queue: queue, Burst: ended, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a reset":    {event: says("owner", "/new opus hi"), want: store.Inbound{Queue: queue, Model: "opus", Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a session":  {event: says("owner", "hi"), session: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: 30 * time.Minute}}},
+		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
+		"a command":  {event: says("owner", "/status"), want: store.Inbound{}},
+		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: store.Inbound{Queue: queue, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{sessions: map[string]store.Session{"tg:owner": test.session}}
+			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
+				t.Fatal(verdict)
+			}
+			got := j.accepted[0]
+			if got.Lane == store.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
+				t.Errorf("the hint is %+v", got.Hint)
+			}
+			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint")
+			if diff := cmp.Diff(test.want, got, ignored); diff != "" {
+				t.Error(diff)
+			}
+			if name == "compaction" && (got.Message.Origin != store.OriginCompact || got.Message.Text != "the plan") {
+				t.Errorf("compaction: %+v", got.Message)
+			}
+		})
+	}
+}
+
+// A message that is not for the agent is kept for the next one that is; what a session must not answer is recorded.
+func TestWhatStartsNoTurn(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	chatter := inGroup("g", event("bob", chat.Message{ID: "m", Text: "lunch?", Media: []chat.Media{{Kind: chat.Image}}}))
+	for _, want := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
+		if verdict := submit(t, j, talkative, chatter); verdict != want {
+			t.Errorf("%v, want %v", verdict, want)
+		}
+	}
+	want := store.Overheard{
+		EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
+		Note: &store.Note{Kind: store.NoteHistory, At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
+	}
+	if diff := cmp.Diff([]store.Overheard{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
+		t.Error(diff, j.accepted)
+	}
+	if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
+		t.Errorf("without a history: %v", verdict)
+	}
+
+	j = &journal{sessions: map[string]store.Session{"tg:owner": {Overrides: store.Overrides{Send: "deny"}}}}
+	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
+		t.Errorf("a denied session: %v, %v", verdict, j.accepted)
+	}
+	recorded := store.Overheard{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
+	if diff := cmp.Diff([]store.Overheard{recorded}, j.overheard); diff != "" {
+		t.Error(diff)
+	}
+	command := says("owner", "/status")
+	command.ID = "f"
+	if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
+		t.Errorf("a command in a denied session: %v", verdict)
+	}
+	broadcast := says("owner", "hi")
+	broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}
+	broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
+	j = &journal{}
+	if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
+		t.Error("the config's rule is not heeded")
+	}
+}
+
+func TestRunningTurnsAreTold(t *testing.T) {
+	t.Parallel()
+	steering := func(string) config.Settings {
+		s := talkative("")
+		s.Queue.Mode = "steer"
+		return s
+	}
+	j := &journal{answer: store.Acceptance{Running: true}}
+	submit(t, j, steering, says("owner", "hi"))
+	submit(t, &journal{}, steering, says("owner", "hi"))
+	if diff := cmp.Diff([]string{"tg:owner"}, j.nudged); diff != "" {
+		t.Error(diff)
+	}
+	if len(j.received) != 1 || j.received[0].Authority != chat.Owner || j.received[0].Session != "tg:owner" {
+		t.Errorf("observed %+v", j.received)
+	}
+	j = &journal{answer: store.Acceptance{Superseded: 9, Running: true}}
+	submit(t, j, talkative, says("owner", "hi"))
+	if len(j.ended) != 1 || j.ended[0] != 9 || len(j.nudged) != 0 {
+		t.Errorf("ended %v, nudged %v", j.ended, j.nudged)
+	}
+}
+
+// A session's own activation goes before the config's, and directives are heeded only where the agent is spoken to.
+func TestActivation(t *testing.T) {
+	t.Parallel()
+	always := map[string]store.Session{"tg:group:g": {Overrides: store.Overrides{Activation: "always"}}}
+	j := &journal{sessions: always}
+	if submit(t, j, talkative, inGroup("g", says("owner", "/think high about it"))); len(j.accepted) != 1 {
+		t.Fatal("the message is not answered")
+	}
+	if m := j.accepted[0].Message; m.Overrides != (store.Overrides{}) || m.Text != "/think high about it" {
+		t.Errorf("a directive that is not for the agent: %+v", m)
+	}
+	j = &journal{sessions: always}
+	submit(t, j, talkative, inGroup("g", event("owner", chat.Message{Text: "/think high about it", MentionsSelf: true})))
+	if m := j.accepted[0].Message; m.Overrides.Effort != "high" || m.Raw != "/think high about it" {
+		t.Errorf("a directive for the agent: %+v", m)
+	}
+}

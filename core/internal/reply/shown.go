@@ -1,0 +1,92 @@
+package reply
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// Continued is the line before an answer whose turn the host, or claude, did not survive at first.
+const Continued = "_I was interrupted by a restart and went on from there._"
+
+// heartbeatToken is what agents that were trained on other hosts answer to a heartbeat in place of [SilentToken].
+const heartbeatToken = "HEARTBEAT_OK"
+
+// shortAcknowledgement is the longest text, in bytes, that beside a token says no more than that all is well.
+const shortAcknowledgement = 300
+
+// Heartbeat returns what the answer to a heartbeat comes to: nothing where it acknowledges it, with a word or two beside
+// the token at most.
+func Heartbeat(answer string) Reply {
+	text := strings.TrimSpace(answer)
+	for _, token := range []string{heartbeatToken, SilentToken} {
+		for _, cut := range []func(string) (string, bool){
+			func(s string) (string, bool) { return strings.CutPrefix(s, token) },
+			func(s string) (string, bool) { return strings.CutSuffix(s, token) },
+		} {
+			rest, found := cut(text)
+			if !found {
+				continue
+			}
+			if rest = strings.TrimSpace(rest); len(rest) <= shortAcknowledgement {
+				return Reply{Silent: true}
+			}
+			text = rest
+		}
+	}
+	return Normalise(text)
+}
+
+// Tools lists the tools that a turn has used, as Markdown, for who wants to see them: verbose is off, on or full. Full
+// tells the failed ones, too, that were followed by another try.
+func Tools(used []agent.ToolUse, verbose string) string {
+	if verbose != "on" && verbose != "full" || len(used) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range used {
+		b.WriteString("- " + t.Name)
+		if t.Summary != "" {
+			fmt.Fprintf(&b, ": %s", code(t.Summary))
+		}
+		if t.Failed {
+			b.WriteString(" (failed)")
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Reasoning shows what the model thought, as a quotation.
+func Reasoning(text string) string {
+	return "Reasoning:\n\n> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
+}
+
+// Usage is the line behind an answer that tells what it cost; shown is off, tokens or full.
+func Usage(r agent.Result, shown string) string {
+	switch shown {
+	case "tokens":
+		return fmt.Sprintf("_%d tokens in, %d out_", r.InputTokens+r.CacheTokens, r.OutputTokens)
+	case "full":
+		line := fmt.Sprintf("_%s: %d tokens in (%d cached), %d out, $%.4f", orModel(r.Model), r.InputTokens+r.CacheTokens, r.CacheTokens, r.OutputTokens, float64(r.CostMicros)/1e6)
+		if r.ContextWindow > 0 {
+			line += fmt.Sprintf(", context %d%%", r.ContextTokens*100/r.ContextWindow)
+		}
+		return line + "_"
+	default:
+		return ""
+	}
+}
+
+func orModel(name string) string {
+	if name == "" {
+		return "claude"
+	}
+	return name
+}
+
+// code returns s as inline code.
+func code(s string) string {
+	return "`" + strings.ReplaceAll(s, "`", "'") + "`"
+}

@@ -1,0 +1,70 @@
+package reply_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/reply"
+)
+
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("The backup of the photos has failed. ", 10)
+	for answer, want := range map[string]reply.Reply{
+		"NO_REPLY":                      {Silent: true},
+		"HEARTBEAT_OK":                  {Silent: true},
+		"HEARTBEAT_OK. All is well.":    {Silent: true},
+		"All quiet.\n\nHEARTBEAT_OK":    {Silent: true},
+		"All quiet.\nNO_REPLY":          {Silent: true},
+		"The backup has failed.":        {Text: "The backup has failed."},
+		"HEARTBEAT_OK\n" + long:         {Text: strings.TrimSpace(long)},
+		long + "\nHEARTBEAT_OK":         {Text: strings.TrimSpace(long)},
+		"I looked: HEARTBEAT_OK is odd": {Text: "I looked: HEARTBEAT_OK is odd"},
+		"":                              {},
+	} {
+		if diff := cmp.Diff(want, reply.Heartbeat(answer)); diff != "" {
+			t.Errorf("%q: %s", answer, diff)
+		}
+	}
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
+	want := "- Bash: `ls 'pwd'`\n- Read: `/x` (failed)\n- Odd"
+	for verbose, want := range map[string]string{"on": want, "full": want, "off": "", "": ""} {
+		if got := reply.Tools(used, verbose); got != want {
+			t.Errorf("%s: %q, want %q", verbose, got, want)
+		}
+	}
+	if got := reply.Tools(nil, "on"); got != "" {
+		t.Errorf("no tools: %q", got)
+	}
+}
+
+func TestReasoning(t *testing.T) {
+	t.Parallel()
+	if got, want := reply.Reasoning(" one\n\ntwo \n"), "Reasoning:\n\n> one\n> \n> two"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	r := agent.Result{Model: "claude-opus", InputTokens: 10, CacheTokens: 90, OutputTokens: 5, CostMicros: 1234, ContextTokens: 50, ContextWindow: 200}
+	for shown, want := range map[string]string{
+		"tokens": "_100 tokens in, 5 out_",
+		"full":   "_claude-opus: 100 tokens in (90 cached), 5 out, $0.0012, context 25%_",
+		"off":    "", "": "",
+	} {
+		if got := reply.Usage(r, shown); got != want {
+			t.Errorf("%s: %q, want %q", shown, got, want)
+		}
+	}
+	if got, want := reply.Usage(agent.Result{}, "full"), "_claude: 0 tokens in (0 cached), 0 out, $0.0000_"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
