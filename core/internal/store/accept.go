@@ -39,15 +39,20 @@ func (s *Store) Accept(ctx context.Context, in Inbound) (Acceptance, error) {
 
 // check refuses what could not be found again.
 func (in Inbound) check() error {
-	switch {
-	case in.EventID == "" || len(in.EventID) > chat.MaxEventID:
-		return fmt.Errorf("an event id has 1 to %d bytes, this one has %d", chat.MaxEventID, len(in.EventID))
-	case in.Message.Channel == "":
-		return errors.New("the message has no channel")
-	case in.Session == "":
-		return errors.New("the message has no session")
-	case in.Lane != TurnLane && in.Lane != ControlLane && in.Lane != CommandLane:
+	if in.Lane != TurnLane && in.Lane != ControlLane && in.Lane != CommandLane {
 		return fmt.Errorf("there is no lane %q", in.Lane)
+	}
+	return checkEvent(in.EventID, in.Message.Channel, in.Session)
+}
+
+func checkEvent(id chat.EventID, channel, session string) error {
+	switch {
+	case id == "" || len(id) > chat.MaxEventID:
+		return fmt.Errorf("an event id has 1 to %d bytes, this one has %d", chat.MaxEventID, len(id))
+	case channel == "":
+		return errors.New("the message has no channel")
+	case session == "":
+		return errors.New("the message has no session")
 	}
 	return nil
 }
@@ -79,7 +84,7 @@ func encode(in Inbound) (encoded, error) {
 // place is where a new message stands in its lane.
 type place struct {
 	seq     int64
-	burst   int64
+	burst   int64 // the seq of its burst's first message
 	readyAt int64
 	queued  int64 // messages in the lane, this one included
 	held    int64 // of them the running turn's
@@ -110,22 +115,23 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		if accepted.Replaced, err = t.expire(in, p, before); err != nil {
 			return Acceptance{}, err
 		}
-		if p, err = t.admit(in, e, p, &accepted); err != nil || accepted.Seq == 0 {
-			return accepted, err
+		if err := t.admit(in, e, &p, &accepted); err != nil {
+			return Acceptance{}, err
 		}
 	}
-	_, err = t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, share, overrides, size, burst, burst_by)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
-		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, before.messageAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.By)
-	if err != nil {
-		return Acceptance{}, err
+	if accepted.Seq != 0 {
+		if err := t.put(in, e, p, before.messageAt); err != nil {
+			return Acceptance{}, err
+		}
 	}
 	if p.moved {
 		if err := t.rearm(in.Session, in.Lane); err != nil {
 			return Acceptance{}, err
 		}
+	}
+	t.after.ready(in.Lane)
+	if accepted.Seq == 0 {
+		return accepted, nil
 	}
 	if in.Model != "" {
 		if err := t.configure(in.Session, func(o *Overrides) { o.Model = in.Model }); err != nil {
@@ -137,8 +143,17 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 			return Acceptance{}, err
 		}
 	}
-	t.after.ready(in.Lane)
 	return accepted, nil
+}
+
+// put puts a message into its lane.
+func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64) error {
+	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
+			mode, share, overrides, size, burst, burst_by)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, previousAt,
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by())
+	return err
 }
 
 // unseen notes an event, and tells whether it is a new one.
@@ -151,10 +166,7 @@ func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 // place makes room in the lane. A lane that has a head keeps the head's time; one that runs becomes ready when the run
 // ends.
 func (t *tx) place(in Inbound) (place, error) {
-	p := place{readyAt: t.now}
-	if !in.ReadyAt.IsZero() {
-		p.readyAt = max(p.readyAt, millis(in.ReadyAt))
-	}
+	p := place{readyAt: in.readyAt(t.now, t.now)}
 	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at) VALUES (?1, ?2, 1, 1, ?3)
 		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
 			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END
@@ -165,12 +177,19 @@ func (t *tx) place(in Inbound) (place, error) {
 }
 
 // rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
-// than before.
+// than before. A lane that was ready already keeps its place before others.
 func (t *tx) rearm(session string, lane Lane) error {
 	_, err := t.exec(`UPDATE lanes SET ready_at = CASE WHEN run_id IS NULL THEN
-			(SELECT MAX(i.ready_at, ?3) FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
+			(SELECT CASE WHEN i.ready_at >= ?3 THEN i.ready_at WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
+					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END
+				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
 		WHERE session = ?1 AND lane = ?2`, session, lane, t.now)
 	return err
+}
+
+// byPerson tells whether somebody wrote the message who can come back to a session.
+func (m Message) byPerson() bool {
+	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
 
 // sessionTimes is what a session's row said before a message.
@@ -184,7 +203,7 @@ type sessionTimes struct {
 func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
-	if m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf {
+	if m.byPerson() {
 		interactedAt = sql.NullInt64{Int64: t.now, Valid: true}
 	}
 	if in.Lane == TurnLane {
@@ -229,7 +248,7 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 // expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and
 // returns the one before.
 func (t *tx) expire(in Inbound, p place, before sessionTimes) (replaced string, err error) {
-	if in.Expiry == (Expiry{}) || in.Message.Origin != "" || p.queued > 1 {
+	if in.Expiry == (Expiry{}) || in.Reset || !in.Message.byPerson() || p.queued > 1 {
 		return "", nil
 	}
 	var begunAt int64
@@ -287,9 +306,13 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 		return 0, err
 	}
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND received_at < ?4
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, session, lane, batch, before)
+		RETURNING `+removedColumns, session, lane, batch, before)
 	if err != nil || len(dropped) == 0 {
 		return 0, err
 	}
-	return len(dropped), t.drop(session, lane, dropped, RunCancelled, "dropped before it ran")
+	if err := t.drop(session, lane, dropped, "dropped before it ran"); err != nil {
+		return 0, err
+	}
+	t.after.ready(lane)
+	return len(dropped), t.rearm(session, lane)
 }

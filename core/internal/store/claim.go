@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,8 +26,7 @@ func (s *Store) Claim(ctx context.Context, lane Lane) (run *Run, next time.Time,
 	r, err := step(ctx, s, "claim", func(t *tx) (r result, err error) {
 		r.run, r.next, err = t.claim(lane)
 		if errors.As(err, &r.unreadable) {
-			_, err = t.exec(`UPDATE lanes SET ready_at = ?3 WHERE session = ?1 AND lane = ?2`,
-				r.unreadable.session, lane, t.now+setAside.Milliseconds())
+			err = t.postpone(r.unreadable.session, lane, r.unreadable.seq, t.now+setAside.Milliseconds())
 		}
 		return r, err
 	})
@@ -104,91 +102,10 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		}
 	}
 	if lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
-		run.Notes, err = t.takeNotes(session, head.Seq)
+		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
+		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
 	return run, 0, err
-}
-
-// inboxRow is a message as claiming sees it.
-type inboxRow struct {
-	Queued
-	id         event
-	bound      sql.NullString
-	previousAt int64
-}
-
-// batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with
-// the rest of its burst, and, where it is to be collected, with the ones behind it that are, too, and may share its turn.
-func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
-	const (
-		most  = 50        // messages
-		bytes = 256 << 10 // of their texts
-	)
-	var rows []inboxRow
-	var head struct {
-		batch                  sql.NullInt64
-		mode                   Mode
-		share, overrides       string
-		size, received, queued int64
-	}
-	err := t.row(`SELECT i.batch, i.mode, i.share, i.overrides, l.queued FROM inbox i JOIN lanes l ON l.session = i.session AND l.lane = i.lane
-		WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1`, []any{session, lane},
-		&head.batch, &head.mode, &head.share, &head.overrides, &head.queued)
-	if err != nil {
-		return nil, fmt.Errorf("the head of session %s: %w", session, err)
-	}
-	limit := int64(1)
-	if head.queued > 1 && lane == TurnLane {
-		limit = head.queued
-	}
-	collecting, size := head.mode == Collect, int64(0)
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
-			COALESCE(consumed_at, 0), batch, mode, share, overrides, size
-		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3`,
-		[]any{session, lane, limit}, func(r *sql.Rows) error {
-			var m inboxRow
-			var message, share, overrides string
-			var mode Mode
-			var batch sql.NullInt64
-			var receivedAt, consumedAt, bytesOf int64
-			if err := r.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &message, &receivedAt, &m.previousAt, &m.Attempts, &m.bound,
-				&consumedAt, &batch, &mode, &share, &overrides, &bytesOf); err != nil {
-				return err
-			}
-			if len(rows) > 0 {
-				shares := share == head.share && overrides == head.overrides
-				switch {
-				case head.batch.Valid:
-					if batch != head.batch {
-						return nil
-					}
-				case batch.Valid || len(rows) == most || size+bytesOf > bytes:
-					collecting = false
-					return nil
-				case m.Burst == rows[0].Burst:
-				case collecting && mode == Collect && shares:
-				default:
-					collecting = false
-					return nil
-				}
-			}
-			if err := json.Unmarshal([]byte(message), &m.Message); err != nil {
-				if len(rows) > 0 {
-					collecting = false
-					return nil
-				}
-				return &unreadableError{session: session, seq: m.Seq, err: err}
-			}
-			if len(rows) > 0 && m.Message.Fresh {
-				collecting = false
-				return nil
-			}
-			m.ReceivedAt, m.ConsumedAt = moment(receivedAt), moment(consumedAt)
-			m.UUID = messageUUID(m.id.channel, m.id.id)
-			rows, size = append(rows, m), size+bytesOf
-			return nil
-		})
-	return rows, err
 }
 
 // describe makes a session's row tell of another of its claude sessions.
@@ -205,13 +122,15 @@ type held struct {
 	session string
 	lane    Lane
 	seq     int64
+	held    int64 // messages that are the run's
+	queued  int64 // messages in the lane
 }
 
 // fence finds a run that has its lane still, else ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.session, &h.lane, &h.seq)
+	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrFenced
 	}
@@ -283,23 +202,25 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 }
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
-// once), the attempt counts, and the message
-// stays bound to its claude session. What was joined to the run waits behind it. Cause is for the operator. The error is
-// [ErrFenced] for a run that has lost its lane.
+// once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
+// it. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
+			return nothing{}, err
+		}
+		if err := t.part(runID); err != nil {
+			return nothing{}, err
+		}
 		readyAt := t.now
 		if !again.IsZero() {
 			readyAt = max(readyAt, millis(again))
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, readyAt); err != nil {
-			return nothing{}, err
-		}
-		if err := t.part(runID); err != nil {
+		if err := t.postpone(h.session, h.lane, h.seq, readyAt); err != nil {
 			return nothing{}, err
 		}
 		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, RunLost, t.now, cause); err != nil {
@@ -309,6 +230,14 @@ func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause
 		return nothing{}, nil
 	})
 	return err
+}
+
+// postpone makes a lane wait for its head until a time, whatever comes behind it.
+func (t *tx) postpone(session string, lane Lane, head, readyAt int64) error {
+	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head, readyAt); err != nil {
+		return err
+	}
+	return t.rearm(session, lane)
 }
 
 // Reclaim is called once at the start, before anything is claimed: it makes claimable again what the host's earlier life
@@ -329,6 +258,9 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 		}
 		// A clock that was set back between the lives would make lanes wait that are long ready.
 		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
+			return r, err
+		}
+		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
 			return r, err
 		}
 		r.deliveries, err = t.reclaimDeliveries()

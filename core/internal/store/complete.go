@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,8 +11,8 @@ import (
 )
 
 // Complete ends a run: its messages leave the inbox for the transcript, its answer enters the outbox and the transcript,
-// the session's figures are written and the lane is free for its next message, all of it or nothing. State is how the run ended and is
-// not [RunLost]. The error is [ErrFenced] for a run that has lost its lane: its result must be dropped.
+// the session's figures are written and the lane is free for its next message, all of it or nothing. State is how the run
+// ended and is not [RunLost]. The error is [ErrFenced] for a run that has lost its lane: its result must be dropped.
 func (s *Store) Complete(ctx context.Context, runID int64, c Completion) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("complete: %w", err)
@@ -42,15 +40,11 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if err != nil {
 		return err
 	}
-	var claude string
-	err = t.row(`SELECT claude_session FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &claude)
-	if err != nil {
-		return err
-	}
 	gone, err := t.leave(h, runID, c)
 	if err != nil {
 		return err
 	}
+	claude := gone[0].claude // the head is the first
 	if h.lane == TurnLane {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
@@ -74,7 +68,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 		return err
 	}
 	if h.lane == TurnLane {
-		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND batch IS NOT NULL`, h.session); err != nil {
+		if err := t.forgetNotes(h.session, h.seq); err != nil {
 			return err
 		}
 	}
@@ -88,13 +82,17 @@ func (t *tx) complete(runID int64, c Completion) error {
 }
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides waits again. It returns what has left, in order.
+// besides waits again. It returns what has left, in order, the run's head first.
 func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
-	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3
-		RETURNING channel, event_id, seq, joined_run IS NOT NULL, message, received_at`, h.session, h.lane, h.seq)
+	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
+		h.session, h.lane, h.seq)
 	if err != nil {
 		return nil, err
 	}
+	if len(done) == 0 {
+		return nil, sql.ErrNoRows
+	}
+	joined := h.held > int64(len(done))
 	if len(c.Covered) > 0 {
 		covered, err := t.covered(h, c.Covered)
 		if err != nil {
@@ -115,6 +113,9 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 		}
 	}
 	slices.SortFunc(done, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
+	if !joined {
+		return done, nil
+	}
 	return done, t.part(runID)
 }
 
@@ -122,8 +123,8 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 func said(done []removed) []chat.TranscriptEntry {
 	var entries []chat.TranscriptEntry
 	for _, r := range done {
-		var m Message
-		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != OriginPlugin {
+		m, ok := r.decode()
+		if !ok || m.Origin != "" && m.Origin != OriginPlugin {
 			continue
 		}
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: m.Written(), At: moment(r.receivedAt)})
@@ -133,24 +134,26 @@ func said(done []removed) []chat.TranscriptEntry {
 
 // covered takes the messages with these uuids out of the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
-	var waiting, gone []removed
-	err := t.each(`SELECT channel, event_id, seq, joined_run IS NOT NULL, message, received_at FROM inbox
-		WHERE session = ?1 AND lane = ?2 ORDER BY seq`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
-		var r removed
-		defer func() { waiting = append(waiting, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.message, &r.receivedAt)
+	var seqs []int64
+	err := t.each(`SELECT channel, event_id, seq FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+		var e event
+		var seq int64
+		err := rows.Scan(&e.channel, &e.id, &seq)
+		if slices.Contains(uuids, messageUUID(e.channel, e.id)) {
+			seqs = append(seqs, seq)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range waiting {
-		if !slices.Contains(uuids, messageUUID(r.channel, r.id)) {
-			continue
-		}
-		if _, err := t.exec(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, r.seq); err != nil {
+	var gone []removed
+	for _, seq := range seqs {
+		r, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns, h.session, h.lane, seq)
+		if err != nil {
 			return nil, err
 		}
-		gone = append(gone, r)
+		gone = append(gone, r...)
 	}
 	return gone, nil
 }
@@ -165,8 +168,8 @@ func (t *tx) putFirst(h held, in Inbound) error {
 	if err != nil || !fresh {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, share, size, burst)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?3)`,
+	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
 		h.session, h.lane, h.seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
 		return err
 	}
@@ -177,20 +180,12 @@ func (t *tx) putFirst(h held, in Inbound) error {
 // free ends a run's hold on its lane, from which messages are gone. The lane's own counter decides whether it is ready
 // again; behind the lanes that have waited longer, and not before its new head is.
 func (t *tx) free(h held, gone int) error {
-	var head int64
-	err := t.row(`SELECT ready_at FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT 1`, []any{h.session, h.lane}, &head)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
 	var queued int64
-	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?4, ready_at = CASE WHEN queued > ?4 THEN ?3 END
-		WHERE session = ?1 AND lane = ?2 RETURNING queued`,
-		[]any{h.session, h.lane, max(head, t.now), gone}, &queued)
-	if err != nil {
+	err := t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3 WHERE session = ?1 AND lane = ?2 RETURNING queued`,
+		[]any{h.session, h.lane, gone}, &queued)
+	if err != nil || queued == 0 {
 		return err
 	}
-	if queued > 0 {
-		t.after.ready(h.lane)
-	}
-	return nil
+	t.after.ready(h.lane)
+	return t.rearm(h.session, h.lane)
 }

@@ -19,3 +19,6 @@ func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, er
 	}
 	return session, err == nil, err
 }
+
+// MessageUUID is the id of an event's message for claude.
+var MessageUUID = messageUUID

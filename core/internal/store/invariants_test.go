@@ -17,6 +17,32 @@ var invariants = map[string]string{
 	"what runs is the head": `
 		SELECT COUNT(*) FROM runs r WHERE state = 'running' AND seq IS NOT
 			(SELECT MIN(seq) FROM inbox i WHERE i.session = r.session AND i.lane = r.lane)`,
+	"held counts the run's messages": `
+		SELECT COUNT(*) FROM lanes l LEFT JOIN runs r ON r.id = l.run_id WHERE held != (SELECT COUNT(*) FROM inbox i
+			WHERE i.session = l.session AND i.lane = l.lane AND l.run_id IS NOT NULL AND (i.batch = r.seq OR i.joined_run = l.run_id))`,
+	"a message is joined to its lane's run, and not a part of it besides": `
+		SELECT COUNT(*) FROM inbox i WHERE joined_run IS NOT NULL AND (batch IS NOT NULL OR NOT EXISTS
+			(SELECT 1 FROM lanes l WHERE l.run_id = i.joined_run AND l.session = i.session AND l.lane = i.lane))`,
+	"a lane is not ready before its head": `
+		SELECT COUNT(*) FROM lanes l WHERE ready_at < (SELECT ready_at FROM inbox i
+			WHERE i.session = l.session AND i.lane = l.lane ORDER BY seq LIMIT 1)`,
+	"what runs is a batch of its own": `
+		SELECT COUNT(*) FROM runs r JOIN inbox i ON i.session = r.session AND i.lane = r.lane AND i.seq = r.seq
+			WHERE r.state = 'running' AND i.batch IS NOT r.seq`,
+	"only what was claimed has a batch": `
+		SELECT COUNT(*) FROM inbox WHERE (batch IS NULL) != (attempts = 0)`,
+	"a burst has begun": `
+		SELECT COUNT(*) FROM inbox WHERE burst > seq OR burst < 1`,
+	"an event ends once": `
+		SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE state IN ('done', 'failed', 'cancelled')
+			GROUP BY channel, event_id HAVING COUNT(*) > 1)`,
+	"what has ended does not wait": `
+		SELECT COUNT(*) FROM inbox i JOIN runs r ON r.channel = i.channel AND r.event_id = i.event_id
+			WHERE r.state IN ('done', 'failed', 'cancelled')`,
+	"what was accepted waits or has ended": `
+		SELECT COUNT(*) FROM dedupe d WHERE kind = 'event'
+			AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.channel = d.channel AND i.event_id = d.id)
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.channel = d.channel AND r.event_id = d.id AND r.state IN ('done', 'failed', 'cancelled'))`,
 	"an ended run has its time": `
 		SELECT COUNT(*) FROM runs WHERE (state = 'running') != (ended_at IS NULL)`,
 	"a destination is due exactly when it does not send": `

@@ -7,9 +7,9 @@ import (
 )
 
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
-// and [SteerBacklog] that are of its authority and address, up to the first that may not be told. They are the run's as
-// long as it runs; those that it does not name as covered when it ends wait again. The error is [ErrFenced] for a run that
-// has lost its lane.
+// and [SteerBacklog] that are of its authority and address, up to the first that may not be told. A burst that is still open
+// does not hold them up: claude itself takes together what it is told while it works. They are the run's as long as it runs;
+// those that it does not name as covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
 }
@@ -17,38 +17,34 @@ func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 func (t *tx) join(runID int64) ([]Queued, error) {
 	const most = 20
 	h, err := fence(t, runID)
+	if err != nil || h.queued == h.held {
+		return nil, err
+	}
+	var share string
+	err = t.row(`SELECT share FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &share)
 	if err != nil {
 		return nil, err
 	}
 	var list []Queued
-	var share string
-	ended := false
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, batch IS NOT NULL, joined_run IS NOT NULL
-		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
-		var m Queued
-		var id event
-		var message, of, overrides string
-		var mode Mode
-		var receivedAt int64
-		var claimed, joined bool
-		if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &overrides, &claimed, &joined); err != nil {
-			return err
-		}
-		switch {
-		case m.Seq == h.seq:
-			share = of
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides FROM inbox
+		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3`,
+		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
+			var m Queued
+			var id event
+			var message, of, overrides string
+			var mode Mode
+			var receivedAt int64
+			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &overrides); err != nil {
+				return err
+			}
+			if mode != Steer && mode != SteerBacklog || of != share || overrides != "" ||
+				json.Unmarshal([]byte(message), &m.Message) != nil || m.Message.Fresh || m.Message.Origin != "" {
+				return errEnough
+			}
+			m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
+			list = append(list, m)
 			return nil
-		case ended || claimed || joined:
-			return nil
-		case mode != Steer && mode != SteerBacklog || of != share || overrides != "" || len(list) == most,
-			json.Unmarshal([]byte(message), &m.Message) != nil, m.Message.Fresh, m.Message.Origin != "":
-			ended = true
-			return nil
-		}
-		m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
-		list = append(list, m)
-		return nil
-	})
+		})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

@@ -3,13 +3,19 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"strings"
 )
 
-// maxHistories is how many sessions keep what was said in them while the agent was not spoken to; those in which nothing
-// was said for the longest are forgotten first.
-const maxHistories = 1000
+const (
+	// maxHistories is how many sessions keep what was said in them while the agent was not spoken to; those in which nothing
+	// was said for the longest are forgotten first.
+	maxHistories = 1000
+	// maxNotes is how many notes of a kind wait for a session's next turn; the newest are kept.
+	maxNotes = 100
+)
 
-// Note tells the session's next turn something. The session need not have a row.
+// Note tells the session's next turn something; of each kind it is told the newest 100. The session need not have a row.
 func (s *Store) Note(ctx context.Context, session string, notes ...Note) error {
 	_, err := step(ctx, s, "note", func(t *tx) (nothing, error) { return nothing{}, t.note(session, notes) })
 	return err
@@ -17,6 +23,9 @@ func (s *Store) Note(ctx context.Context, session string, notes ...Note) error {
 
 // Overhear keeps an event that starts no turn, unless it was kept or accepted before.
 func (s *Store) Overhear(ctx context.Context, o Overheard) (duplicate bool, err error) {
+	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
+		return false, fmt.Errorf("overhear: %w", err)
+	}
 	return step(ctx, s, "overhear", func(t *tx) (bool, error) {
 		fresh, err := t.unseen(o.Channel, o.EventID)
 		if err != nil || !fresh {
@@ -42,21 +51,22 @@ func (t *tx) remember(session string, note Note, limit int) error {
 		return err
 	}
 	if !known {
-		if err := t.forgetHistories(); err != nil {
+		if err := t.forgetHistories(session); err != nil {
 			return err
 		}
 	}
 	return t.noteAmong(session, note, limit)
 }
 
-// forgetHistories keeps the sessions with a history within their number.
-func (t *tx) forgetHistories() error {
+// forgetHistories keeps the sessions with a history within their number; the newest is among them.
+func (t *tx) forgetHistories(newest string) error {
 	var oldest []string
-	err := t.each(`SELECT session FROM histories ORDER BY touched_at DESC LIMIT 100 OFFSET ?1`, []any{maxHistories}, func(rows *sql.Rows) error {
-		var session string
-		defer func() { oldest = append(oldest, session) }()
-		return rows.Scan(&session)
-	})
+	err := t.each(`SELECT session FROM histories WHERE session != ?1 ORDER BY touched_at DESC LIMIT 100 OFFSET ?2`,
+		[]any{newest, maxHistories - 1}, func(rows *sql.Rows) error {
+			var session string
+			defer func() { oldest = append(oldest, session) }()
+			return rows.Scan(&session)
+		})
 	if err != nil {
 		return err
 	}
@@ -71,41 +81,41 @@ func (t *tx) forgetHistories() error {
 	return nil
 }
 
-// noteAmong adds a note and keeps only the newest ones of its kind that no turn has yet; the oldest of these then stands
-// for the ones that are gone, too.
-func (t *tx) noteAmong(session string, note Note, limit int) error {
-	if err := t.note(session, []Note{note}); err != nil {
-		return err
-	}
-	var over, gone int64
-	err := t.row(`SELECT COALESCE(MAX(id), 0) FROM (SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL
-		ORDER BY id DESC LIMIT 1 OFFSET ?3)`, []any{session, note.Kind, limit}, &over)
-	if err != nil || over == 0 {
-		return err
-	}
-	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count`,
-		[]any{session, note.Kind, over}, func(rows *sql.Rows) error {
-			var count int64
-			defer func() { gone += count }()
-			return rows.Scan(&count)
-		})
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`UPDATE notes SET count = count + ?3 WHERE id =
-		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, note.Kind, gone)
-	return err
-}
-
 func (t *tx) note(session string, notes []Note) error {
 	for _, n := range notes {
-		_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-			session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1))
-		if err != nil {
+		if err := t.noteAmong(session, n, maxNotes); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteAmong adds a note and keeps only the newest ones of its kind that no turn has yet. Where they are of dropped
+// messages, the oldest of them then stands for the ones that are gone, too.
+func (t *tx) noteAmong(session string, n Note, limit int) error {
+	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1))
+	if err != nil {
+		return err
+	}
+	var over, gone int64
+	err = t.row(`SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3`,
+		[]any{session, n.Kind, limit}, &over)
+	if err != nil {
+		return noRows(err)
+	}
+	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count`,
+		[]any{session, n.Kind, over}, func(rows *sql.Rows) error {
+			var count int64
+			defer func() { gone += count }()
+			return rows.Scan(&count)
+		})
+	if err != nil || n.Kind != NoteOverflow {
+		return err
+	}
+	_, err = t.exec(`UPDATE notes SET count = count + ?3 WHERE id =
+		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone)
+	return err
 }
 
 // cutText bounds the text of a note.
@@ -114,28 +124,39 @@ func cutText(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	return text[:most]
+	return strings.ToValidUTF8(text[:most], "")
 }
 
-// takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has.
-func (t *tx) takeNotes(session string, batch int64) ([]Note, error) {
+// takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has. What it
+// has not had yet, notes of turns that never ended among it, it gets only if more is true.
+func (t *tx) takeNotes(session string, batch int64, more bool) ([]Note, error) {
 	var notes []Note
-	loose := false
-	err := t.each(`SELECT kind, at, sender, text, count, batch IS NULL FROM notes WHERE session = ?1 ORDER BY kind, id`,
+	others := false
+	err := t.each(`SELECT kind, at, sender, text, count, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
 		[]any{session}, func(rows *sql.Rows) error {
 			var n Note
 			var at int64
-			var isLoose bool
-			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &isLoose); err != nil {
+			var of sql.NullInt64
+			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &of); err != nil {
 				return err
 			}
-			n.At, loose = moment(at), loose || isLoose
+			own := of.Valid && of.Int64 == batch
+			if !own && !more {
+				return nil
+			}
+			n.At, others = moment(at), others || !own
 			notes = append(notes, n)
 			return nil
 		})
-	if err != nil || !loose {
+	if err != nil || !others {
 		return notes, err
 	}
-	_, err = t.exec(`UPDATE notes SET batch = ?2 WHERE session = ?1 AND batch IS NULL`, session, batch)
+	_, err = t.exec(`UPDATE notes SET batch = ?2 WHERE session = ?1`, session, batch)
 	return notes, err
+}
+
+// forgetNotes removes what a turn was told.
+func (t *tx) forgetNotes(session string, batch int64) error {
+	_, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND batch = ?2`, session, batch)
+	return err
 }

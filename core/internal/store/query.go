@@ -56,9 +56,12 @@ func (s *statements) close() error {
 type querier interface {
 	// row scans the first row into dest; without one it returns sql.ErrNoRows.
 	row(query string, args []any, dest ...any) error
-	// each calls scan for each row.
+	// each calls scan for each row, until it returns errEnough.
 	each(query string, args []any, scan func(*sql.Rows) error) error
 }
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
 
 // view reads what is committed, at the time of each query.
 type view struct {
@@ -87,7 +90,9 @@ func (v view) each(query string, args []any, scan func(*sql.Rows) error) error {
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(rows); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 )
 
 // addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
@@ -47,11 +48,11 @@ func (t *tx) addFigures(session, claude string, f TurnFigures) error {
 	return err
 }
 
-// UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order.
+// UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order; the last 1000 of them.
 func (s *Store) UsageByDay(ctx context.Context, from string) ([]DayUsage, error) {
 	var days []DayUsage
 	err := s.view(ctx).each(`SELECT day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros FROM usage_days
-		WHERE day >= ?1 ORDER BY day, model LIMIT ?2`, []any{from, overviewRows}, func(rows *sql.Rows) error {
+		WHERE day >= ?1 ORDER BY day DESC, model DESC LIMIT ?2`, []any{from, overviewRows}, func(rows *sql.Rows) error {
 		var d DayUsage
 		u := &d.Usage
 		if err := rows.Scan(&d.Day, &d.Model, &u.Turns, &u.InputTokens, &u.CacheTokens, &u.OutputTokens, &u.CostMicros); err != nil {
@@ -63,5 +64,6 @@ func (s *Store) UsageByDay(ctx context.Context, from string) ([]DayUsage, error)
 	if err != nil {
 		return nil, fmt.Errorf("usage by day: %w", err)
 	}
+	slices.Reverse(days)
 	return days, nil
 }

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+)
+
+// The bounds of what one run is for.
+const (
+	maxTogether      = 50        // messages
+	maxTogetherBytes = 256 << 10 // of their texts
+)
+
+// inboxRow is a message as claiming sees it.
+type inboxRow struct {
+	Queued
+	id         event
+	bound      sql.NullString
+	previousAt int64
+
+	message          string // JSON
+	batch            sql.NullInt64
+	mode             Mode
+	share, overrides string
+	size             int64
+}
+
+func (r *inboxRow) scan(rows *sql.Rows) error {
+	var receivedAt, consumedAt int64
+	err := rows.Scan(&r.Seq, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
+		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size)
+	r.ReceivedAt, r.ConsumedAt = moment(receivedAt), moment(consumedAt)
+	return err
+}
+
+func (r *inboxRow) decode() error {
+	r.UUID = messageUUID(r.id.channel, r.id.id)
+	return json.Unmarshal([]byte(r.message), &r.Message)
+}
+
+// batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with
+// the rest of its burst, and, where it is to be collected, with the ones behind it that are, too, and may share its turn.
+func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
+	g := gathering{session: session}
+	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
+			COALESCE(consumed_at, 0), batch, mode, share, overrides, size
+		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3`,
+		[]any{session, lane, maxTogether}, g.add)
+	if err == nil && len(g.rows) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the head of session %s: %w", session, err)
+	}
+	return g.rows, nil
+}
+
+// gathering puts a batch together from a lane's messages, which it is given in order.
+type gathering struct {
+	session string
+	rows    []inboxRow
+	size    int64
+	passed  bool // a message was left that is not of the head's burst: what is behind it is not collected
+}
+
+// add returns errEnough when no further message can be part of the batch.
+func (g *gathering) add(rows *sql.Rows) error {
+	var m inboxRow
+	if err := m.scan(rows); err != nil {
+		return err
+	}
+	if len(g.rows) == 0 {
+		if err := m.decode(); err != nil {
+			return &unreadableError{session: g.session, seq: m.Seq, err: err}
+		}
+		g.rows, g.size = append(g.rows, m), m.size
+		if !m.batch.Valid && m.Message.Origin != "" {
+			return errEnough // it stands for itself
+		}
+		return nil
+	}
+	head := &g.rows[0]
+	switch {
+	case head.batch.Valid:
+		if m.batch != head.batch {
+			return nil
+		}
+	case m.Burst == head.Burst:
+	case head.mode == Collect && m.mode == Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
+	default:
+		g.passed = true
+		return nil
+	}
+	// What comes later in a burst is not answered before what cannot be taken.
+	if !head.batch.Valid && (m.batch.Valid || g.size+m.size > maxTogetherBytes) {
+		return errEnough
+	}
+	if m.decode() != nil || !head.batch.Valid && (m.Message.Fresh || m.Message.Origin != "") {
+		return errEnough
+	}
+	g.rows, g.size = append(g.rows, m), g.size+m.size
+	return nil
+}

@@ -1,0 +1,69 @@
+package store
+
+// burst is what a message joins: messages of its sender that came just before it and wait still. The zero burst is none.
+type burst struct {
+	id       int64 // the seq of its first message
+	messages int64
+	firstAt  int64
+}
+
+// openBurst finds the burst that a message joins.
+func (t *tx) openBurst(in Inbound, e encoded, p place) (burst, error) {
+	b := in.Burst
+	if b.Window <= 0 || b.By == "" || in.Message.Fresh || p.queued == 1 {
+		return burst{}, nil
+	}
+	var found burst
+	var lastAt, bytes int64
+	var share, overrides string
+	err := t.row(`SELECT burst, received_at, share, overrides FROM inbox
+		WHERE session = ?1 AND lane = 'turn' AND burst_by = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq DESC LIMIT 1`,
+		[]any{in.Session, b.By}, &found.id, &lastAt, &share, &overrides)
+	if err != nil || lastAt+b.Window.Milliseconds() <= t.now || share != e.share || overrides != e.overrides {
+		return burst{}, noRows(err)
+	}
+	err = t.row(`SELECT COUNT(*), SUM(size), MIN(received_at) FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,
+		[]any{in.Session, found.id}, &found.messages, &bytes, &found.firstAt)
+	switch {
+	case err != nil:
+		return burst{}, err
+	case b.Messages > 0 && found.messages >= int64(b.Messages),
+		b.Bytes > 0 && bytes+int64(len(in.Message.Text)) > int64(b.Bytes),
+		b.Wait > 0 && found.firstAt+b.Wait.Milliseconds() <= t.now:
+		return burst{}, nil
+	}
+	return found, nil
+}
+
+// extendBurst makes the messages of a burst wait for one that joins it, or no longer where it ends the burst.
+func (t *tx) extendBurst(in Inbound, p place) error {
+	_, err := t.exec(`UPDATE inbox SET ready_at = ?3, burst_by = ?4 WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,
+		in.Session, p.burst, p.readyAt, in.Burst.by())
+	return err
+}
+
+// by is who may join the message's burst; "": nobody.
+func (b Burst) by() string {
+	if b.Window <= 0 || b.Now {
+		return ""
+	}
+	return b.By
+}
+
+// readyAt is when the message may be claimed if it need not wait for others, where the first of its burst was received at
+// firstAt.
+func (in Inbound) readyAt(now, firstAt int64) int64 {
+	at := now
+	if !in.ReadyAt.IsZero() {
+		at = max(at, millis(in.ReadyAt))
+	}
+	b := in.Burst
+	if b.by() == "" {
+		return at
+	}
+	end := now + b.Window.Milliseconds()
+	if b.Wait > 0 {
+		end = min(end, firstAt+b.Wait.Milliseconds())
+	}
+	return max(at, end)
+}

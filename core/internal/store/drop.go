@@ -1,0 +1,69 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"slices"
+)
+
+// removed is a message that has left the inbox.
+type removed struct {
+	event
+	seq        int64
+	joined     bool
+	batch      int64  // 0: none
+	claude     string // the claude session that it was claimed for; "": none
+	message    string // JSON
+	receivedAt int64
+}
+
+// removedColumns are what remove scans.
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at`
+
+// decode returns the message, unless it cannot be read.
+func (r removed) decode() (m Message, ok bool) {
+	return m, json.Unmarshal([]byte(r.message), &m) == nil
+}
+
+// remove runs a DELETE that returns what it removed, in order.
+func (t *tx) remove(query string, args ...any) ([]removed, error) {
+	var list []removed
+	err := t.each(query, args, func(rows *sql.Rows) error {
+		var r removed
+		defer func() { list = append(list, r) }()
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt)
+	})
+	slices.SortFunc(list, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
+	return list, err
+}
+
+// cancel ends messages that have no run of their own: who waits for their runs is told.
+func (t *tx) cancel(session string, lane Lane, list []removed, why string) error {
+	for _, r := range list {
+		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
+			session, lane, r.seq, r.channel, r.id, RunCancelled, t.now, why)
+		if err != nil {
+			return err
+		}
+		t.after.ended = append(t.after.ended, r.event)
+	}
+	return nil
+}
+
+// drop cancels what was removed from a lane that goes on, and takes it off the lane's counters.
+func (t *tx) drop(session string, lane Lane, list []removed, why string) error {
+	if err := t.cancel(session, lane, list, why); err != nil {
+		return err
+	}
+	joined := 0
+	for _, r := range list {
+		if r.joined {
+			joined++
+		}
+	}
+	_, err := t.exec(`UPDATE lanes SET queued = queued - ?3, held = held - ?4 WHERE session = ?1 AND lane = ?2`,
+		session, lane, len(list), joined)
+	return err
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// interrupted is why a message was dropped, or ended.
+const interrupted = "interrupted by a later message"
+
+// interrupt takes the lane from the running turn and drops what waits in it, but for the burst that the new message joins.
+// The new message is not in the inbox yet. It returns the run that has lost its lane.
+func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err error) {
+	var head, consumed int64
+	err = t.row(`SELECT r.id, r.seq, COALESCE(i.consumed_at, 0) FROM lanes l JOIN runs r ON r.id = l.run_id
+		JOIN inbox i ON i.session = l.session AND i.lane = l.lane AND i.seq = r.seq
+		WHERE l.session = ?1 AND l.lane = 'turn'`, []any{in.Session}, &superseded, &head, &consumed)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn'
+			AND (burst != ?2 OR batch IS NOT NULL OR joined_run IS NOT NULL)
+		RETURNING `+removedColumns, in.Session, keep.id)
+	if err != nil {
+		return 0, err
+	}
+	if superseded != 0 {
+		if err := t.endInterrupted(in, superseded, head, gone); err != nil {
+			return 0, err
+		}
+		if consumed != 0 {
+			if err := t.forgetNotes(in.Session, head); err != nil {
+				return 0, err
+			}
+		}
+		if in.Hint != nil {
+			if err := t.note(in.Session, []Note{*in.Hint}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	waited := slices.DeleteFunc(slices.Clone(gone), func(r removed) bool { return superseded != 0 && r.seq == head })
+	if err := t.cancel(in.Session, in.Lane, waited, interrupted); err != nil {
+		return 0, err
+	}
+	p.queued, p.held, p.moved = p.queued-int64(len(gone)), 0, true
+	_, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?2 WHERE session = ?1 AND lane = 'turn'`,
+		in.Session, len(gone))
+	return superseded, err
+}
+
+// endInterrupted ends a run that a later message has taken the lane from. What it was told goes to the transcript.
+func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
+	if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`,
+		run, RunCancelled, t.now, interrupted); err != nil {
+		return err
+	}
+	var told []removed
+	for _, r := range gone {
+		if r.seq == head {
+			t.after.ended = append(t.after.ended, r.event)
+		}
+		if r.batch == head || r.joined {
+			told = append(told, r)
+		}
+	}
+	entry := chat.TranscriptEntry{Role: chat.System, Text: interrupted, At: moment(t.now)}
+	return t.appendTranscript(in.Session, append(said(told), entry))
+}

@@ -1,0 +1,598 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+type laneKey struct {
+	session string
+	lane    store.Lane
+}
+
+// modelMessage is a message of the model's lanes. Its text is its event, and dots for its length.
+type modelMessage struct {
+	store.Inbound
+	seq        int64
+	receivedAt time.Time
+	readyAt    time.Time
+	burst      int64  // the seq of the first message of its burst
+	joinable   string // who may join its burst
+	batch      int64  // the seq of the head of the run that it is a part of, once it was claimed
+	joined     bool
+	consumed   bool
+}
+
+// shares tells whether the message may share a turn with another.
+func (m modelMessage) shares(o modelMessage) bool {
+	return m.Message.Authority == o.Message.Authority && m.Message.Overrides == o.Message.Overrides
+}
+
+func (m modelMessage) waits() bool { return m.batch == 0 && !m.joined }
+
+type modelLane struct {
+	queue   []modelMessage
+	lastSeq int64
+	run     int64     // 0: none
+	readyAt time.Time // of a lane that has messages and does not run; else zero
+}
+
+// held is how many messages are the run's.
+func (l *modelLane) held() int {
+	if l.run == 0 {
+		return 0
+	}
+	held := 0
+	for _, m := range l.queue {
+		if m.joined || m.batch == l.queue[0].seq {
+			held++
+		}
+	}
+	return held
+}
+
+// remove takes out what is to go and returns it.
+func (l *modelLane) remove(goes func(modelMessage) bool) (gone []modelMessage) {
+	var rest []modelMessage
+	for _, m := range l.queue {
+		if goes(m) {
+			gone = append(gone, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	l.queue = rest
+	return gone
+}
+
+// rearm sets when a lane is ready by its head. One that was ready before stays so.
+func (l *modelLane) rearm(now time.Time) {
+	switch {
+	case l.run != 0 || len(l.queue) == 0:
+		l.readyAt = time.Time{}
+	case l.readyAt.IsZero() || l.readyAt.After(now):
+		l.readyAt = later(l.queue[0].readyAt, now)
+	default:
+		l.readyAt = later(l.queue[0].readyAt, l.readyAt)
+	}
+}
+
+type modelNote struct {
+	kind  store.NoteKind
+	text  string
+	count int
+	batch int64 // the seq of the head of the run that has it
+}
+
+func (m *model) cancel(messages []modelMessage) {
+	for _, gone := range messages {
+		m.events[gone.EventID] = store.RunCancelled
+	}
+}
+
+var modelModes = []store.Mode{store.Followup, store.Queue, store.Collect, store.Collect, store.Steer, store.Steer, store.SteerBacklog, store.Interrupt, ""}
+
+// drawInbound draws an event for the turn lane of a session, or, seldom, one for its control lane.
+func (m *model) drawInbound(t *rapid.T) store.Inbound {
+	in := store.Inbound{
+		EventID: chat.EventID(fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "event"))),
+		Session: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"),
+		Lane:    store.TurnLane,
+	}
+	seldom := func(name string) bool { return rapid.IntRange(0, 9).Draw(t, name) == 9 }
+	seconds := func(name string, most int) time.Duration {
+		return time.Duration(rapid.IntRange(0, most).Draw(t, name)) * time.Second
+	}
+	sender := rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "sender")
+	in.Message = store.Message{
+		Channel: "c", Chat: chat.Chat{ID: chat.ID(in.Session)}, Sender: chat.Sender{ID: chat.UserID(sender)},
+		Text: string(in.EventID) + strings.Repeat(".", rapid.IntRange(0, 9).Draw(t, "length")),
+	}
+	if seldom("ready later") {
+		in.ReadyAt = m.clock.Now().Add(2 * time.Second)
+	}
+	if seldom("limited") {
+		in.MaxWaiting = 2
+	}
+	if seldom("control") {
+		in.Lane = store.ControlLane
+		return in
+	}
+	if seldom("stranger") {
+		in.Message.Authority = chat.Other
+	}
+	if seldom("overrides") {
+		in.Message.Overrides.Model = "opus"
+	}
+	in.Message.Fresh = seldom("fresh")
+	if seldom("plugin") {
+		in.Message.Origin = store.OriginPlugin
+	}
+	in.Queue = store.Queueing{
+		Mode:  rapid.SampledFrom(modelModes).Draw(t, "mode"),
+		Quiet: seconds("quiet", 2),
+		Cap:   rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "cap"),
+		Drop:  rapid.SampledFrom([]store.Drop{store.DropOld, store.DropNew, store.DropSummarize}).Draw(t, "drop"),
+	}
+	if window := seconds("window", 2); window > 0 {
+		in.Burst = store.Burst{
+			Window: window, By: sender, Messages: 4, Bytes: 20, Wait: 3 * time.Second, Now: seldom("now"),
+		}
+	}
+	return in
+}
+
+func (m *model) accept(t *rapid.T) {
+	in := m.drawInbound(t)
+	k := laneKey{in.Session, in.Lane}
+	l := m.lanes[k]
+	if l == nil {
+		l = &modelLane{}
+	}
+	got, err := m.store.Accept(m.ctx, in)
+	if _, seen := m.events[in.EventID]; seen {
+		if err != nil || !got.Duplicate {
+			t.Fatalf("event %s again: %+v, %v", in.EventID, got, err)
+		}
+		return
+	}
+	if in.MaxWaiting > 0 && len(l.queue)-l.held() >= in.MaxWaiting {
+		if !errors.Is(err, store.ErrLaneFull) {
+			t.Fatalf("event %s got into a full lane: %+v, %v", in.EventID, got, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.lanes[k] = l
+	m.events[in.EventID] = ""
+	if diff := cmp.Diff(m.wantAcceptance(in, l), got); diff != "" {
+		t.Fatalf("event %s (-want +got):\n%s", in.EventID, diff)
+	}
+}
+
+// wantAcceptance puts a message into the model's lane.
+func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance {
+	now := m.clock.Now()
+	l.lastSeq++
+	msg := modelMessage{Inbound: in, seq: l.lastSeq, receivedAt: now, burst: l.lastSeq, readyAt: later(in.ReadyAt, now)}
+	before := len(l.queue)
+	var superseded int64
+
+	burst := m.openBurst(l, msg)
+	inBurst := func(o modelMessage) bool { return len(burst) > 0 && o.burst == burst[0].burst }
+	if in.Queue.Mode == store.Interrupt {
+		if superseded = l.run; superseded != 0 {
+			if l.queue[0].consumed {
+				m.forgetNotes(in.Session, l.queue[0].seq)
+			}
+			m.end(l.run, l)
+		}
+		m.cancel(l.remove(func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
+	}
+	if over := len(l.queue) + 1 - l.held() - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
+		if in.Queue.Drop == store.DropNew {
+			m.events[in.EventID] = store.RunCancelled
+			if len(l.queue) < before {
+				l.rearm(now)
+			}
+			return store.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+		}
+		dropped := l.remove(func(o modelMessage) bool {
+			over--
+			if !o.waits() {
+				over++
+				return false
+			}
+			return over >= 0
+		})
+		m.cancel(dropped)
+		if in.Queue.Drop == store.DropSummarize {
+			for _, o := range dropped {
+				m.addNote(in.Session, modelNote{kind: store.NoteOverflow, text: o.Message.Text, count: 1}, in.Queue.Cap)
+			}
+		}
+	}
+
+	kept := len(l.queue) == before
+	postponed := m.pace(l, &msg, burst, inBurst)
+	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 {
+		l.rearm(now)
+	}
+	return store.Acceptance{Seq: msg.seq, Waiting: len(l.queue) - 1, Running: l.run != 0, Superseded: superseded}
+}
+
+// openBurst is what a message joins.
+func (m *model) openBurst(l *modelLane, msg modelMessage) []modelMessage {
+	b, now := msg.Burst, m.clock.Now()
+	if b.Window == 0 || msg.Message.Fresh {
+		return nil
+	}
+	var last *modelMessage
+	for i := range l.queue {
+		if o := &l.queue[i]; o.waits() && o.joinable == b.By {
+			last = o
+		}
+	}
+	if last == nil || !last.receivedAt.Add(b.Window).After(now) || !last.shares(msg) {
+		return nil
+	}
+	var burst []modelMessage
+	size := len(msg.Message.Text)
+	for _, o := range l.queue {
+		if o.burst == last.burst {
+			burst, size = append(burst, o), size+len(o.Message.Text)
+		}
+	}
+	if len(burst) >= b.Messages || size > b.Bytes || !burst[0].receivedAt.Add(b.Wait).After(now) {
+		return nil
+	}
+	return burst
+}
+
+// pace decides when a message may be claimed, and tells whether others may now be claimed at another time than before.
+func (m *model) pace(l *modelLane, msg *modelMessage, burst []modelMessage, inBurst func(modelMessage) bool) (postponed bool) {
+	now := m.clock.Now()
+	if msg.Burst.Window > 0 && !msg.Burst.Now {
+		first := now
+		if len(burst) > 0 {
+			first = burst[0].receivedAt
+		}
+		msg.joinable = msg.Burst.By
+		msg.readyAt = later(msg.readyAt, earlier(now.Add(msg.Burst.Window), first.Add(msg.Burst.Wait)))
+	}
+	waits := false // for others than its own burst
+	switch msg.Queue.Mode {
+	case store.Followup, store.Collect, "":
+		for _, o := range l.queue {
+			waits = waits || !inBurst(o)
+		}
+	}
+	quiet := now.Add(msg.Queue.Quiet)
+	if waits {
+		msg.readyAt = later(msg.readyAt, quiet)
+	}
+	if len(burst) > 0 {
+		msg.burst, postponed = burst[0].burst, true
+		for i := range l.queue {
+			if o := &l.queue[i]; inBurst(*o) {
+				o.readyAt, o.joinable = msg.readyAt, msg.joinable
+			}
+		}
+	}
+	if waits && msg.Queue.Mode == store.Collect && msg.Queue.Quiet > 0 {
+		postponed = true
+		for i := range l.queue {
+			if o := &l.queue[i]; o.Queue.Mode == store.Collect && o.waits() {
+				o.readyAt = later(o.readyAt, earlier(quiet, o.receivedAt.Add(5*msg.Queue.Quiet)))
+			}
+		}
+	}
+	return postponed
+}
+
+// wantBatch is what the next run of a lane is for.
+func (l *modelLane) wantBatch() (batch []int) {
+	head, size, passed := l.queue[0], 0, false
+	for i, o := range l.queue {
+		switch {
+		case i == 0:
+		case head.batch != 0:
+			if o.batch != head.batch {
+				continue
+			}
+		case head.Message.Origin != "":
+			return batch
+		case o.burst != head.burst &&
+			(passed || head.Queue.Mode != store.Collect || o.Queue.Mode != store.Collect || !o.shares(head)):
+			passed = true
+			continue
+		case o.batch != 0 || o.Message.Fresh || o.Message.Origin != "" || size+len(o.Message.Text) > 256<<10:
+			return batch
+		}
+		batch, size = append(batch, i), size+len(o.Message.Text)
+	}
+	return batch
+}
+
+func (m *model) claim(t *rapid.T) {
+	lane := rapid.SampledFrom([]store.Lane{store.TurnLane, store.TurnLane, store.ControlLane}).Draw(t, "lane")
+	var first time.Time
+	for k, l := range m.lanes {
+		if k.lane == lane && l.run == 0 && len(l.queue) > 0 && (first.IsZero() || l.readyAt.Before(first)) {
+			first = l.readyAt
+		}
+	}
+	run, next, err := m.store.Claim(m.ctx, lane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.IsZero() || first.After(m.clock.Now()) {
+		if run != nil || !next.Equal(first) {
+			t.Fatalf("got %+v, next %v; want next %v", run, next, first)
+		}
+		return
+	}
+	if run == nil {
+		t.Fatalf("got nothing, next %v; a lane is ready since %v", next, first)
+		return
+	}
+	k := laneKey{run.Session.Key, lane}
+	l := m.lanes[k]
+	if l.run != 0 || !l.readyAt.Equal(first) {
+		t.Fatalf("got message %q of %v, whose lane is %+v; want one that is ready since %v", run.Message.Message.Text, k, l, first)
+	}
+	if run.ID <= m.lastRun {
+		t.Fatalf("run id %d after %d", run.ID, m.lastRun)
+	}
+	var want, got []string
+	for _, i := range l.wantBatch() {
+		o := &l.queue[i]
+		o.batch = l.queue[0].seq
+		want = append(want, fmt.Sprint(o.seq, " ", o.Message.Text))
+	}
+	for _, q := range append([]store.Queued{run.Message}, run.More...) {
+		got = append(got, fmt.Sprint(q.Seq, " ", q.Message.Text))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("the run of %v (-want +got):\n%s", k, diff)
+	}
+	var notes []modelNote
+	if lane == store.TurnLane {
+		notes = m.takeNotes(k.session, l.queue[0])
+	}
+	var gotNotes []modelNote
+	for _, n := range run.Notes {
+		gotNotes = append(gotNotes, modelNote{n.Kind, n.Text, n.Count, l.queue[0].seq})
+	}
+	if diff := cmp.Diff(notes, gotNotes, cmp.AllowUnexported(modelNote{})); diff != "" {
+		t.Fatalf("the notes of %v (-want +got):\n%s", k, diff)
+	}
+	l.run, l.readyAt, m.lastRun, m.runs[run.ID] = run.ID, time.Time{}, run.ID, k
+}
+
+func (m *model) note(t *rapid.T) {
+	session := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session")
+	n := modelNote{kind: rapid.SampledFrom([]store.NoteKind{store.NoteEvent, store.NoteHint}).Draw(t, "kind"), count: 1}
+	n.text = fmt.Sprint(m.clock.Now().Unix())
+	if err := m.store.Note(m.ctx, session, store.Note{Kind: n.kind, At: m.clock.Now(), Text: n.text}); err != nil {
+		t.Fatal(err)
+	}
+	m.addNote(session, n, 100)
+}
+
+// addNote keeps the newest notes of a kind that no turn has; the oldest of them stands for dropped messages that are gone.
+func (m *model) addNote(session string, n modelNote, limit int) {
+	notes := append(m.notes[session], n)
+	var loose []int
+	for i, o := range notes {
+		if o.kind == n.kind && o.batch == 0 {
+			loose = append(loose, i)
+		}
+	}
+	for len(loose) > limit {
+		if n.kind == store.NoteOverflow {
+			notes[loose[1]].count += notes[loose[0]].count
+		}
+		notes = slices.Delete(notes, loose[0], loose[0]+1)
+		for i := range loose {
+			loose[i]--
+		}
+		loose = loose[1:]
+	}
+	m.notes[session] = notes
+}
+
+// takeNotes gives a turn what it has had before, and the rest unless claude has consumed its message.
+func (m *model) takeNotes(session string, head modelMessage) (taken []modelNote) {
+	for i := range m.notes[session] {
+		if n := &m.notes[session][i]; n.batch == head.seq || !head.consumed {
+			n.batch = head.seq
+			taken = append(taken, *n)
+		}
+	}
+	slices.SortStableFunc(taken, func(a, b modelNote) int { return strings.Compare(string(a.kind), string(b.kind)) })
+	return taken
+}
+
+func (m *model) forgetNotes(session string, batch int64) {
+	m.notes[session] = slices.DeleteFunc(m.notes[session], func(n modelNote) bool { return n.batch == batch })
+}
+
+// aRun draws a running run.
+func (m *model) aRun(t *rapid.T) (int64, *modelLane) {
+	if len(m.runs) == 0 {
+		t.Skip("nothing runs")
+	}
+	ids := make([]int64, 0, len(m.runs))
+	for id := range m.runs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	id := rapid.SampledFrom(ids).Draw(t, "run")
+	return id, m.lanes[m.runs[id]]
+}
+
+// end takes a run's hold from its lane.
+func (m *model) end(id int64, l *modelLane) {
+	l.run = 0
+	for i := range l.queue {
+		l.queue[i].joined = false
+	}
+	delete(m.runs, id)
+	m.fenced = append(m.fenced, id)
+}
+
+func (m *model) consume(t *rapid.T) {
+	id, l := m.aRun(t)
+	if err := m.store.Consumed(m.ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	l.queue[0].consumed = true
+}
+
+func (m *model) join(t *rapid.T) {
+	id, l := m.aRun(t)
+	var want, got []string
+	for i := range l.queue {
+		o := &l.queue[i]
+		if !o.waits() {
+			continue
+		}
+		steers := o.Queue.Mode == store.Steer || o.Queue.Mode == store.SteerBacklog
+		if !steers || o.Message.Authority != l.queue[0].Message.Authority || o.Message.Overrides != (store.Overrides{}) ||
+			o.Message.Fresh || o.Message.Origin != "" {
+			break
+		}
+		o.joined = true
+		want = append(want, o.Message.Text+store.MessageUUID("c", o.EventID))
+	}
+	joined, err := m.store.Join(m.ctx, id)
+	for _, q := range joined {
+		got = append(got, q.Message.Text+q.UUID)
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Fatalf("joined, %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// complete covers some of what was joined, and now and then something that was not.
+func (m *model) complete(t *rapid.T) {
+	id, l := m.aRun(t)
+	k, head := m.runs[id], l.queue[0].seq
+	c := store.Completion{State: rapid.SampledFrom([]store.RunState{store.RunDone, store.RunDone, store.RunFailed}).Draw(t, "state")}
+	for _, to := range rapid.SliceOfN(rapid.SampledFrom([]chat.ID{"a", "b", "c"}), 0, 4).Draw(t, "pieces") {
+		m.pieces++
+		text := fmt.Sprint(m.pieces)
+		c.Pieces = append(c.Pieces, store.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text})
+		d := m.destinations[to]
+		if d == nil {
+			d = &modelDestination{}
+			m.destinations[to] = d
+		}
+		if d.queue = append(d.queue, modelPiece{text: text}); len(d.queue) == 1 {
+			d.nextAt = m.clock.Now()
+		}
+	}
+	ended := l.remove(func(o modelMessage) bool {
+		if o.batch == head {
+			return true
+		}
+		covered := rapid.IntRange(0, 5).Draw(t, "covered")
+		if covered == 0 || o.joined && covered < 4 {
+			c.Covered = append(c.Covered, store.MessageUUID("c", o.EventID))
+			return true
+		}
+		return false
+	})
+	for _, o := range ended {
+		m.events[o.EventID] = c.State
+	}
+	var first []modelMessage
+	if rapid.IntRange(0, 4).Draw(t, "then") == 0 {
+		m.thens++
+		event := chat.EventID(fmt.Sprintf("then-%d", m.thens/2))
+		c.Then = &store.Inbound{
+			EventID: event, Session: k.session, Lane: k.lane,
+			Message: store.Message{Channel: "c", Chat: chat.Chat{ID: chat.ID(k.session)}, Text: string(event), Origin: store.OriginPlugin},
+		}
+		if _, seen := m.events[event]; !seen {
+			m.events[event] = ""
+			first = append(first, modelMessage{Inbound: *c.Then, seq: head, burst: head, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
+		}
+	}
+	if err := m.store.Complete(m.ctx, id, c); err != nil {
+		t.Fatal(err)
+	}
+	m.end(id, l)
+	l.queue = append(first, l.queue...)
+	l.rearm(m.clock.Now())
+	if k.lane == store.TurnLane {
+		m.forgetNotes(k.session, head)
+	}
+}
+
+func (m *model) release(t *rapid.T) {
+	id, l := m.aRun(t)
+	again := m.clock.Now().Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "again")) * time.Second)
+	if err := m.store.Release(m.ctx, id, again, ""); err != nil {
+		t.Fatal(err)
+	}
+	m.end(id, l)
+	l.queue[0].readyAt, l.readyAt = again, again
+}
+
+func (m *model) clear(t *rapid.T) {
+	k := laneKey{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"), store.TurnLane}
+	l := m.lanes[k]
+	if l == nil {
+		t.Skip("no such lane")
+	}
+	before := m.clock.Now().Add(time.Millisecond - time.Duration(rapid.IntRange(0, 3).Draw(t, "before"))*time.Second)
+	running := l.run != 0 && len(l.queue) > 0
+	head := int64(0)
+	if running {
+		head = l.queue[0].seq
+	}
+	gone := l.remove(func(o modelMessage) bool { return o.receivedAt.Before(before) && !(running && o.batch == head) })
+	m.cancel(gone)
+	dropped, err := m.store.Clear(m.ctx, k.session, k.lane, before)
+	if err != nil || dropped != len(gone) {
+		t.Fatalf("dropped %d of %d, %v", dropped, len(gone), err)
+	}
+	if len(gone) > 0 {
+		l.rearm(m.clock.Now())
+	}
+}
+
+func (m *model) outcome(t *rapid.T) {
+	if len(m.events) == 0 {
+		t.Skip("no event")
+	}
+	events := make([]chat.EventID, 0, len(m.events))
+	for event := range m.events {
+		events = append(events, event)
+	}
+	slices.Sort(events)
+	event := rapid.SampledFrom(events).Draw(t, "event")
+	state, _, _, done, err := m.store.Outcome(m.ctx, "c", event)
+	if want := m.events[event]; err != nil || state != want || done != (want != "") {
+		t.Fatalf("event %s ended as %q, %v, %v; want %q", event, state, done, err, want)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

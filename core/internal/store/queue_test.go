@@ -1,0 +1,486 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// queued is the nth message of anna, that waits in a mode.
+func queued(n int, q store.Queueing) store.Inbound {
+	in := inbound("anna", n)
+	in.Queue = q
+	return in
+}
+
+// busy is a store in which anna's message 1 runs.
+func busy(t *testing.T) (*bundle, *store.Run) {
+	t.Helper()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	return b, b.claim(t)
+}
+
+// wantOutcome compares how the nth message of anna has ended; "": not yet.
+func (b *bundle) wantOutcome(t *testing.T, n int, want store.RunState) {
+	t.Helper()
+	state, _, _, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
+	if state != want || done != (want != "") || err != nil {
+		t.Errorf("message %d ended as %q, %v, %v; want %q", n, state, done, err, want)
+	}
+}
+
+// TestCollect has messages wait behind a run and looks at the runs that they become.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	plain := func(*store.Inbound) {}
+	many := func(n int, change func(*store.Inbound)) (list []func(*store.Inbound)) {
+		for range n {
+			list = append(list, change)
+		}
+		return list
+	}
+	counted := func(from, to int64) (list []int64) {
+		for n := from; n <= to; n++ {
+			list = append(list, n)
+		}
+		return list
+	}
+	long := func(in *store.Inbound) { in.Message.Text = strings.Repeat("x", 100<<10) }
+	for name, test := range map[string]struct {
+		messages []func(*store.Inbound)
+		runs     [][]int64
+	}{
+		"in one run":      {many(3, plain), [][]int64{{2, 3, 4}}},
+		"up to 50":        {many(52, plain), [][]int64{counted(2, 51), {52, 53}}},
+		"up to 256 KiB":   {many(4, long), [][]int64{{2, 3}, {4, 5}}},
+		"a long one last": {[]func(*store.Inbound){long, long, long, plain}, [][]int64{{2, 3}, {4, 5}}},
+		"one authority": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Authority = chat.Owner }, plain, plain},
+			[][]int64{{2}, {3}, {4, 5}},
+		},
+		"one chat": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Chat.ID = "group" }, plain},
+			[][]int64{{2}, {3}, {4}},
+		},
+		"one thread": {[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Thread = "t" }}, [][]int64{{2}, {3}}},
+		"one kind of settings": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Overrides.Effort = "high" }},
+			[][]int64{{2}, {3}},
+		},
+		"one conversation": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Fresh = true }, plain},
+			[][]int64{{2}, {3, 4}},
+		},
+		"people": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Origin = store.OriginCompact }, plain},
+			[][]int64{{2}, {3}, {4}},
+		},
+		"not another mode": {
+			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Queue.Mode = store.Followup }, plain, plain},
+			[][]int64{{2}, {3}, {4, 5}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			for i, change := range test.messages {
+				in := queued(i+2, store.Queueing{Mode: store.Collect})
+				change(&in)
+				b.accept(t, in)
+			}
+			b.complete(t, run)
+			var w work
+			b.do(t, &w, time.Hour)
+			if diff := cmp.Diff(test.runs, w.runs); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was collected once is the same in each attempt.
+func TestCollectionStaysTheSame(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	collect := store.Queueing{Mode: store.Collect}
+	b.accept(t, queued(2, collect))
+	b.accept(t, queued(3, collect))
+	b.complete(t, run)
+	first := b.claim(t)
+	if len(first.Message.Message.Text) == 0 || first.More[0].ClaudeSession != first.Session.ClaudeSession {
+		t.Errorf("run %+v", first)
+	}
+	b.accept(t, queued(4, collect))
+	if err := b.Release(b.ctx, first.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen(t)
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	again := b.claim(t)
+	if diff := cmp.Diff([]int64{2, 3}, seqs(again)); diff != "" || again.Message.UUID != first.Message.UUID {
+		t.Errorf("the second attempt (-want +got):\n%s", diff)
+	}
+	fresh, err := b.Rebind(b.ctx, again.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(b.ctx, again.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	again = b.claim(t)
+	if again.Session.ClaudeSession != fresh.ClaudeSession || again.More[0].ClaudeSession != fresh.ClaudeSession {
+		t.Errorf("after a rebind: %+v", again)
+	}
+	b.complete(t, again, "both")
+	for n := 2; n <= 3; n++ {
+		b.wantOutcome(t, n, store.RunDone)
+	}
+	b.wantOutcome(t, 4, "")
+	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	var said []string
+	for _, e := range entries {
+		said = append(said, e.Text)
+	}
+	if diff := cmp.Diff([]string{"message 1", "message 2", "message 3"}, said); diff != "" || err != nil {
+		t.Errorf("transcript, %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestQuiet has messages come to a lane that runs until the first has come, each two seconds after the one before.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, test := range map[string]struct {
+		modes []store.Mode
+		work  work
+	}{
+		"a followup waits for it":            {[]store.Mode{store.Followup}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
+		"the zero mode is one":               {[]store.Mode{""}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
+		"a queued one does not":              {[]store.Mode{store.Queue}, work{[][]int64{{2}}, []time.Duration{0}}},
+		"one that was not told does not":     {[]store.Mode{store.Steer}, work{[][]int64{{2}}, []time.Duration{0}}},
+		"a followup waits for no later one":  {[]store.Mode{store.Followup, store.Followup}, work{[][]int64{{2}, {3}}, []time.Duration{3 * s, 5 * s}}},
+		"what is collected waits for it all": {[]store.Mode{store.Collect, store.Collect}, work{[][]int64{{2, 3}}, []time.Duration{5 * s}}},
+		"but not forever": {
+			[]store.Mode{store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect},
+			work{[][]int64{{2, 3, 4, 5, 6, 7, 8, 9}, {10}}, []time.Duration{15 * s, 16 * s}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			var w work
+			for i, mode := range test.modes {
+				if i == 1 {
+					b.complete(t, run)
+				}
+				if i > 0 {
+					b.do(t, &w, 2*s)
+				}
+				b.accept(t, queued(i+2, store.Queueing{Mode: mode, Quiet: 3 * s}))
+			}
+			if len(test.modes) == 1 {
+				b.complete(t, run)
+			}
+			b.do(t, &w, time.Hour)
+			if diff := cmp.Diff(test.work, w, cmp.AllowUnexported(work{})); diff != "" {
+				t.Errorf("work (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Nothing has to be waited for in a lane that does nothing.
+func TestQuietIsForWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, queued(1, store.Queueing{Mode: store.Collect, Quiet: time.Minute}))
+	b.complete(t, b.claim(t))
+	for n := 2; n <= 3; n++ { // nor for the burst that it is a part of
+		in := bursting(n)
+		in.Queue = store.Queueing{Mode: store.Collect, Quiet: time.Minute}
+		b.accept(t, in)
+	}
+	b.clock.Advance(time.Second)
+	if diff := cmp.Diff([]int64{2, 3}, seqs(b.claim(t))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCap has messages 2 to 6 come to a lane that runs and has room for three.
+func TestCap(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []store.Mode{store.Followup, store.Queue, store.Collect, store.Steer, store.SteerBacklog, ""} {
+		for _, test := range []struct {
+			drop  store.Drop
+			keeps []int
+			notes []store.Note
+		}{
+			{store.DropOld, []int{4, 5, 6}, nil},
+			{store.DropNew, []int{2, 3, 4}, nil},
+			{store.DropSummarize, []int{4, 5, 6}, []store.Note{
+				{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 2", Count: 1},
+				{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 3", Count: 1},
+			}},
+		} {
+			t.Run(fmt.Sprintf("%s, %s", mode, test.drop), func(t *testing.T) {
+				t.Parallel()
+				b, run := busy(t)
+				for n := 2; n <= 6; n++ {
+					a := b.accept(t, queued(n, store.Queueing{Mode: mode, Cap: 3, Drop: test.drop}))
+					dropped := n > 4 && test.drop == store.DropNew
+					if (a.Seq == 0) != dropped || !dropped && a.Waiting != min(n-1, 3) {
+						t.Errorf("message %d: %+v", n, a)
+					}
+				}
+				lanes, err := b.Lanes(b.ctx)
+				if err != nil || len(lanes) != 1 || lanes[0].Waiting != 3 {
+					t.Errorf("lanes %+v, %v", lanes, err)
+				}
+				kept := map[int]bool{}
+				for _, n := range test.keeps {
+					kept[n] = true
+				}
+				for n := 2; n <= 6; n++ {
+					if kept[n] {
+						b.wantOutcome(t, n, "")
+					} else {
+						b.wantOutcome(t, n, store.RunCancelled)
+					}
+				}
+				if a := b.accept(t, queued(2, store.Queueing{})); !a.Duplicate {
+					t.Errorf("what was dropped comes again: %+v", a)
+				}
+				b.complete(t, run)
+				next := b.claim(t)
+				if diff := cmp.Diff(test.notes, next.Notes); diff != "" {
+					t.Errorf("notes (-want +got):\n%s", diff)
+				}
+				if next.Message.Message.Text != inbound("anna", test.keeps[0]).Message.Text {
+					t.Errorf("claimed %+v", next.Message)
+				}
+			})
+		}
+	}
+}
+
+// Who watches a message that is dropped is told, and a cap that is exceeded by many drops them all.
+func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	for n := 2; n <= 9; n++ {
+		b.accept(t, queued(n, store.Queueing{}))
+	}
+	watch, stop := b.Watch("telegram", inbound("anna", 4).EventID)
+	defer stop()
+	a := b.accept(t, queued(10, store.Queueing{Cap: 2, Drop: store.DropSummarize}))
+	if a.Waiting != 2 || !a.Running || !poked(watch) {
+		t.Errorf("acceptance %+v", a)
+	}
+	b.complete(t, run)
+	next := b.claim(t)
+	// Of seven that were dropped the newest two have a line; the older one stands for the rest.
+	want := []store.Note{
+		{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 7", Count: 6},
+		{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 8", Count: 1},
+	}
+	if diff := cmp.Diff(want, next.Notes); diff != "" || next.Message.Message.Text != "message 9" {
+		t.Errorf("the next turn has %q and notes (-want +got):\n%s", next.Message.Message.Text, diff)
+	}
+}
+
+// A lane that does not run has no head for a moment while its only message makes room for another.
+func TestCapOfALaneThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one := store.Queueing{Cap: 1, Drop: store.DropOld}
+	b.accept(t, queued(1, one))
+	if a := b.accept(t, queued(2, one)); a.Waiting != 0 {
+		t.Errorf("acceptance %+v", a)
+	}
+	if run := b.claim(t); run.Message.Seq != 2 {
+		t.Errorf("claimed %d", run.Message.Seq)
+	}
+	b.accept(t, queued(3, one)) // what runs does not wait
+	b.wantOutcome(t, 2, "")
+}
+
+// A head that was given back until later holds its lane, whatever comes or goes behind it.
+func TestBackoffHolds(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	later := start.Add(time.Minute)
+	if err := b.Release(b.ctx, run.ID, later, "overloaded"); err != nil {
+		t.Fatal(err)
+	}
+	b.accept(t, queued(2, store.Queueing{Mode: store.Collect, Quiet: time.Second}))
+	b.accept(t, queued(3, store.Queueing{Mode: store.Collect, Quiet: time.Second}))
+	b.accept(t, bursting(4))
+	b.accept(t, bursting(5))
+	b.accept(t, queued(6, store.Queueing{Cap: 5, Drop: store.DropNew}))
+	if run, next, err := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+		t.Errorf("claimed %+v, next %v, %v; want it at %v", run, next, err, later)
+	}
+	b.clock.Advance(time.Minute)
+	if diff := cmp.Diff([]int64{1}, seqs(b.claim(t))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A message that is refused does not send its lane behind others.
+func TestDroppedMessageCostsNoPlace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.clock.Advance(time.Second)
+	b.accept(t, inbound("bert", 1))
+	b.clock.Advance(time.Second)
+	b.accept(t, queued(2, store.Queueing{Cap: 1, Drop: store.DropNew}))
+	if run := b.claim(t); run.Session.Key != "telegram:anna" {
+		t.Errorf("claimed of %s", run.Session.Key)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, queued(2, store.Queueing{Mode: store.Steer}))
+	b.accept(t, queued(3, store.Queueing{}))
+	if joined, err := b.Join(b.ctx, run.ID); err != nil || len(joined) != 1 {
+		t.Fatalf("joined %+v, %v", joined, err)
+	}
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Note(b.ctx, "telegram:anna", store.Note{Kind: store.NoteEvent, Text: "pinned"}); err != nil {
+		t.Fatal(err)
+	}
+	watch, stop := b.Watch("telegram", inbound("anna", 1).EventID)
+	defer stop()
+	b.clock.Advance(time.Minute)
+	poked(b.TranscriptAppended())
+	in := queued(4, store.Queueing{Mode: store.Interrupt, Quiet: time.Hour})
+	in.Hint = &store.Note{Kind: store.NoteHint, Text: "the one before was interrupted"}
+	want := store.Acceptance{Seq: 4, Superseded: run.ID}
+	if diff := cmp.Diff(want, b.accept(t, in)); diff != "" {
+		t.Errorf("acceptance (-want +got):\n%s", diff)
+	}
+	if !poked(watch) || !poked(b.TranscriptAppended()) {
+		t.Error("nobody is told of the end")
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err == nil {
+		t.Error("the run completes")
+	}
+	if lost, err := b.Heartbeat(b.ctx, []int64{run.ID}); len(lost) != 1 || err != nil {
+		t.Errorf("the run is not lost: %v, %v", lost, err)
+	}
+	for n := 1; n <= 3; n++ {
+		b.wantOutcome(t, n, store.RunCancelled)
+	}
+	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	wantEntries := []chat.TranscriptEntry{
+		{Role: chat.User, Text: "message 1", At: start},
+		{Role: chat.User, Text: "message 2", At: start}, // it was told to the run
+		{Role: chat.System, Text: "interrupted by a later message", At: start.Add(time.Minute)},
+	}
+	if diff := cmp.Diff(wantEntries, entries, cmpopts.IgnoreFields(chat.TranscriptEntry{}, "ID")); diff != "" || err != nil {
+		t.Errorf("transcript, %v (-want +got):\n%s", err, diff)
+	}
+	b.reopen(t)
+	if runs, _, err := b.Reclaim(b.ctx); runs != 0 || err != nil {
+		t.Errorf("reclaimed %d, %v", runs, err)
+	}
+	next := b.claim(t)
+	if diff := cmp.Diff([]int64{4}, seqs(next)); diff != "" {
+		t.Error(diff)
+	}
+	if len(next.Notes) != 2 || next.Notes[0].Text != "pinned" || next.Notes[1].Text != "the one before was interrupted" {
+		t.Errorf("notes %+v", next.Notes)
+	}
+	b.complete(t, next)
+	b.idle(t)
+}
+
+func TestInterruptOfWhatOnlyWaits(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	if err := b.Release(b.ctx, run.ID, start.Add(time.Minute), ""); err != nil {
+		t.Fatal(err)
+	}
+	b.accept(t, queued(2, store.Queueing{}))
+	in := queued(3, store.Queueing{Mode: store.Interrupt})
+	in.Hint = &store.Note{Kind: store.NoteHint, Text: "interrupted"}
+	if diff := cmp.Diff(store.Acceptance{Seq: 3}, b.accept(t, in)); diff != "" {
+		t.Errorf("acceptance (-want +got):\n%s", diff)
+	}
+	next := b.claim(t)
+	if diff := cmp.Diff([]int64{3}, seqs(next)); diff != "" || len(next.Notes) != 0 {
+		t.Errorf("notes %+v, messages (-want +got):\n%s", next.Notes, diff)
+	}
+	b.complete(t, next)
+	b.idle(t)
+}
+
+// Of a burst the first message interrupts; the others join it.
+func TestInterruptByABurst(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	interrupt := func(n int) store.Inbound {
+		in := bursting(n)
+		in.Queue = store.Queueing{Mode: store.Interrupt}
+		return in
+	}
+	if a := b.accept(t, interrupt(2)); a.Superseded != run.ID {
+		t.Errorf("acceptance %+v", a)
+	}
+	if diff := cmp.Diff(store.Acceptance{Seq: 3, Waiting: 1}, b.accept(t, interrupt(3))); diff != "" {
+		t.Errorf("acceptance (-want +got):\n%s", diff)
+	}
+	b.clock.Advance(time.Second)
+	next := b.claim(t)
+	if diff := cmp.Diff([]int64{2, 3}, seqs(next)); diff != "" {
+		t.Error(diff)
+	}
+	b.accept(t, bursting(4))
+	// A burst that waits behind a run is kept, and the run is ended all the same.
+	if diff := cmp.Diff(store.Acceptance{Seq: 5, Waiting: 1, Superseded: next.ID}, b.accept(t, interrupt(5))); diff != "" {
+		t.Errorf("acceptance (-want +got):\n%s", diff)
+	}
+	b.clock.Advance(time.Second)
+	if diff := cmp.Diff([]int64{4, 5}, seqs(b.claim(t))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a run was told that claude has not consumed is told to the next one.
+func TestInterruptKeepsNotesThatNobodyHasRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if err := b.Note(b.ctx, "telegram:anna", store.Note{Kind: store.NoteHistory, Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	b.accept(t, inbound("anna", 1))
+	if run := b.claim(t); len(run.Notes) != 1 {
+		t.Errorf("notes %+v", run.Notes)
+	}
+	b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt}))
+	run := b.claim(t)
+	if len(run.Notes) != 1 || run.Notes[0].Text != "hello" {
+		t.Errorf("notes %+v", run.Notes)
+	}
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.accept(t, queued(3, store.Queueing{Mode: store.Interrupt}))
+	if run := b.claim(t); len(run.Notes) != 0 {
+		t.Errorf("notes %+v", run.Notes)
+	}
+}
