@@ -30,16 +30,23 @@ type access struct {
 type usage int
 
 const (
-	byOne    usage = iota // an owner, in a direct chat
+	byOne    usage = iota // one person, in a direct chat
 	byOwners              // several owners, each in his direct chat
-	byOthers              // somebody else too
+	byOthers              // others too
 )
+
+// record is what is known of who uses a session. The zero record is that of one that nobody has used.
+type record struct {
+	person string // the first, as channel:user
+	owner  bool   // he was an owner when he last wrote
+	used   usage
+}
 
 // view is what a turn may be reminded of.
 type view struct {
 	session string
-	person  string // also of the sessions of this person; empty: of none
-	private bool   // an owner reads it, and nobody else
+	persons []string // also of the direct chats of these, who are one person
+	private bool     // owners read it, and nobody else
 }
 
 // look decides what a caller may see, and notes whose chat his session is. False: nothing.
@@ -47,22 +54,15 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 	if c.Session == "" {
 		return view{}, false, nil
 	}
-	owner := c.Authority == chat.Owner && c.Kind == chat.Direct
-	person, used := "", byOthers
-	if owner {
-		person, used = a.person(c), byOne
+	now, err := a.note(ctx, c)
+	if err != nil {
+		return view{}, false, fmt.Errorf("look whose chat it is: %w", err)
 	}
-	if c.Sender.ID != "" { // a turn without a sender, such as one that a plugin began, says nothing of whose chat it is
-		noted, err := a.note(ctx, c.Session, person, used)
-		if err != nil {
-			return view{}, false, fmt.Errorf("note whose chat it is: %w", err)
-		}
-		used = noted
-	}
+	owner := c.Authority == chat.Owner && c.Kind == chat.Direct && now.owner
 	switch {
-	case owner && used == byOne:
-		return view{session: c.Session, person: person, private: true}, true, nil
-	case owner && used == byOwners:
+	case owner && now.used == byOne:
+		return view{session: c.Session, persons: a.persons(now.person), private: true}, true, nil
+	case owner && now.used == byOwners:
 		return view{session: c.Session, private: true}, true, nil
 	case a.isOpen(c.Session):
 		return view{session: c.Session}, true, nil
@@ -72,35 +72,78 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 }
 
 // note remembers who uses a session, and tells who has so far. It never forgets: others may read what is said in it later.
-func (a *access) note(ctx context.Context, session, person string, used usage) (usage, error) {
-	var before string
-	var noted usage
-	err := a.index.read.QueryRowContext(ctx, "SELECT person, used FROM sessions WHERE key = ?", session).Scan(&before, &noted)
-	switch {
-	case err == nil && (noted == byOthers || noted >= used && before == person):
-		return noted, nil
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return 0, damage(err)
+//
+// A turn that no person began, such as a plugin's, has an owner's authority in anybody's chat. So it counts for nothing,
+// and what is known of the chat decides.
+func (a *access) note(ctx context.Context, c chat.Caller) (record, error) {
+	before, err := readRecord(ctx, a.index.read, c.Session)
+	if err != nil || c.Sender.ID == "" || c.Sender.IsBot {
+		return before, err
+	}
+	now := a.after(before, c)
+	if now == before {
+		return now, nil
 	}
 	err = a.index.change(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO sessions (key, person, used) VALUES (?1, ?2, ?3)
-			ON CONFLICT DO UPDATE SET used = max(used, ?3, CASE WHEN person <> ?2 THEN ?4 ELSE 0 END)
-			RETURNING used`, session, person, used, byOwners).Scan(&noted)
+		before, err := readRecord(ctx, tx, c.Session) // another turn may have changed it
+		if err != nil {
+			return err
+		}
+		now = a.after(before, c)
+		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO sessions (key, person, owner, used) VALUES (?, ?, ?, ?)",
+			c.Session, now.person, now.owner, now.used)
+		return err
 	})
-	return noted, err
+	return now, err
 }
 
-// person names who a caller is. The ids that the config says are one person's have one name.
-func (a *access) person(c chat.Caller) string {
-	if c.Sender.ID == "" {
-		return ""
+// after is what is known of a session once the caller has used it.
+func (a *access) after(r record, c chat.Caller) record {
+	person, owner := a.person(c), c.Authority == chat.Owner
+	if r.person == "" {
+		r = record{person: person, owner: owner}
 	}
+	switch {
+	case c.Kind != chat.Direct:
+		r.used = byOthers
+	case r.used == byOne && slices.Contains(a.persons(r.person), person):
+		r.owner = owner
+	case r.used == byOthers:
+	case owner && r.owner:
+		r.used = byOwners
+	default:
+		r.used = byOthers
+	}
+	return r
+}
+
+func readRecord(ctx context.Context, from interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, session string,
+) (r record, err error) {
+	row := from.QueryRowContext(ctx, "SELECT person, owner, used FROM sessions WHERE key = ?", session)
+	if err := row.Scan(&r.person, &r.owner, &r.used); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return record{}, damage(err)
+	}
+	return r, nil
+}
+
+// person names who a caller is: by that of his ids which the config says is one of a person's, or else by his own.
+func (a *access) person(c chat.Caller) string {
 	for _, id := range append([]chat.UserID{c.Sender.ID}, c.Sender.Aliases...) {
-		if slices.Contains(a.samePerson, c.Address.Channel+":"+string(id)) {
-			return "=" // no channel's label is empty, so no other person has this name
+		if name := c.Address.Channel + ":" + string(id); slices.Contains(a.samePerson, name) {
+			return name
 		}
 	}
 	return c.Address.Channel + ":" + string(c.Sender.ID)
+}
+
+// persons are all names of a person.
+func (a *access) persons(name string) []string {
+	if slices.Contains(a.samePerson, name) {
+		return a.samePerson
+	}
+	return []string{name}
 }
 
 // isOpen tells whether the config opens a session: by its key, or by what stands before a colon in it.

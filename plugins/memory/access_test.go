@@ -122,17 +122,67 @@ func TestASessionThatOthersShare(t *testing.T) {
 	}
 }
 
-// A turn that nobody sent, such as a heartbeat, does not make a chat another's.
-func TestATurnWithoutASender(t *testing.T) {
+// Who was let in first and became an owner later is one, and an owner no more is none.
+func TestAnOwnerWhoWasNoneBefore(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)
 	p.write("MEMORY.md", "The zebra is called Zora.\n")
-	nobody := anna
-	nobody.Sender, nobody.Authority = chat.Sender{}, chat.Other
-	for _, c := range []chat.Caller{anna, nobody, anna} {
-		got := strings.Contains(p.ask(c, "the zebra"), "Zora")
-		if want := c.Authority == chat.Owner; got != want {
-			t.Errorf("reminded: %v, want %v", got, want)
+	for i, authority := range []chat.Authority{chat.Other, chat.Owner, chat.Authorised, chat.Owner} {
+		got := strings.Contains(p.ask(direct("anna", authority), "the zebra"), "Zora")
+		if want := authority == chat.Owner; got != want {
+			t.Errorf("turn %d is reminded: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// The config may say later who is one person, and take it back.
+func TestOnePersonByALaterConfig(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	other := direct("anna2", chat.Owner)
+	p.ask(anna, "a first turn")
+	p.ask(other, "a first turn")
+	p.tell(anna.Session, 1, "the aardvark is ill", "oh")
+	for i, same := range [][]string{nil, {"c:anna", "c:anna2"}, {"c:anna", "c:anna3"}} {
+		p.restart(map[string]any{"same_person": append([]string{}, same...)})
+		got := strings.Contains(p.ask(other, "the aardvark"), "ill")
+		if want := i == 1; got != want {
+			t.Errorf("config %d: reminded: %v, want %v", i, got, want)
+		}
+		if !strings.Contains(p.ask(anna, "the aardvark"), "ill") {
+			t.Errorf("config %d: who said it is not reminded", i)
+		}
+	}
+}
+
+// A turn that no person began has an owner's authority wherever it runs. It counts whose chat it runs in.
+func TestTurnsThatNoPersonBegan(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	p.write("MEMORY.md", "The zebra is called Zora.\n")
+	without := func(c chat.Caller) chat.Caller { c.Sender, c.Authority = chat.Sender{}, chat.Owner; return c }
+	plugins := func(c chat.Caller) chat.Caller {
+		c.Sender, c.Authority = chat.Sender{ID: chat.UserID(c.Address.Chat), IsBot: true}, chat.Owner
+		return c
+	}
+	ben := direct("ben", chat.Other)
+	for i, test := range []struct {
+		caller chat.Caller
+		want   bool
+	}{
+		{without(anna), false}, // it is not known yet that it is an owner's
+		{plugins(anna), false},
+		{anna, true},
+		{without(anna), true},
+		{plugins(anna), true},
+		{anna, true},
+		{plugins(ben), false},
+		{ben, false},
+		{plugins(ben), false},
+		{plugins(group("g", "anna", chat.Owner)), false},
+	} {
+		if got := strings.Contains(p.ask(test.caller, "the zebra"), "Zora"); got != test.want {
+			t.Errorf("turn %d is reminded: %v, want %v", i, got, test.want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func BenchmarkRecall(b *testing.B) {
 			for b.Loop() {
 				prompt := text(length) + " zzyzxworld" // and a word that is nowhere
 				began := time.Now()
-				best, err := x.recall(b.Context(), view{session: "s", person: "p"}, prompt, today, 5)
+				best, err := x.recall(b.Context(), view{session: "s", persons: []string{"p"}}, prompt, today, 5)
 				times = append(times, time.Since(began))
 				if err != nil {
 					b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -126,6 +127,10 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 	if query == "" {
 		return nil, nil
 	}
+	persons, err := json.Marshal(slices.Concat([]string{}, v.persons)) // never null
+	if err != nil {
+		return nil, err
+	}
 	rows, err := x.read.QueryContext(ctx, `
 		WITH best AS (
 			SELECT words.rowid AS id, bm25(words) AS rank
@@ -135,11 +140,12 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 				OR p.session = ?2 AND p.exchange < coalesce((
 					SELECT min(exchange) FROM (
 						SELECT DISTINCT exchange FROM entries WHERE session = ?2 ORDER BY exchange DESC LIMIT ?4)), 0)
-				OR ?3 <> '' AND p.session <> ?2 AND p.session IN (SELECT key FROM sessions WHERE person = ?3 AND used = ?6))
+				OR p.session <> ?2 AND p.session IN (
+					SELECT key FROM sessions WHERE used = ?6 AND person IN (SELECT value FROM json_each(?3))))
 			ORDER BY rank LIMIT ?5)
 		SELECT p.id, p.path, p.session, p.exchange, p.heading, p.body, p.at
 		FROM best JOIN passages p USING (id)
-		ORDER BY rank`, query, v.session, v.person, freshExchanges, maxCandidates, byOne)
+		ORDER BY rank`, query, v.session, string(persons), freshExchanges, maxCandidates, byOne)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,15 @@ CREATE TABLE files (
   checked INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Who has used a session: 0 one owner in his direct chat, 1 several owners, 2 others. Person is the first of them.
+-- Who has used a session: 0 one person in a direct chat, 1 several owners in direct chats, 2 others. Person is the first
+-- of them, as channel:user, and owner tells whether he was an owner when he last wrote.
 CREATE TABLE sessions (
   key    TEXT PRIMARY KEY,
   person TEXT NOT NULL,
+  owner  INTEGER NOT NULL,
   used   INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX sessions_person ON sessions (person);
 
 -- Redacted messages. An exchange is what somebody said and the answers to it, named by its first entry.
 CREATE TABLE entries (

@@ -67,7 +67,7 @@ func stem(word string) string {
 	}
 	word = cutEnding(cutS(umlauts(word)))
 	// "planning" and "planned" have a letter twice that "plan" has once.
-	if n := len(word); n > 3 && word[n-1] == word[n-2] {
+	if n := len(word); n > 3 && word[n-1] == word[n-2] && word[n-1] < utf8.RuneSelf {
 		word = word[:n-1]
 	}
 	// "story" and "stories" differ in the last letter that is left.

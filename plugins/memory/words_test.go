@@ -38,7 +38,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q are %q", different, all)
 		}
 	}
-	if diff := cmp.Diff([]string{"g", "482", "kt", "e24"}, slices.Collect(words("G-482 KT (E24)"+strings.Repeat("x", 41)[:0]))); diff != "" {
+	// The last letter of the second text ends in two bytes that are the same.
+	if diff := cmp.Diff([]string{"g", "482", "kt", "e24", "\U0001079e"}, slices.Collect(words("G-482 KT (E24) \U0001079e"))); diff != "" {
 		t.Error(diff)
 	}
 	if got := slices.Collect(words("a " + strings.Repeat("x", maxWord+1) + " b")); !slices.Equal(got, []string{"a", "b"}) {
