@@ -1,0 +1,23 @@
+// Package scripts proves what clawhost does as a person sees it: each script in testdata/script is one behaviour, shown by
+// the real binaries, with the stand-in for claude and a Telegram of the test's own. It has only tests.
+//
+// A script has a folder, a host and a bot to itself. Anna (1001), Bob (1002) and Carol (1003) write to the bot, alone, in
+// the group "kitchen" (-1001) or in the forum "house" (-1002). A chat is named by the person or the group, with the topic
+// behind it ("house/tea") and a second bot before it ("work:anna"). A script without a config.hcl has testdata/config.hcl.
+// The commands beside those of testscript:
+//
+//	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
+//	host stop, host kill       end it in order, or by SIGKILL
+//	log PATTERN                wait until a line of the host's log matches
+//	clawhost ARGS…             run the command against the host
+//	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
+//	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
+//	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout
+//	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
+//	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
+//	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
+//	menu [BOT]                 print the bot's menu of commands
+//
+// In a prompt the times are replaced by NOW and the network's message ids by ID, and how long ago the previous message was
+// is left out. The scripts wait for what happens, never for a time.
+package scripts

@@ -1,0 +1,210 @@
+package scripts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// passed are the variables that a host has of its script's environment.
+var passed = []string{"HOME", "PATH", "TMPDIR", "TZ", "BOT_URL", "BOT_TOKEN", "WORK_URL", "WORK_TOKEN"}
+
+// host is a running clawhost.
+type host struct {
+	process *exec.Cmd
+	ended   chan struct{} // closed once err is set
+	err     error
+}
+
+// errLiving is returned for a host that does not end.
+var errLiving = errors.New("the host does not end")
+
+// stop has the host go down in order.
+func (h *host) stop() error {
+	if err := h.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the host: %w", err)
+	}
+	if err := h.wait(); err != nil {
+		return fmt.Errorf("stop the host: %w", err)
+	}
+	return nil
+}
+
+// wait returns how the host ended. One that does not end is killed.
+func (h *host) wait() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	select {
+	case <-h.ended:
+		return h.err
+	case <-ctx.Done():
+		_ = h.process.Process.Kill()
+		<-h.ended
+		return errLiving
+	}
+}
+
+// runHost is the command host.
+func (s *stage) runHost(ts *testscript.TestScript, neg bool, args []string) error {
+	switch {
+	case len(args) == 0 && s.host == nil:
+		return s.start(ts, neg)
+	case len(args) != 1 || neg || s.host == nil:
+		return errors.New("usage: host [stop|kill], where one runs")
+	}
+	h := s.host
+	s.host = nil
+	switch args[0] {
+	case "stop":
+		return h.stop()
+	case "kill":
+		if err := h.process.Process.Kill(); err != nil {
+			return fmt.Errorf("kill the host: %w", err)
+		}
+		if err := h.wait(); errors.Is(err, errLiving) {
+			return err
+		}
+		return nil
+	}
+	return fmt.Errorf("host cannot %q", args[0])
+}
+
+// start begins a life of the host.
+func (s *stage) start(ts *testscript.TestScript, refused bool) error {
+	command := exec.Command(filepath.Join(s.bin, "clawhost"), "-config", filepath.Join(s.dir, "config.hcl"))
+	command.Dir = s.dir
+	for _, name := range passed {
+		command.Env = append(command.Env, name+"="+ts.Getenv(name))
+	}
+	before := s.log.mark()
+	command.Stdout, command.Stderr = s.log, s.log
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start the host: %w", err)
+	}
+	h := &host{process: command, ended: make(chan struct{})}
+	go func() { // ends with the process
+		defer close(h.ended)
+		h.err = command.Wait()
+	}()
+	if refused {
+		err := h.wait()
+		fmt.Fprint(ts.Stderr(), s.log.String()[before:])
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			return fmt.Errorf("the host ended with %v, want exit status 1", err)
+		}
+		return nil
+	}
+	s.host = h
+	ctx, cancel := s.await()
+	defer cancel()
+	return s.log.await(ctx, h.ended, before, regexp.MustCompile(`: ready:`))
+}
+
+// awaitLog is the command log.
+func (s *stage) awaitLog(_ *testscript.TestScript, neg bool, args []string) error {
+	if neg || len(args) != 1 || s.host == nil {
+		return errors.New("usage: log PATTERN, where a host runs")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	return s.log.await(ctx, s.host.ended, 0, pattern)
+}
+
+// clawhost is the command of the same name.
+func (s *stage) clawhost(ts *testscript.TestScript, neg bool, args []string) error {
+	err := ts.Exec(filepath.Join(s.bin, "clawhost"), append([]string{"-config", filepath.Join(s.dir, "config.hcl")}, args...)...)
+	switch exit := (*exec.ExitError)(nil); {
+	case neg && errors.As(err, &exit):
+		return nil
+	case neg && err == nil:
+		return errors.New("it succeeded")
+	}
+	return err
+}
+
+// settled waits until the host has taken in all that was written to it, and has nothing more to do.
+func (s *stage) settled(ctx context.Context) error {
+	for label, b := range s.bots {
+		if err := b.AwaitConfirmed(ctx); err != nil {
+			return fmt.Errorf("the host does not take what is written to %q: %w", label, err)
+		}
+	}
+	var left struct{ Running, Waiting, Pending int }
+	err := poll(ctx, func() (bool, error) {
+		command := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "status", "-config", filepath.Join(s.dir, "config.hcl"), "-json")
+		command.Env = []string{"HOME=" + s.dir, "BOT_URL=x", "BOT_TOKEN=x", "WORK_URL=x", "WORK_TOKEN=x"}
+		out, err := command.Output()
+		if err != nil {
+			return false, fmt.Errorf("clawhost status: %w", err)
+		}
+		if err := json.Unmarshal(out, &left); err != nil {
+			return false, fmt.Errorf("clawhost status -json: %w", err)
+		}
+		return left.Running+left.Waiting+left.Pending == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the host has still to do (%+v): %w", left, err)
+	}
+	return nil
+}
+
+// journal keeps what processes write.
+type journal struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed and replaced when text grows
+}
+
+func newJournal() *journal { return &journal{changed: make(chan struct{})} }
+
+// Write takes a part of the output.
+func (j *journal) Write(part []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return j.text.Write(part)
+}
+
+// String is all that was written.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// mark is where what is written next begins.
+func (j *journal) mark() int { return len(j.String()) }
+
+// await waits until what is written behind a mark matches. It gives up when who writes has ended.
+func (j *journal) await(ctx context.Context, ended <-chan struct{}, mark int, pattern *regexp.Regexp) error {
+	for {
+		j.mu.Lock()
+		changed, written := j.changed, j.text.String()[mark:]
+		j.mu.Unlock()
+		if pattern.MatchString(written) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ended:
+			return fmt.Errorf("the host ended and wrote nothing that matches %q", pattern)
+		case <-ctx.Done():
+			return fmt.Errorf("the host writes nothing that matches %q: %w", pattern, ctx.Err())
+		}
+	}
+}

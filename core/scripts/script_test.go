@@ -1,0 +1,188 @@
+package scripts_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+)
+
+// patience is how long a script waits for what must happen. No script is quicker or slower by it.
+const patience = 30 * time.Second
+
+// binaries are the packages whose binaries the scripts run, by their names.
+var binaries = map[string]string{
+	"clawhost":          "core/cmd/clawhost",
+	"claude":            "core/cmd/claude-stub",
+	"clawhost-telegram": "plugins/telegram",
+	"clawhost-memory":   "plugins/memory",
+	"clawhost-dice":     "examples/dice",
+	"clawhost-clock":    "examples/clock",
+}
+
+// hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.
+const hold = `#!/bin/sh
+mkfifo -m 600 "$HOME/$1.gate" 2>/dev/null
+exec cat "$HOME/$1.gate"
+`
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	// The path of a host's socket has little room, so that of the scripts' folders is short.
+	root, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(root); err != nil {
+			t.Error(err)
+		}
+	})
+	bin := filepath.Join(root, "bin")
+	build(t, bin)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		WorkdirRoot:         root,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"host": on((*stage).runHost), "log": on((*stage).awaitLog), "clawhost": on((*stage).clawhost),
+			"says": on((*stage).says), "expect": on((*stage).expect), "silent": on((*stage).silent), "menu": on((*stage).menu),
+			"prompt": on((*stage).prompt), "held": on((*stage).held), "release": on((*stage).release),
+		},
+	})
+}
+
+// build makes the binaries. They are small and plain, as the shipped ones are.
+func build(t *testing.T, bin string) {
+	t.Helper()
+	for name, of := range binaries {
+		command := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", of, err, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(bin, "hold"), []byte(hold), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stage is what a script has: a host, its bots and the people who write to them. One goroutine uses it.
+type stage struct {
+	t    testing.TB
+	ctx  context.Context
+	dir  string
+	bin  string
+	bots map[string]*bot // by the labels of their plugins
+	host *host
+	log  *journal // of all lives of the host
+
+	gates map[string]*os.File
+	read  map[string]bool // the ids of the prompts that the script has seen
+}
+
+// tokens are the bots' tokens, by the labels of their plugins.
+var tokens = map[string]string{
+	"telegram": "4242:scripts-loopback-token-0123456789abcdefgh",
+	"work":     "4343:scripts-loopback-token-0123456789abcdefgh",
+}
+
+// setUp prepares a script's stage, which ends with the script.
+func setUp(env *testscript.Env, bin string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
+	env.Defer(cancel)
+	s := &stage{
+		t: env.T().(testing.TB), ctx: ctx, dir: env.WorkDir, bin: bin,
+		bots: map[string]*bot{}, log: newJournal(), gates: map[string]*os.File{}, read: map[string]bool{},
+	}
+	for label, token := range tokens {
+		username := map[string]string{"telegram": "claw_bot", "work": "work_bot"}[label]
+		server, err := telegramtest.Start(telegramtest.Options{Token: token, Username: username})
+		if err != nil {
+			return fmt.Errorf("start a Bot API: %w", err)
+		}
+		env.Defer(server.Close)
+		s.bots[label] = newBot(server)
+	}
+	env.Values[(*stage)(nil)] = s
+	env.Defer(s.end)
+
+	env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("TZ", "UTC")
+	env.Setenv("BOT_URL", s.bots["telegram"].URL())
+	env.Setenv("BOT_TOKEN", tokens["telegram"])
+	env.Setenv("WORK_URL", s.bots["work"].URL())
+	env.Setenv("WORK_TOKEN", tokens["work"])
+
+	config := filepath.Join(env.WorkDir, "config.hcl")
+	if _, err := os.Stat(config); err == nil {
+		return nil
+	}
+	usual, err := os.ReadFile("testdata/config.hcl")
+	if err != nil {
+		return fmt.Errorf("read the usual config: %w", err)
+	}
+	return os.WriteFile(config, usual, 0o600)
+}
+
+// end ends what the script has left, and shows what happened where it failed.
+func (s *stage) end() {
+	for _, gate := range s.gates {
+		_ = gate.Close()
+	}
+	if s.host != nil {
+		if err := s.host.stop(); err != nil {
+			s.t.Error(err)
+		}
+	}
+	if !s.t.Failed() {
+		return
+	}
+	for label, b := range s.bots {
+		if said := b.conversations(); said != "" {
+			s.t.Logf("the chats of the bot %q:\n%s", label, said)
+		}
+	}
+	for _, p := range s.prompts() {
+		s.t.Logf("claude read:\n%s", p.text)
+	}
+	s.t.Logf("the host's log:\n%s", s.log)
+}
+
+// on makes a command of a script.
+func on(run func(s *stage, ts *testscript.TestScript, neg bool, args []string) error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		ts.Check(run(ts.Value((*stage)(nil)).(*stage), ts, neg, args))
+	}
+}
+
+// await is the context of one wait.
+func (s *stage) await() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(s.ctx, patience)
+}
+
+// poll waits for what only looking again can tell, because it happens in a foreign process.
+func poll(ctx context.Context, happened func() (bool, error)) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if done, err := happened(); done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,21 @@
+# What a script has that brings no config of its own: the bot is Anna's, and everybody may write to it.
+log {
+  level = "debug"
+}
+inbound {
+  debounce = "0"
+}
+queue {
+  debounce = "0"
+}
+access {
+  owners = ["telegram:1001"]
+  dm     = "open"
+  groups = "open"
+}
+plugin "telegram" {
+  config {
+    token        = env("BOT_TOKEN")
+    api_endpoint = env("BOT_URL")
+  }
+}
