@@ -55,10 +55,7 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 func (h *Host) profile(run *store.Run) agent.Profile {
 	m, c := run.Message.Message, h.config.Claude
 	chosen := m.Overrides.Over(run.Session.Overrides)
-	profile := agent.Profile{Model: c.Model, Effort: c.Effort, PermissionMode: c.PermissionMode}
-	if chosen.Model != "" {
-		profile.Model = c.Resolve(chosen.Model)
-	}
+	profile := agent.Profile{Model: h.model(chosen.Model), Effort: c.Effort, PermissionMode: c.PermissionMode}
 	if chosen.Effort != "" {
 		profile.Effort = chosen.Effort
 	}

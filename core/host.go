@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
@@ -70,7 +71,7 @@ type Host struct {
 	store      *store.Store
 	claude     *claude.Pool
 	prompter   *agent.Prompter
-	commands   registry
+	commands   *command.Registry
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none

@@ -2,32 +2,94 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-type registry struct{ *command.Registry }
-
-func (r registry) Menu() []chat.CommandSpec               { return nil }
-func (r registry) Skill(string) (string, bool)            { return "", false }
-func (r registry) ResetHint(rest string) (string, string) { return "", rest }
-func (r registry) IsAbort(string) bool                    { return false }
-func (r registry) Directives(text string) (string, store.Overrides, []store.Command) {
-	return text, store.Overrides{}, nil
-}
-
-func (h *Host) registry() registry {
-	return registry{command.New(command.Builtin(h.store, turnsOf{h}, command.Host{
+// registry builds the commands.
+func (h *Host) registry() *command.Registry {
+	c := h.config.Claude
+	return command.New(h.store, turnsOf{h}, command.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Waiting: h.waiting, Channels: h.channelLines,
-	}), h.pluginCommands)}
+		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
+		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},
+		Now:    time.Now, Zone: h.config.Agent.Timezone,
+		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
+		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
+		Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
+	})
 }
 
-// command answers a run's slash command.
+// command answers a run's slash commands.
 func (h *Host) command(ctx context.Context, run *store.Run) (string, error) {
 	c := run.Message.Message.Command
-	return h.commands.Run(ctx, command.Call{Name: c.Name, Args: c.Args, Caller: turn.Caller(run), Session: run.Session, At: run.Message.ReceivedAt})
+	return h.commands.Run(ctx, command.Call{
+		Name: c.Name, Args: c.Args, And: c.And, Caller: turn.Caller(run), Session: run.Session, At: run.Message.ReceivedAt,
+	})
+}
+
+// effective is what holds for a session's messages.
+func (h *Host) effective(caller chat.Caller, s store.Session) command.Effective {
+	channel, c := caller.Address.Channel, h.config.Claude
+	settings := h.config.For(channel)
+	o := s.Overrides.Over(store.Overrides{
+		Effort: c.Effort, Permission: c.PermissionMode,
+		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
+	})
+	e := command.Effective{
+		Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
+		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue), Send: o.Send,
+	}
+	kind := caller.Kind.String()
+	if caller.Address.Thread != "" {
+		kind = "thread"
+	}
+	if e.Send == "" {
+		e.Send = h.config.Send.Policy(channel, kind, caller.Session)
+	}
+	if caller.Kind != chat.Direct {
+		e.Activation = h.activation(channel, chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind}, s)
+	}
+	return e
+}
+
+// model is the model that people mean by a name; none, or the default, is the config's.
+func (h *Host) model(chosen string) string {
+	if chosen == "" || chosen == command.DefaultModel {
+		return h.config.Claude.Model
+	}
+	return h.config.Claude.Resolve(chosen)
+}
+
+// promptSections are those of a session's system prompt.
+func (h *Host) promptSections(caller chat.Caller, s store.Session) []agent.Section {
+	m := store.Message{
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title}, Authority: caller.Authority,
+	}
+	return h.systemPrompt(m, s, h.model(s.Overrides.Model)).Sections
+}
+
+// poolLine says how many claude processes there are.
+func (h *Host) poolLine() string {
+	stats := h.claude.Stats()
+	return fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
+}
+
+// configured are the people that the config lets in on a channel.
+func (h *Host) configured(channel string) []string {
+	access := h.config.For(channel).Access
+	list := slices.Concat(access.Owners, access.Allow)
+	list = slices.DeleteFunc(list, func(person string) bool { return !strings.HasPrefix(person, channel+":") })
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -42,9 +42,9 @@ type Commands interface {
 	Builtin(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)
-	// Directives takes the directives out of a text: what they set for this message, or, where nothing else is left or one of
-	// them cannot be understood, the commands that answer them.
-	Directives(text string) (rest string, overrides store.Overrides, commands []store.Command)
+	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, or, where
+	// nothing else is left or one of them cannot be heeded, the commands that answer them.
+	Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
 	// ResetHint takes the model out of what follows a reset trigger.
 	ResetHint(rest string) (model, text string)
 	// IsAbort tells whether a text asks to stop, and nothing else.

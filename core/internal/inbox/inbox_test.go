@@ -102,7 +102,7 @@ func (known) Skill(text string) (string, bool) {
 }
 
 // Directives knows /think with a value.
-func (known) Directives(text string) (string, store.Overrides, []store.Command) {
+func (known) Directives(text string, _ chat.Authority) (string, store.Overrides, []store.Command) {
 	rest, found := strings.CutPrefix(text, "/think ")
 	if !found {
 		return text, store.Overrides{}, nil

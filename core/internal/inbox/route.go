@@ -26,7 +26,7 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 		return inbound
 	}
 	now := in.options.Now()
-	inbound.Queue = queueing(a.settings.Queue, m.Overrides.Queue, a.known.Overrides.Queue)
+	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.known.Overrides.Queue)
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	if m.Thread != "" {
@@ -78,7 +78,7 @@ func (in *Inbox) direct(m *store.Message, text string) {
 		rewrite(m, prompt)
 		return
 	}
-	rest, overrides, asked := in.options.Commands.Directives(text)
+	rest, overrides, asked := in.options.Commands.Directives(text, m.Authority)
 	if len(asked) > 0 {
 		m.Command = &asked[0]
 		m.Command.And = asked[1:]
@@ -111,8 +111,8 @@ func trigger(text string, triggers []string) (rest string, ok bool) {
 	return "", false
 }
 
-// queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
-func queueing(c config.Queue, message, session store.QueueOverrides) store.Queueing {
+// Queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
+func Queueing(c config.Queue, message, session store.QueueOverrides) store.Queueing {
 	o := store.Overrides{Queue: message}.Over(store.Overrides{Queue: session}).Queue
 	q := store.Queueing{Mode: store.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: store.Drop(c.Drop)}
 	if o.Mode != "" {

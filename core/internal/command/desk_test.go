@@ -1,0 +1,231 @@
+package command_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got+"\n"); diff != "" {
+		t.Error("run the tests with -update if this is meant:", diff)
+	}
+}
+
+var (
+	now      = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
+	received = now.Add(-time.Second)
+)
+
+// desk is a store and a dispatcher in memory.
+type desk struct {
+	running bool
+	waiting int
+	slow    bool // a stop that does not come to its end in time
+	order   []string
+	before  []time.Time // what is told to end
+
+	session   store.Session
+	notes     []store.Note
+	days      []store.DayUsage
+	from      string // what UsageByDay was asked for
+	entries   []chat.TranscriptEntry
+	pairings  []store.Pairing
+	allowed   []store.AllowedUser
+	lanes     []store.LaneStatus
+	restarted int
+	exports   string
+	plugins   []command.Command
+	skills    []agent.Skill
+	config    []string // who may write by the config
+	fail      error
+}
+
+func (d *desk) Clear(_ context.Context, _ string, _ store.Lane, before time.Time) (int, error) {
+	d.before = append(d.before, before)
+	d.order = append(d.order, "clear")
+	dropped := d.waiting
+	d.waiting = 0
+	return dropped, d.fail
+}
+
+func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error) {
+	d.before = append(d.before, before)
+	d.order = append(d.order, "stop")
+	if d.slow {
+		return true, context.DeadlineExceeded
+	}
+	was := d.running
+	d.running = false
+	return was, nil
+}
+
+func (d *desk) Running(string) (time.Time, bool) { return now.Add(-90 * time.Second), d.running }
+
+func (d *desk) Configure(_ context.Context, _ string, change func(*store.Overrides)) (store.Session, error) {
+	if d.fail != nil {
+		return store.Session{}, d.fail
+	}
+	change(&d.session.Overrides)
+	return d.session, nil
+}
+
+func (d *desk) SetLabel(_ context.Context, _, label string) error {
+	d.session.Label = label
+	return d.fail
+}
+
+func (d *desk) Note(_ context.Context, _ string, notes ...store.Note) error {
+	d.notes = append(d.notes, notes...)
+	return d.fail
+}
+
+func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) ([]chat.TranscriptEntry, error) {
+	var page []chat.TranscriptEntry
+	for _, e := range d.entries {
+		if before == 0 || e.ID < before {
+			page = append(page, e)
+		}
+	}
+	return page[max(0, len(page)-min(limit, 3)):], d.fail
+}
+
+func (d *desk) Pairings(context.Context) ([]store.Pairing, error) {
+	return append([]store.Pairing(nil), d.pairings...), d.fail
+}
+
+func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error) {
+	p, err := d.RejectPairing(ctx, channel, code)
+	if err == nil {
+		d.order = append(d.order, notice(p).Text)
+		d.allowed = append(d.allowed, store.AllowedUser{Channel: p.Channel, User: p.User})
+	}
+	return p, err
+}
+
+func (d *desk) RejectPairing(_ context.Context, channel, code string) (store.Pairing, error) {
+	for i, p := range d.pairings {
+		if p.Channel == channel && p.Code == code {
+			d.pairings = append(d.pairings[:i], d.pairings[i+1:]...)
+			return p, nil
+		}
+	}
+	return store.Pairing{}, store.ErrNotFound
+}
+
+func (d *desk) AllowedUsers(context.Context) ([]store.AllowedUser, error) { return d.allowed, d.fail }
+
+func (d *desk) Allow(_ context.Context, channel string, user chat.UserID) error {
+	d.allowed = append(d.allowed, store.AllowedUser{Channel: channel, User: user})
+	return d.fail
+}
+
+func (d *desk) Disallow(_ context.Context, channel string, user chat.UserID) (bool, error) {
+	for i, a := range d.allowed {
+		if a.Channel == channel && a.User == user {
+			d.allowed = append(d.allowed[:i], d.allowed[i+1:]...)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (d *desk) UsageByDay(_ context.Context, from string) ([]store.DayUsage, error) {
+	d.from = from
+	return d.days, d.fail
+}
+
+func (d *desk) Lanes(context.Context) ([]store.LaneStatus, error) { return d.lanes, d.fail }
+
+var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "claude-opus-4-8"}, Names: []string{"sonnet", "acme.claude-7"}}
+
+// effective is what holds in the desk's session: its choices over a config.
+func (d *desk) effective(c chat.Caller, s store.Session) command.Effective {
+	o := s.Overrides.Over(store.Overrides{Model: "sonnet", Permission: "default", Verbose: "off", Reasoning: "off", Usage: "off", Send: "allow"})
+	e := command.Effective{
+		Model: o.Model, Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage, Send: o.Send,
+		Queue: store.Queueing{Mode: store.Steer, Quiet: 500 * time.Millisecond, Cap: 20, Drop: store.DropSummarize},
+	}
+	if o.Queue.Mode != "" {
+		e.Queue.Mode = o.Queue.Mode
+	}
+	if o.Queue.Debounce != nil {
+		e.Queue.Quiet = *o.Queue.Debounce
+	}
+	if o.Queue.Cap > 0 {
+		e.Queue.Cap = o.Queue.Cap
+	}
+	if o.Queue.Drop != "" {
+		e.Queue.Drop = o.Queue.Drop
+	}
+	if c.Kind != chat.Direct {
+		e.Activation = "mention"
+		if o.Activation != "" {
+			e.Activation = o.Activation
+		}
+	}
+	return e
+}
+
+func (d *desk) registry() *command.Registry {
+	return command.New(d, d, command.Host{
+		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
+		Now: func() time.Time { return now }, Zone: time.UTC,
+		Waiting:    func(context.Context, string) (int, error) { return d.waiting, d.fail },
+		Channels:   func() []string { return []string{"telegram: connected", "discord: connecting"} },
+		HasChannel: func(name string) bool { return name == "telegram" || name == "discord" },
+		Configured: func(string) []string { return d.config },
+		Settings:   d.effective,
+		Prompt: func(chat.Caller, store.Session) []agent.Section {
+			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
+		},
+		Pool:    func() string { return "1 running, 2 idle" },
+		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
+		Restart: func() { d.restarted++ },
+		Plugins: func() []command.Command { return d.plugins },
+		Skills:  func() []agent.Skill { return d.skills },
+	})
+}
+
+// call is a command of somebody in the direct chat of the desk's session.
+func (d *desk) call(text string, authority chat.Authority) command.Call {
+	name, args, _ := splitCommand(text)
+	return command.Call{Name: name, Args: args, At: received, Session: d.session, Caller: chat.Caller{
+		Session: "telegram:7", Address: chat.Address{Channel: "telegram", Chat: "7"}, Kind: chat.Direct,
+		Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"}, Authority: authority,
+	}}
+}
+
+// used is a session that has seen some work.
+func used() store.Session {
+	return store.Session{
+		Key: "telegram:7", ClaudeSession: "6d1c2a3e-0000-4000-8000-000000000001", ClaudeStarted: true, Kind: chat.Direct,
+		Route: chat.Address{Channel: "telegram", Chat: "7"}, CreatedAt: now.Add(-50 * time.Hour), ResetAt: now.Add(-time.Hour), InteractedAt: now.Add(-5 * time.Minute),
+		Model: "claude-sonnet-5", ContextTokens: 50_000, ContextWindow: 200_000, Compactions: 2, FlushedAt: now.Add(-30 * time.Minute),
+		Usage: store.Usage{Turns: 12, InputTokens: 900, CacheTokens: 150_000, OutputTokens: 4_200, CostMicros: 123_456},
+	}
+}

@@ -1,0 +1,239 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// reading is what a directive makes of the words behind it.
+type reading struct {
+	words int    // how many of them are its own
+	args  string // these words, as its command takes them
+	// set makes the choice; nil: the words are not understood, or there are none.
+	set func(*store.Overrides)
+	// lasting says that the choice makes sense for a session only, not for one message.
+	lasting bool
+}
+
+// directives are those of a message that stand anywhere in it, by the names of their commands.
+var directives = map[string]func(Models, []string) reading{
+	"think": think.read, "verbose": verbose.read, "reasoning": reasoning.read, "elevated": elevated.read, "exec": exec.read,
+	"usage": usage.read, "model": readModel, "queue": readQueue,
+}
+
+// directiveAliases are further names of directives.
+var directiveAliases = map[string]string{
+	"thinking": "think", "t": "think", "v": "verbose", "reason": "reasoning", "elev": "elevated",
+}
+
+// shy directives are common in other meanings: within a text they count only with a value that they know.
+var shy = map[string]bool{"t": true, "v": true, "usage": true}
+
+// maxWords is how many words behind a directive are looked at.
+const maxWords = 8
+
+// directive is one of a text.
+type directive struct {
+	span
+	written string // its name as it is written
+	command store.Command
+	reading
+}
+
+// bare tells whether nothing follows that could be its value.
+func (d directive) bare() bool { return d.set == nil && d.words == 0 }
+
+// Directives takes the directives out of a text, which somebody of this authority wrote: /think, /model, /verbose,
+// /reasoning, /elevated, /exec, /queue and /usage with their values, as "/think high" or "/think:high", at the beginning of
+// a word and not within code.
+//
+// Within other text they hold for this message only, /model among them. Where the text is nothing else, they are returned as
+// the commands that store them for the session, or show what holds where they have no value. Where one of them cannot be
+// understood, or may not be used, only the commands are returned that say so: the text is not to be run. Without commands,
+// rest is the text without the directives; it has none left. The model may be "default", which is the config's.
+//
+// To somebody who may not use commands, all is text.
+func (r *Registry) Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command) {
+	var found []directive
+	if authority >= chat.Authorised {
+		found = scan(text, r.host.Models)
+	}
+	if len(found) == 0 {
+		return text, store.Overrides{}, nil
+	}
+	if cut(text, found) == "" {
+		return "", store.Overrides{}, commandsOf(found)
+	}
+	found = slices.DeleteFunc(found, func(d directive) bool {
+		return d.set == nil && (d.bare() && !d.leads(text, found) || !d.bare() && shy[d.written])
+	})
+	var refused []directive
+	for _, d := range found {
+		if d.set == nil || d.lasting || authority < r.byName[d.command.Name].Least {
+			refused = append(refused, d)
+		}
+	}
+	if len(refused) > 0 {
+		return text, store.Overrides{}, commandsOf(refused)
+	}
+	for _, d := range found {
+		d.set(&overrides)
+	}
+	return cut(text, found), overrides, nil
+}
+
+// leads tells whether another directive comes next on its line. Taken out, that one would leave this one with a value that
+// was not meant.
+func (d directive) leads(text string, found []directive) bool {
+	next := d.end + len(text[d.end:]) - len(strings.TrimLeft(text[d.end:], " \t"))
+	return slices.ContainsFunc(found, func(other directive) bool { return other.start == next })
+}
+
+func commandsOf(list []directive) []store.Command {
+	commands := make([]store.Command, len(list))
+	for i, d := range list {
+		commands[i] = d.command
+	}
+	return commands
+}
+
+// scan finds the directives of a text.
+func scan(text string, models Models) []directive {
+	if !strings.Contains(text, "/") {
+		return nil
+	}
+	var found []directive
+	code := codeSpans(text)
+	for at := 0; at < len(text); {
+		slash := strings.IndexByte(text[at:], '/')
+		if slash < 0 {
+			break
+		}
+		slash += at
+		at = slash + 1
+		for len(code) > 0 && code[0].end <= slash {
+			code = code[1:]
+		}
+		if len(code) > 0 && code[0].start <= slash {
+			at = code[0].end
+			continue
+		}
+		until := len(text)
+		if len(code) > 0 {
+			until = code[0].start
+		}
+		if d, ok := readDirective(text, slash, until, models); ok {
+			found = append(found, d)
+			at = d.end
+		}
+	}
+	return found
+}
+
+// readDirective reads the directive whose slash is at an offset, and which must end before another.
+func readDirective(text string, slash, until int, models Models) (directive, bool) {
+	if before, _ := utf8.DecodeLastRuneInString(text[:slash]); slash > 0 && !unicode.IsSpace(before) {
+		return directive{}, false
+	}
+	end := slash + 1
+	for end < until && (text[end]|0x20) >= 'a' && (text[end]|0x20) <= 'z' {
+		end++
+	}
+	if after, _ := utf8.DecodeRuneInString(text[end:]); end < len(text) && after != ':' && !unicode.IsSpace(after) {
+		return directive{}, false
+	}
+	d := directive{written: strings.ToLower(text[slash+1 : end])}
+	name := d.written
+	if of, ok := directiveAliases[name]; ok {
+		name = of
+	}
+	read, ok := directives[name]
+	if !ok {
+		return directive{}, false
+	}
+	d.start = slash
+	var values []span
+	d.end, values = valuesBehind(text, end, until)
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = text[v.start:v.end]
+	}
+	d.reading = read(models, words)
+	if d.words > 0 {
+		d.end = values[d.words-1].end
+	}
+	d.command = store.Command{Name: name, Args: d.args}
+	return d, true
+}
+
+// valuesBehind returns the words that may be a directive's value: those behind it on its line, up to one that begins with a
+// slash or is code. A colon may come first; behind is where it ends.
+func valuesBehind(text string, at, until int) (behind int, list []span) {
+	behind = at
+	if line := strings.IndexByte(text[at:until], '\n'); line >= 0 {
+		until = at + line
+	}
+	at = skipBlank(text, at, until)
+	if at < until && text[at] == ':' {
+		behind = at + 1
+		at = skipBlank(text, behind, until)
+	}
+	for at < until && text[at] != '/' && len(list) < maxWords {
+		end := at
+		for end < until {
+			r, n := utf8.DecodeRuneInString(text[end:])
+			if unicode.IsSpace(r) {
+				break
+			}
+			end += n
+		}
+		if end == at {
+			break // a blank of another kind
+		}
+		list = append(list, span{at, end})
+		at = skipBlank(text, end, until)
+	}
+	return behind, list
+}
+
+func skipBlank(text string, at, until int) int {
+	for at < until && (text[at] == ' ' || text[at] == '\t') {
+		at++
+	}
+	return at
+}
+
+// cut returns a text without these directives and the blanks around them. A line that they leave empty goes with them.
+func cut(text string, list []directive) string {
+	if len(list) == 0 {
+		return text
+	}
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(list); i++ {
+		start, end := list[i].start, list[i].end
+		for i+1 < len(list) && strings.Trim(text[end:list[i+1].start], " \t") == "" {
+			i++
+			end = list[i].end
+		}
+		head := strings.TrimRight(text[from:start], " \t")
+		tail := len(text) - len(strings.TrimLeft(text[end:], " \t\r"))
+		begins := head == "" && (from == 0 || text[from-1] == '\n') || strings.HasSuffix(head, "\n")
+		ends := tail == len(text) || text[tail] == '\n'
+		b.WriteString(head)
+		switch {
+		case begins && ends && tail < len(text):
+			tail++
+		case !begins && !ends:
+			b.WriteByte(' ')
+		}
+		from = tail
+	}
+	b.WriteString(text[from:])
+	return strings.TrimSpace(b.String())
+}

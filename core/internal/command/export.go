@@ -1,0 +1,85 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	exportPage = 1000
+	// maxExport bounds what is held in memory for an export. A longer history loses its beginning.
+	maxExport = 100_000
+)
+
+// export writes the session's history to a file of the host's, one JSON value a line: a header, then each entry, oldest
+// first.
+func (d desk) export(ctx context.Context, call Call) (string, error) {
+	var entries []chat.TranscriptEntry // the newest first
+	for before := int64(0); len(entries) < maxExport; before = entries[len(entries)-1].ID {
+		page, err := d.store.Transcript(ctx, call.Caller.Session, before, exportPage)
+		if err != nil {
+			return "", err
+		}
+		if len(page) == 0 {
+			break
+		}
+		slices.Reverse(page)
+		entries = append(entries, page...)
+	}
+	if len(entries) == 0 {
+		return "There is nothing to export yet.", nil
+	}
+	slices.Reverse(entries)
+	path, err := writeExport(d.host.ExportDir, call.Caller.Session, d.host.Now(), entries)
+	if err != nil {
+		return "", fmt.Errorf("export a session: %w", err)
+	}
+	return fmt.Sprintf("Exported %s to %s on the host.", plural(len(entries), "message"), code(path)), nil
+}
+
+func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEntry) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, fmt.Sprintf("%s-%s.jsonl", fileName(session), now.UTC().Format("20060102T150405.000Z")))
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	buffer := bufio.NewWriter(file)
+	lines := json.NewEncoder(buffer)
+	err = lines.Encode(map[string]any{"type": "session", "session": session, "exported_at": now.UTC()})
+	for _, e := range entries {
+		err = errors.Join(err, lines.Encode(map[string]any{
+			"type": "message", "id": e.ID, "at": e.At.UTC(),
+			"message": map[string]any{"role": e.Role.String(), "content": []map[string]string{{"type": "text", "text": e.Text}}},
+		}))
+	}
+	return path, errors.Join(err, buffer.Flush(), file.Close())
+}
+
+// fileName makes a part of a file's name of a session key.
+func fileName(key string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, key)
+	return name[:min(len(name), 100)]
+}

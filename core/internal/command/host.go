@@ -1,0 +1,135 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Store is what the host's own commands need of the store.
+type Store interface {
+	Sessions
+	People
+	UsageByDay(ctx context.Context, from string) ([]store.DayUsage, error)
+	Lanes(ctx context.Context) ([]store.LaneStatus, error)
+}
+
+// Sessions is what they need of it for the caller's session.
+type Sessions interface {
+	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
+	Configure(ctx context.Context, key string, change func(*store.Overrides)) (store.Session, error)
+	SetLabel(ctx context.Context, key, label string) error
+	Note(ctx context.Context, session string, notes ...store.Note) error
+	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+}
+
+// People is what they need of it for those who are let in.
+type People interface {
+	Pairings(ctx context.Context) ([]store.Pairing, error)
+	ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error)
+	RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error)
+	AllowedUsers(ctx context.Context) ([]store.AllowedUser, error)
+	Allow(ctx context.Context, channel string, user chat.UserID) error
+	Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error)
+}
+
+// Turns is what the commands need of the dispatcher.
+type Turns interface {
+	Stop(ctx context.Context, session string, before time.Time) (bool, error)
+	Running(session string) (time.Time, bool)
+}
+
+// Host is what the commands know of the host. Every function must be set, and must not block for long.
+type Host struct {
+	Version    string
+	Started    time.Time
+	Demo       bool
+	ConfigPath string
+	ExportDir  string // made at the first export
+	Models     Models
+	Now        func() time.Time
+	Zone       *time.Location // of the days that usage is counted by, and of the times that are shown
+	// Waiting is how many messages wait in the session's lane, the running one not counted.
+	Waiting func(ctx context.Context, session string) (int, error)
+	// Channels is one line for each channel.
+	Channels func() []string
+	// HasChannel tells whether the config has an enabled plugin of that name.
+	HasChannel func(name string) bool
+	// Configured are the people that the config lets in on a channel, each as channel:user.
+	Configured func(channel string) []string
+	// Settings is what holds for a session when somebody writes in it.
+	Settings func(caller chat.Caller, session store.Session) Effective
+	// Prompt are the sections of the session's system prompt.
+	Prompt func(caller chat.Caller, session store.Session) []agent.Section
+	// Pool is one line about the claude processes.
+	Pool func() string
+	// Welcome tells somebody that they were let in.
+	Welcome func(store.Pairing) store.Piece
+	// Restart has the host go down and come up again, and returns at once; nil: it cannot by itself.
+	Restart func()
+	// Plugins are the commands of the plugins that run now; nil: there are none.
+	Plugins func() []Command
+	// Skills are the skills that the agent has now; nil: there are none.
+	Skills func() []agent.Skill
+}
+
+// Effective is what holds for a session: its own choices, else the channel's settings, else the host's.
+type Effective struct {
+	Model      string // empty: Claude's own
+	Effort     string // empty: Claude's own
+	Permission string
+	Verbose    string
+	Reasoning  string
+	Usage      string
+	Queue      store.Queueing
+	Send       string // allow, deny
+	Activation string // mention, always; empty in a direct chat
+}
+
+// desk is what the host's own commands work with.
+type desk struct {
+	store Store
+	turns Turns
+	host  Host
+}
+
+// commands are all of the host's own but those that list commands.
+func (d desk) commands() []Command {
+	return []Command{
+		{Name: "new", Usage: "/new [model] [text]", Summary: "begin a new conversation, and answer the text in it", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.fresh},
+		{Name: "reset", Usage: "/reset [model] [text]", Summary: "the same as /new", Group: groupSession, Least: chat.Authorised, Run: d.fresh},
+		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop", Summary: "stop what is running and drop what waits", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.stop},
+		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, Least: chat.Authorised, Menu: true, Turn: true},
+		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.session},
+		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Summary: "write this conversation to a file on the host", Group: groupSession, Least: chat.Owner, Run: d.export},
+
+		d.setting(think, "/think [level]", "how hard the model thinks", chat.Authorised, true),
+		{Name: "model", Usage: "/model [name]", Summary: "show or choose the model", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.model},
+		{Name: "models", Usage: "/models", Summary: "list the models", Group: groupSettings, Least: chat.Authorised, Run: d.models},
+		d.setting(verbose, "/verbose [off|on|full]", "show the tools in use", chat.Authorised, true),
+		d.setting(reasoning, "/reasoning [off|on]", "show what the model thinks", chat.Authorised, true),
+		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
+		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
+		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
+		{Name: "send", Usage: "/send [on|off|inherit]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},
+		{Name: "activation", Usage: "/activation [mention|always|inherit]", Summary: "when I answer in this group", Group: groupSettings, Least: chat.Owner, Run: d.activation},
+
+		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.status},
+		{Name: "usage", Usage: "/usage [off|tokens|full]", Summary: "what was used, or a line about it below each answer", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.usage},
+		{Name: "context", Usage: "/context", Summary: "what fills the context", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.context},
+		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Summary: "your id and what you may do", Group: groupInfo, Least: chat.Other, Menu: true, Run: d.whoami},
+
+		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Summary: "who may write to me", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.allowlist},
+		{Name: "approve", Usage: "/approve [CHANNEL] CODE", Summary: "let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
+		{Name: "deny", Usage: "/deny [CHANNEL] CODE", Summary: "refuse who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
+		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Run: d.restart},
+		{Name: "config", Usage: "/config", Summary: "where the config file is and what holds in this chat", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.config},
+		{Name: "debug", Usage: "/debug", Summary: "figures of the host for who looks for a fault", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.debug},
+	}
+}
+
+// effective is what holds in the caller's session.
+func (d desk) effective(call Call) Effective { return d.host.Settings(call.Caller, call.Session) }

@@ -1,0 +1,145 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// DefaultModel stands for the model of the config.
+const DefaultModel = "default"
+
+// cliModels are the names that the CLI has for its models. With [1m] behind it, one is used with its longer context.
+var cliModels = []string{"opus", "sonnet", "haiku", "fable"}
+
+// fullModel is the name of a model of Anthropic's, which the CLI takes as it is.
+var fullModel = regexp.MustCompile(`^claude-[a-z0-9][a-z0-9._@:-]{0,99}(\[1m\])?$`)
+
+// Models are the models that people may choose, beside those that the CLI knows by itself.
+type Models struct {
+	Aliases map[string]string // models by the names that the config gives them
+	Names   []string          // what the config itself uses
+}
+
+// Find returns the model that a word names, as it is to be stored: an alias as the config spells it, a name, or "default"
+// for the config's. False for what is none.
+func (m Models) Find(word string) (string, bool) {
+	word = strings.TrimRight(word, ",;.:!?")
+	for alias := range m.Aliases {
+		if strings.EqualFold(alias, word) {
+			return alias, true
+		}
+	}
+	for _, name := range m.Names {
+		if name != "" && strings.EqualFold(name, word) {
+			return name, true
+		}
+	}
+	word = strings.ToLower(word)
+	switch {
+	case word == DefaultModel, slices.Contains(cliModels, strings.TrimSuffix(word, "[1m]")), fullModel.MatchString(word):
+		return word, true
+	default:
+		return "", false
+	}
+}
+
+// ResetHint takes the model out of what follows a reset trigger: in "opus summarise this" the model is opus, and the text
+// what is behind it.
+func (m Models) ResetHint(rest string) (model, text string) {
+	rest = strings.TrimSpace(rest)
+	word := firstWord(rest)
+	model, ok := m.Find(word)
+	if !ok {
+		return "", rest
+	}
+	return model, strings.TrimSpace(strings.TrimPrefix(rest, word))
+}
+
+// ResetHint is [Models.ResetHint] of the registry's models.
+func (r *Registry) ResetHint(rest string) (model, text string) { return r.host.Models.ResetHint(rest) }
+
+// IsAbort is the function [IsAbort].
+func (r *Registry) IsAbort(text string) bool { return IsAbort(text) }
+
+// list names the models, the config's own first.
+func (m Models) list() []string {
+	names := slices.Sorted(maps.Keys(m.Aliases))
+	for _, name := range slices.Concat(m.Names, cliModels) {
+		if name != "" && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (m Models) options() string {
+	return "Options: " + strings.Join(append(m.list(), DefaultModel), ", ") + ", or a full name such as claude-opus-4-8."
+}
+
+// readModel is the directive /model. In a text the word "default" is a model like others: the config's.
+func readModel(m Models, words []string) reading {
+	if len(words) == 0 {
+		return reading{}
+	}
+	r := reading{words: 1, args: words[0]}
+	if name, ok := m.Find(words[0]); ok {
+		r.args = name
+		r.set = func(o *store.Overrides) { o.Model = name }
+	}
+	return r
+}
+
+// model shows the session's model, or changes it.
+func (d desk) model(ctx context.Context, call Call) (string, error) {
+	models := d.host.Models
+	if call.Args == "" {
+		return fmt.Sprintf("The model is %s. %s", modelName(d.effective(call).Model), models.options()), nil
+	}
+	name, ok := models.Find(call.Args)
+	if !ok {
+		return unknown("model", call.Args, models.options()), nil
+	}
+	stored := name
+	if name == DefaultModel {
+		stored = ""
+	}
+	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *store.Overrides) { o.Model = stored })
+	if err != nil {
+		return "", err
+	}
+	now := modelName(d.host.Settings(call.Caller, session).Model)
+	if err := d.tell(ctx, call, "Model switched to "+now+"."); err != nil {
+		return "", err
+	}
+	if name == DefaultModel {
+		return fmt.Sprintf("The model is the default again: %s.", now), nil
+	}
+	return fmt.Sprintf("The model is now %s.", now), nil
+}
+
+// models lists them.
+func (d desk) models(_ context.Context, call Call) (string, error) {
+	var b strings.Builder
+	b.WriteString("**Models**\n")
+	for _, name := range d.host.Models.list() {
+		fmt.Fprintf(&b, "\n- %s", code(name))
+		if model, ok := d.host.Models.Aliases[name]; ok {
+			fmt.Fprintf(&b, ": %s", code(model))
+		}
+	}
+	fmt.Fprintf(&b, "\n\nThis conversation uses %s. `/model NAME` changes that, `/model default` takes it back.", modelName(d.effective(call).Model))
+	return b.String(), nil
+}
+
+func modelName(name string) string {
+	if name == "" {
+		return "Claude's own"
+	}
+	return oneLine(name, 120)
+}

@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// maxLanes is how many lanes /debug shows.
+const maxLanes = 10
+
+// restart has the host restart. A command that it did not come to answer before it went down is run again after: it must
+// not restart the host once more.
+func (d desk) restart(_ context.Context, call Call) (string, error) {
+	switch {
+	case d.host.Started.After(call.At):
+		return "Restarted.", nil
+	case d.host.Restart == nil:
+		return "The host cannot restart itself here. Whoever runs it must do so.", nil
+	}
+	d.host.Restart()
+	return "Restarting. What runs is finished first, or taken up again.", nil
+}
+
+// config tells where the config is and what holds in the chat. It tells no secret, because it knows none.
+func (d desk) config(_ context.Context, call Call) (string, error) {
+	e := d.effective(call)
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Config** %s\n\nIn this conversation:\n", code(d.host.ConfigPath))
+	for _, setting := range []struct{ name, value string }{
+		{"model", modelName(e.Model)},
+		{"effort", or(e.Effort, "Claude's own")},
+		{"permission mode", e.Permission},
+		{"queue", queueing(e.Queue)},
+		{"verbose", e.Verbose},
+		{"reasoning", e.Reasoning},
+		{"usage", e.Usage},
+		{"send", e.Send},
+		{"activation", e.Activation},
+	} {
+		if setting.value != "" {
+			fmt.Fprintf(&b, "\n- %s: %s", setting.name, setting.value)
+		}
+	}
+	fmt.Fprintf(&b, "\n\nChosen here, not by the file: %s.", or(chosen(call.Session.Overrides), "nothing"))
+	return b.String(), nil
+}
+
+// debug shows what somebody wants to see who looks for a fault.
+func (d desk) debug(ctx context.Context, _ Call) (string, error) {
+	lanes, err := d.store.Lanes(ctx)
+	if err != nil {
+		return "", err
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	var b strings.Builder
+	fmt.Fprintf(&b, "**clawhost %s**, %s, up %s\n", d.host.Version, runtime.Version(), age(d.host.Now().Sub(d.host.Started)))
+	fmt.Fprintf(&b, "\n- goroutines: %d", runtime.NumGoroutine())
+	fmt.Fprintf(&b, "\n- memory: %s in use, %s from the system, %d collections", mebibytes(memory.HeapAlloc), mebibytes(memory.Sys), memory.NumGC)
+	fmt.Fprintf(&b, "\n- claude: %s", d.host.Pool())
+	fmt.Fprintf(&b, "\n- lanes with work: %d", len(lanes))
+	for _, lane := range lanes[:min(len(lanes), maxLanes)] {
+		state := "waiting"
+		if lane.Running {
+			state = "running"
+		}
+		fmt.Fprintf(&b, "\n  - %s %s: %s, %d waiting, attempt %d", code(lane.Session), lane.Lane, state, lane.Waiting, lane.Attempts)
+	}
+	return b.String(), nil
+}
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

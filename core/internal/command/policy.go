@@ -1,0 +1,20 @@
+package command
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// send chooses whether the session's messages are answered.
+func (d desk) send(ctx context.Context, call Call) (string, error) {
+	return d.choose(ctx, call, sending)
+}
+
+// activation chooses which of a group's messages are for the agent.
+func (d desk) activation(ctx context.Context, call Call) (string, error) {
+	if call.Caller.Kind == chat.Direct {
+		return "/activation is for groups. In a direct chat I answer every message.", nil
+	}
+	return d.choose(ctx, call, activating)
+}

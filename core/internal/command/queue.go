@@ -1,0 +1,129 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+const (
+	maxCap   = 1000
+	maxQuiet = 10 * time.Minute
+)
+
+// modes are the queue modes by the words for them.
+var modes = map[string]store.Mode{
+	"steer": store.Steer, "followup": store.Followup, "follow-up": store.Followup, "collect": store.Collect,
+	"interrupt": store.Interrupt, "steer-backlog": store.SteerBacklog, "steer+backlog": store.SteerBacklog,
+	"steer_backlog": store.SteerBacklog, "queue": store.Queue, "queued": store.Queue,
+}
+
+// drops are the ways to drop by the words for them.
+var drops = map[string]store.Drop{
+	"old": store.DropOld, "oldest": store.DropOld, "new": store.DropNew, "newest": store.DropNew,
+	"summarize": store.DropSummarize, "summarise": store.DropSummarize, "summary": store.DropSummarize,
+}
+
+const queueOptions = "Options: steer, followup, collect, interrupt, steer-backlog, queue; debounce:0.5s, cap:20 (1 to 1000), drop:old, new or summarize; default."
+
+// readQueue is the directive /queue: a mode, options, or both.
+func readQueue(_ Models, words []string) reading {
+	if len(words) == 0 {
+		return reading{}
+	}
+	first := plainWord(words[0])
+	if slices.Contains(back, first) {
+		return reading{words: 1, args: first, lasting: true, set: func(o *store.Overrides) { o.Queue = store.QueueOverrides{} }}
+	}
+	var chosen store.QueueOverrides
+	r := reading{}
+	if mode, ok := modes[first]; ok {
+		chosen.Mode, r.words = mode, 1
+	}
+	understood := true
+	for _, word := range words[r.words:] {
+		name, value, ok := option(word)
+		if !ok {
+			break
+		}
+		r.words++
+		understood = readOption(&chosen, name, value) && understood
+	}
+	if r.words == 0 {
+		return reading{words: 1, args: words[0]}
+	}
+	r.args = strings.Join(words[:r.words], " ")
+	if understood {
+		r.set = func(o *store.Overrides) {
+			o.Queue = store.Overrides{Queue: chosen}.Over(store.Overrides{Queue: o.Queue}).Queue
+		}
+	}
+	return r
+}
+
+// option takes a word such as "cap:20" apart.
+func option(word string) (name, value string, ok bool) {
+	at := strings.IndexAny(word, ":=")
+	if at < 0 {
+		return "", "", false
+	}
+	name, value = strings.ToLower(word[:at]), plainWord(word[at+1:])
+	return name, value, value != "" && (name == "debounce" || name == "cap" || name == "drop")
+}
+
+func readOption(o *store.QueueOverrides, name, value string) bool {
+	switch name {
+	case "debounce":
+		quiet, err := time.ParseDuration(value)
+		if ms, bad := strconv.Atoi(value); bad == nil && ms >= 0 && ms <= int(maxQuiet/time.Millisecond) {
+			quiet, err = time.Duration(ms)*time.Millisecond, nil
+		}
+		if err != nil || quiet < 0 || quiet > maxQuiet {
+			return false
+		}
+		o.Debounce = &quiet
+		return true
+	case "cap":
+		n, err := strconv.Atoi(value)
+		o.Cap = n
+		return err == nil && n >= 1 && n <= maxCap
+	default:
+		drop, ok := drops[value]
+		o.Drop = drop
+		return ok
+	}
+}
+
+// queue shows how messages wait in the session, or changes it.
+func (d desk) queue(ctx context.Context, call Call) (string, error) {
+	if call.Args == "" {
+		return fmt.Sprintf("Current queue settings: %s.\n%s", queueing(d.effective(call).Queue), queueOptions), nil
+	}
+	words := strings.Fields(call.Args)
+	r := readQueue(Models{}, words)
+	if r.set == nil || r.words < len(words) {
+		return unknown("queue", call.Args, queueOptions), nil
+	}
+	session, err := d.store.Configure(ctx, call.Caller.Session, r.set)
+	if err != nil {
+		return "", err
+	}
+	now := queueing(d.host.Settings(call.Caller, session).Queue)
+	if r.lasting {
+		return fmt.Sprintf("The queue settings are the default again: %s.", now), nil
+	}
+	return fmt.Sprintf("Queue settings are now: %s.", now), nil
+}
+
+func queueing(q store.Queueing) string {
+	limit := "none"
+	if q.Cap > 0 {
+		limit = strconv.Itoa(q.Cap)
+	}
+	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(store.Followup)), q.Quiet, limit, or(string(q.Drop), string(store.DropSummarize)))
+}

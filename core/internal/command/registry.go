@@ -1,0 +1,151 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// timeout bounds the commands of a message: who typed them is waiting.
+const timeout = 30 * time.Second
+
+// Registry knows the commands.
+type Registry struct {
+	host    Host
+	builtin []Command
+	byName  map[string]Command // the host's own by names and aliases
+}
+
+// New returns a registry of the host's own commands and of those that the plugins offer at the moment that one is looked
+// for. A plugin's command of the same name as one of the host's is not reachable.
+func New(s Store, t Turns, h Host) *Registry {
+	r := &Registry{host: h, byName: map[string]Command{}}
+	r.builtin = append(desk{s, t, h}.commands(), r.help(), r.commands())
+	for _, c := range r.builtin {
+		for _, name := range append(c.Aliases, c.Name) {
+			r.byName[name] = c
+		}
+	}
+	return r
+}
+
+// Lookup finds a command by its name or an alias, in whatever case, with hyphens or underscores.
+func (r *Registry) Lookup(name string) (Command, bool) {
+	name = canonical(name)
+	if c, ok := r.byName[name]; ok {
+		return c, true
+	}
+	for _, c := range r.plugins() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// canonical is how a command's name is written that a person typed.
+func canonical(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), "-", "_")
+}
+
+// plugins are the commands that only a plugin has.
+func (r *Registry) plugins() []Command {
+	if r.host.Plugins == nil {
+		return nil
+	}
+	var list []Command
+	for _, c := range r.host.Plugins() {
+		if _, taken := r.byName[c.Name]; taken {
+			continue
+		}
+		if c.Group == "" {
+			c.Group = groupPlugins
+		}
+		c.Menu = true
+		list = append(list, c)
+	}
+	return list
+}
+
+// Builtin tells whether a command is the host's own.
+func (r *Registry) Builtin(name string) bool {
+	_, ok := r.byName[canonical(name)]
+	return ok
+}
+
+// List returns the commands that somebody with this authority may use, by group: in each the host's in the order in which
+// it is best to learn them, the plugins' and the skills' by name.
+func (r *Registry) List(authority chat.Authority) []Command {
+	rest := append(r.plugins(), r.skills()...)
+	slices.SortStableFunc(rest, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	list := slices.Concat(r.builtin, rest)
+	list = slices.DeleteFunc(list, func(c Command) bool { return authority < c.Least })
+	slices.SortStableFunc(list, func(a, b Command) int { return slices.Index(groups, a.Group) - slices.Index(groups, b.Group) })
+	return list
+}
+
+var shape = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?$`)
+
+// Parse tells whether text is a command that the registry knows, and returns it by its name. Anything else, such as an
+// unknown name or a path, is plain text, and so is what begins with a directive: that is for [Registry.Directives].
+func (r *Registry) Parse(text string) (store.Command, bool) {
+	match := shape.FindStringSubmatch(strings.TrimSpace(text))
+	if match == nil {
+		return store.Command{}, false
+	}
+	c, ok := r.Lookup(match[1])
+	if !ok {
+		return store.Command{}, false
+	}
+	args := strings.TrimSpace(match[2])
+	if _, directs := directives[c.Name]; directs && (c.Name != "usage" || usage.knows(firstWord(args))) {
+		return store.Command{}, false
+	}
+	return store.Command{Name: c.Name, Args: args}, true
+}
+
+// Run answers a message's commands, each with a line or more. The answer is what the chat is told in any case; the error is
+// for the log.
+func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var answers []string
+	var errs []error
+	for _, asked := range append([]store.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
+		call := call
+		call.Name, call.Args, call.And = asked.Name, asked.Args, nil
+		answer, err := r.run(ctx, call)
+		if answer != "" {
+			answers = append(answers, answer)
+		}
+		errs = append(errs, err)
+	}
+	return strings.Join(answers, "\n"), errors.Join(errs...)
+}
+
+func (r *Registry) run(ctx context.Context, call Call) (string, error) {
+	c, ok := r.Lookup(call.Name)
+	switch {
+	case !ok:
+		return fmt.Sprintf("/%s is not available at the moment: the plugin that answers it is down. Try again in a minute.", call.Name), nil
+	case call.Caller.Authority < c.Least:
+		return fmt.Sprintf("You may not use /%s here. Ask the owner of this bot.", call.Name), nil
+	case c.Private && call.Caller.Kind != chat.Direct:
+		return fmt.Sprintf("/%s answers in a direct chat only. Write it to me there.", call.Name), nil
+	case c.Run == nil:
+		return fmt.Sprintf("/%s works only as a message of its own. Send it again by itself.", call.Name), nil
+	}
+	call.Name = c.Name
+	answer, err := c.Run(ctx, call)
+	if err != nil {
+		return fmt.Sprintf("/%s failed. The host's log says why.", call.Name), fmt.Errorf("command %s: %w", call.Name, err)
+	}
+	return answer, nil
+}

@@ -1,0 +1,303 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func splitCommand(text string) (name, args string, found bool) {
+	return strings.Cut(strings.TrimPrefix(text, "/"), " ")
+}
+
+func answer(context.Context, command.Call) (string, error) { return "ran", nil }
+
+func TestAuthority(t *testing.T) {
+	t.Parallel()
+	d := &desk{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", Least: chat.Owner, Run: answer}}}
+	r := d.registry()
+	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
+		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
+			t.Errorf("%v: %q, %v", authority, got, err)
+		}
+	}
+	for _, owners := range []string{"elevated", "exec", "send", "activation", "allowlist", "approve", "deny", "restart", "config", "debug", "export_session"} {
+		if got, err := r.Run(t.Context(), d.call("/"+owners, chat.Authorised)); err != nil || !strings.HasPrefix(got, "You may not use /"+owners) {
+			t.Errorf("/%s answers whoever is authorised: %q, %v", owners, got, err)
+		}
+	}
+	if d.restarted > 0 || len(d.notes) > 0 || d.session.Overrides != (store.Overrides{}) {
+		t.Error("a refused command did something:", d)
+	}
+}
+
+func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	for _, name := range []string{"config", "debug", "allowlist"} {
+		c := d.call("/"+name, chat.Owner)
+		c.Caller.Kind = chat.Group
+		if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/"+name+" answers in a direct chat only. Write it to me there." {
+			t.Errorf("/%s in a group: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestPluginCommands(t *testing.T) {
+	t.Parallel()
+	d := &desk{plugins: []command.Command{
+		{Name: "roll", Run: func(context.Context, command.Call) (string, error) { return "", errors.New("token=hunter2") }},
+		{Name: "stop", Run: answer},
+		{Name: "id", Run: answer},
+	}}
+	r := d.registry()
+	got, err := r.Run(t.Context(), d.call("/roll", chat.Owner))
+	if err == nil || strings.Contains(got, "hunter2") || got != "/roll failed. The host's log says why." {
+		t.Errorf("a command that fails: %q, %v", got, err)
+	}
+	for _, name := range []string{"stop", "id"} {
+		if got, err := r.Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got == "ran" {
+			t.Errorf("a plugin took /%s of the host's: %q, %v", name, got, err)
+		}
+		if !r.Builtin(name) {
+			t.Errorf("/%s is the plugin's", name)
+		}
+	}
+	if r.Builtin("roll") {
+		t.Error("/roll is the host's")
+	}
+	if got, err := (&desk{}).registry().Run(t.Context(), d.call("/roll", chat.Owner)); err != nil || !strings.Contains(got, "down") {
+		t.Errorf("with the plugin down: %q, %v", got, err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	r := (&desk{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
+	for text, want := range map[string]*store.Command{
+		"/status":             {Name: "status"},
+		" /Status \n":         {Name: "status"},
+		"/roll 2d6\nmore":     {Name: "roll", Args: "2d6\nmore"},
+		"/help\tme":           {Name: "help", Args: "me"},
+		"/export-session":     {Name: "export_session"},
+		"/Export_Session":     {Name: "export_session"},
+		"/export":             {Name: "export_session"},
+		"/id":                 {Name: "whoami"},
+		"/abort":              {Name: "stop"},
+		"/compact the plan":   {Name: "compact", Args: "the plan"},
+		"/usage":              {Name: "usage"},
+		"/usage of this":      {Name: "usage", Args: "of this"},
+		"/usage full":         nil,
+		"/usage tokens hello": nil,
+		"/think":              nil,
+		"/think high":         nil,
+		"/t high":             nil,
+		"/queue":              nil,
+		"/model opus hello":   nil,
+		"/deploy":             nil,
+		"/clear":              nil,
+		"/statusx":            nil,
+		"/etc/passwd":         nil,
+		"/":                   nil,
+		"status":              nil,
+		"say /status":         nil,
+		"/status@bot":         nil,
+	} {
+		got, ok := r.Parse(text)
+		if ok != (want != nil) {
+			t.Errorf("%q is %+v, %v, want %+v", text, got, ok, want)
+		} else if ok {
+			if diff := cmp.Diff(*want, got); diff != "" {
+				t.Errorf("%q: %s", text, diff)
+			}
+		}
+	}
+}
+
+func TestSeveralCommandsOfAMessageAreAnsweredTogether(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	c := d.call("/think high", chat.Authorised)
+	c.And = []store.Command{{Name: "verbose", Args: "loud"}, {Name: "elevated", Args: "full"}, {Name: "queue", Args: "collect cap:5"}}
+	got, err := d.registry().Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "several", got)
+	want := store.Overrides{Effort: "high", Queue: store.QueueOverrides{Mode: store.Collect, Cap: 5}}
+	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
+	t.Parallel()
+	d := &desk{fail: errors.New("disk full")}
+	c := d.call("/think high", chat.Authorised)
+	c.And = []store.Command{{Name: "verbose"}}
+	got, err := d.registry().Run(t.Context(), c)
+	if !errors.Is(err, d.fail) || !strings.HasPrefix(got, "/think failed. The host's log says why.\nTool display is off.") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestHelpAndCommands(t *testing.T) {
+	t.Parallel()
+	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", Least: chat.Authorised}}}
+	for name, authority := range map[string]chat.Authority{"other": chat.Other, "authorised": chat.Authorised, "owner": chat.Owner} {
+		for _, text := range []string{"/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x"} {
+			t.Run(name+text, func(t *testing.T) {
+				t.Parallel()
+				got, err := d.registry().Run(t.Context(), d.call(text, authority))
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, strings.ReplaceAll(text[1:], " ", "_")+"_"+name, got)
+			})
+		}
+	}
+}
+
+// Every command that somebody may use is on one page of /commands, and no other.
+func TestCommandsListsAllOnce(t *testing.T) {
+	t.Parallel()
+	d := &desk{skills: skills}
+	r := d.registry()
+	for _, authority := range []chat.Authority{chat.Other, chat.Authorised, chat.Owner} {
+		var pages strings.Builder
+		for page := 1; page < 10; page++ {
+			text, err := r.Run(t.Context(), d.call("/commands "+string(rune('0'+page)), authority))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages.WriteString(text + "\n")
+		}
+		for _, c := range r.List(authority) {
+			if n := strings.Count(pages.String(), "\n- `"+c.Usage+"`: "); n != 1 {
+				t.Errorf("%v: /%s is listed %d times", authority, c.Name, n)
+			}
+		}
+		if n := strings.Count(pages.String(), "\n- "); n != len(r.List(authority)) {
+			t.Errorf("%v: %d lines for %d commands", authority, n, len(r.List(authority)))
+		}
+	}
+}
+
+func TestMenu(t *testing.T) {
+	t.Parallel()
+	d := &desk{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
+		{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice", Least: chat.Authorised},
+		{Name: "secret", Least: chat.Owner},
+	}}
+	menu := d.registry().Menu()
+	var names []string
+	for _, c := range menu {
+		names = append(names, c.Name)
+		if len(c.Name) > 32 || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			t.Errorf("no network takes the name %q", c.Name)
+		}
+		if n := len([]rune(c.Summary)); n == 0 || n > 100 || strings.Contains(c.Summary, "\n") {
+			t.Errorf("/%s has a summary of %d characters: %q", c.Name, n, c.Summary)
+		}
+		if c.Least > chat.Authorised || !strings.HasPrefix(c.Usage, "/") {
+			t.Errorf("%+v", c)
+		}
+		if _, ok := d.registry().Parse("/" + c.Name); !ok {
+			_, skill := d.registry().Skill("/" + c.Name)
+			_, _, commands := d.registry().Directives("/"+c.Name, chat.Authorised)
+			if !skill && len(commands) != 1 {
+				t.Errorf("/%s is in the menu and does nothing", c.Name)
+			}
+		}
+	}
+	want := []string{
+		"new", "stop", "compact", "session", "think", "model", "verbose", "reasoning", "queue", "status", "usage", "context", "whoami", "help", "commands",
+		"roll", "deploy", "release_notes", strings.Repeat("x", 32),
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+var skills = []agent.Skill{
+	{Name: "deploy", Description: "Put the site online.", Path: "skills/deploy/SKILL.md"},
+	{Name: "release-notes", Description: "Write the notes of a release.", Path: "skills/release-notes/SKILL.md"},
+	{Name: "status", Description: "Hidden by a command.", Path: "skills/status/SKILL.md"},
+	{Name: "id", Description: "Hidden by an alias.", Path: "skills/id/SKILL.md"},
+}
+
+func TestSkill(t *testing.T) {
+	t.Parallel()
+	r := (&desk{skills: skills, plugins: []command.Command{{Name: "roll"}}}).registry()
+	for text, want := range map[string]string{
+		"/deploy":                   `Use the skill "deploy" (skills/deploy/SKILL.md).`,
+		" /Deploy the docs\nnow ":   "Use the skill \"deploy\" (skills/deploy/SKILL.md): the docs\nnow",
+		"/release-notes 1.2":        `Use the skill "release-notes" (skills/release-notes/SKILL.md): 1.2`,
+		"/release_notes 1.2":        `Use the skill "release-notes" (skills/release-notes/SKILL.md): 1.2`,
+		"/status":                   "",
+		"/id":                       "",
+		"/deploys":                  "",
+		"deploy":                    "",
+		"please /deploy":            "",
+		"/deploy/../../etc/passwd":  "",
+		"/roll":                     "",
+		"/release notes of the day": "",
+	} {
+		if got, ok := r.Skill(text); got != want || ok != (want != "") {
+			t.Errorf("%q is %q, %v, want %q", text, got, ok, want)
+		}
+	}
+}
+
+func TestClashes(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	clashes := r.Clashes([]command.PluginCommands{
+		{Plugin: "dice", Names: []string{"roll", "status", "d6"}},
+		{Plugin: "casino", Names: []string{"bet", "roll", "id", "export-session", "t"}},
+	})
+	var said []string
+	for _, c := range clashes {
+		said = append(said, c.String())
+	}
+	want := []string{
+		`the command /status of the plugin "dice" is one of the host's own`,
+		`the plugins "dice" and "casino" both have the command /roll`,
+		`the command /id of the plugin "casino" is one of the host's own`,
+		`the command /export-session of the plugin "casino" is one of the host's own`,
+		`the command /t of the plugin "casino" is one of the host's own`,
+	}
+	if diff := cmp.Diff(want, said, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if clashes := r.Clashes([]command.PluginCommands{{Plugin: "a", Names: []string{"roll"}}, {Plugin: "b", Names: []string{"bet"}}}); len(clashes) > 0 {
+		t.Error(clashes)
+	}
+}
+
+// No two of the host's own commands share a name or an alias, and each says what it is for.
+func TestBuiltinCommandsAreInOrder(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, c := range (&desk{}).registry().List(chat.Owner) {
+		for _, name := range append(slices.Clone(c.Aliases), c.Name) {
+			if other, taken := seen[name]; taken {
+				t.Errorf("/%s is of %s and of %s", name, other, c.Name)
+			}
+			seen[name] = c.Name
+		}
+		if c.Group == "" || c.Least == 0 || c.Summary == "" || (c.Run == nil) != c.Turn || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
+			t.Errorf("%+v", c)
+		}
+	}
+}

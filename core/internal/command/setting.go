@@ -1,0 +1,224 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// setting is something that people choose for a session, or by a directive for a message, from a few values.
+type setting struct {
+	name    string
+	title   string
+	choices []choice
+	field   func(*store.Overrides) *string
+	now     func(Effective) string
+	means   map[string]string // what people are told of a value; may be nil
+	// event is what the agent is told of a switch; empty: it is not its concern.
+	event string
+}
+
+// choice is a value of a setting.
+type choice struct {
+	word  string   // as it is listed
+	also  []string // other words for it
+	value string
+}
+
+// permissionModes says what the permission modes are.
+var permissionModes = map[string]string{
+	"default": "tools that need leave ask first", "acceptEdits": "files are edited unasked", "plan": "nothing is changed",
+	"dontAsk": "tools that need leave are refused", "bypassPermissions": "every tool runs unasked",
+}
+
+var (
+	think = setting{
+		name: "think", title: "Thinking effort", event: "Thinking effort switched to %s.",
+		field: func(o *store.Overrides) *string { return &o.Effort }, now: func(e Effective) string { return e.Effort },
+		choices: []choice{
+			{word: "off", also: []string{"none", "minimal", "min"}, value: "low"},
+			{word: "low", also: []string{"thinkhard", "think-hard"}, value: "low"},
+			{word: "medium", also: []string{"med", "mid", "on", "thinkharder", "think-harder", "harder"}, value: "medium"},
+			{word: "high", also: []string{"ultrathink"}, value: "high"},
+			{word: "xhigh", also: []string{"x-high", "extrahigh", "extra-high"}, value: "xhigh"},
+			{word: "max", also: []string{"maximum", "highest", "ultra"}, value: "max"},
+		},
+	}
+	verbose = setting{
+		name: "verbose", title: "Tool display",
+		field: func(o *store.Overrides) *string { return &o.Verbose }, now: func(e Effective) string { return e.Verbose },
+		choices: []choice{
+			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
+			{word: "on", also: []string{"yes", "true", "1", "minimal"}, value: "on"},
+			{word: "full", also: []string{"all", "everything"}, value: "full"},
+		},
+	}
+	reasoning = setting{
+		name: "reasoning", title: "Reasoning display",
+		field: func(o *store.Overrides) *string { return &o.Reasoning }, now: func(e Effective) string { return e.Reasoning },
+		choices: []choice{
+			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
+			{word: "on", also: []string{"yes", "true", "1", "show"}, value: "on"},
+		},
+	}
+	elevated = setting{
+		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
+		field: permission, now: func(e Effective) string { return e.Permission },
+		means: permissionModes,
+		choices: []choice{
+			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
+			{word: "ask", value: "default"},
+			{word: "on", also: []string{"yes", "true", "1"}, value: "acceptEdits"},
+			{word: "full", also: []string{"all"}, value: "bypassPermissions"},
+		},
+	}
+	exec = setting{
+		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
+		field: permission, now: func(e Effective) string { return e.Permission },
+		means: permissionModes,
+		choices: []choice{
+			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
+			{word: "ask", value: "default"},
+			{word: "full", also: []string{"all"}, value: "bypassPermissions"},
+		},
+	}
+	usage = setting{
+		name: "usage", title: "The line about usage below answers",
+		field: func(o *store.Overrides) *string { return &o.Usage }, now: func(e Effective) string { return e.Usage },
+		choices: []choice{
+			{word: "off", value: "off"},
+			{word: "tokens", also: []string{"on"}, value: "tokens"},
+			{word: "full", value: "full"},
+		},
+	}
+	sending = setting{
+		name: "send", title: "Sending",
+		field: func(o *store.Overrides) *string { return &o.Send }, now: func(e Effective) string { return e.Send },
+		means: map[string]string{"allow": "messages here are answered", "deny": "messages here are kept and not answered; commands still work"},
+		choices: []choice{
+			{word: "on", also: []string{"allow"}, value: "allow"},
+			{word: "off", also: []string{"deny"}, value: "deny"},
+		},
+	}
+	activating = setting{
+		name: "activation", title: "Activation",
+		field: func(o *store.Overrides) *string { return &o.Activation }, now: func(e Effective) string { return e.Activation },
+		means: map[string]string{"mention": "I answer who addresses me", "always": "I read every message"},
+		choices: []choice{
+			{word: "mention", value: "mention"},
+			{word: "always", value: "always"},
+		},
+	}
+)
+
+func permission(o *store.Overrides) *string { return &o.Permission }
+
+// back are the words that give a choice back to what the config says.
+var back = []string{"default", "inherit", "reset"}
+
+// find returns the choice that a word names.
+func (s setting) find(word string) (choice, bool) {
+	word = plainWord(word)
+	i := slices.IndexFunc(s.choices, func(c choice) bool { return c.word == word || slices.Contains(c.also, word) })
+	if i < 0 {
+		return choice{}, false
+	}
+	return s.choices[i], true
+}
+
+// knows tells whether a word is a value.
+func (s setting) knows(word string) bool {
+	_, ok := s.find(word)
+	return ok || slices.Contains(back, plainWord(word))
+}
+
+// plainWord is a word of a sentence, without its case and the punctuation behind it.
+func plainWord(word string) string {
+	return strings.ToLower(strings.TrimRight(word, ",;.:!?"))
+}
+
+// read takes the first word.
+func (s setting) read(_ Models, words []string) reading {
+	if len(words) == 0 {
+		return reading{}
+	}
+	r := reading{words: 1, args: plainWord(words[0])}
+	if c, ok := s.find(words[0]); ok {
+		r.set = func(o *store.Overrides) { *s.field(o) = c.value }
+	} else if slices.Contains(back, r.args) {
+		r.set, r.lasting = func(o *store.Overrides) { *s.field(o) = "" }, true
+	}
+	return r
+}
+
+// options lists the values.
+func (s setting) options() string {
+	list := []string{}
+	for _, c := range s.choices {
+		list = append(list, c.word)
+	}
+	return "Options: " + strings.Join(append(list, "default"), ", ") + "."
+}
+
+// said is a value as people read it.
+func (s setting) said(value string) string {
+	if value == "" {
+		return "Claude's own"
+	}
+	if means, ok := s.means[value]; ok {
+		return value + ": " + means
+	}
+	return value
+}
+
+// setting is the command of a setting.
+func (d desk) setting(s setting, usage, summary string, least chat.Authority, menu bool) Command {
+	c := Command{Name: s.name, Usage: usage, Summary: summary, Group: groupSettings, Least: least, Menu: menu}
+	for alias, name := range directiveAliases {
+		if name == s.name {
+			c.Aliases = append(c.Aliases, alias)
+		}
+	}
+	slices.Sort(c.Aliases)
+	c.Run = func(ctx context.Context, call Call) (string, error) { return d.choose(ctx, call, s) }
+	return c
+}
+
+// choose shows a setting, or changes it for the session.
+func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) {
+	if call.Args == "" {
+		return fmt.Sprintf("%s is %s. %s", s.title, s.said(s.now(d.effective(call))), s.options()), nil
+	}
+	r := s.read(Models{}, strings.Fields(call.Args))
+	if r.set == nil || len(strings.Fields(call.Args)) > r.words {
+		return unknown(s.name, call.Args, s.options()), nil
+	}
+	session, err := d.store.Configure(ctx, call.Caller.Session, r.set)
+	if err != nil {
+		return "", err
+	}
+	value := s.now(d.host.Settings(call.Caller, session))
+	if s.event != "" {
+		if err := d.tell(ctx, call, fmt.Sprintf(s.event, or(value, "Claude's own"))); err != nil {
+			return "", err
+		}
+	}
+	if r.lasting {
+		return fmt.Sprintf("%s is the default again, %s.", s.title, s.said(value)), nil
+	}
+	return fmt.Sprintf("%s is now %s.", s.title, s.said(value)), nil
+}
+
+// unknown says that a command has no such value. It answers a directive within a text, too, whose text is not run.
+func unknown(name, value, options string) string {
+	return fmt.Sprintf("/%s does not know %s. %s Nothing was done; send it again with one of them.", name, code(oneLine(value, 40)), options)
+}
+
+// tell lets the agent know with its next turn.
+func (d desk) tell(ctx context.Context, call Call, text string) error {
+	return d.store.Note(ctx, call.Caller.Session, store.Note{Kind: store.NoteEvent, At: call.At, Text: text, Count: 1})
+}

@@ -1,0 +1,60 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// skills are the skills that no command hides, as commands that are run as turns.
+func (r *Registry) skills() []Command {
+	var list []Command
+	for _, s := range r.reachable() {
+		list = append(list, Command{
+			Name: s.Name, Usage: "/" + s.Name + " [text]", Summary: s.Description, Group: groupSkills, Least: chat.Authorised, Menu: true, Turn: true,
+		})
+	}
+	return list
+}
+
+// reachable are the skills whose name no command has, nor a skill before it but for its hyphens.
+func (r *Registry) reachable() []agent.Skill {
+	if r.host.Skills == nil {
+		return nil
+	}
+	var list []agent.Skill
+	taken := map[string]bool{}
+	for _, c := range r.plugins() {
+		taken[c.Name] = true
+	}
+	for _, s := range r.host.Skills() {
+		name := canonical(s.Name)
+		if _, command := r.byName[name]; command || taken[name] {
+			continue
+		}
+		taken[name] = true
+		list = append(list, s)
+	}
+	return list
+}
+
+// Skill makes a prompt of a text that begins with the name of a skill, as a command does: "/deploy the docs".
+func (r *Registry) Skill(text string) (prompt string, ok bool) {
+	match := shape.FindStringSubmatch(strings.TrimSpace(text))
+	if match == nil {
+		return "", false
+	}
+	for _, s := range r.reachable() {
+		if canonical(s.Name) != canonical(match[1]) {
+			continue
+		}
+		prompt = fmt.Sprintf("Use the skill %q (%s)", s.Name, s.Path)
+		if args := strings.TrimSpace(match[2]); args != "" {
+			return prompt + ": " + args, true
+		}
+		return prompt + ".", true
+	}
+	return "", false
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// maxChannels is how many channels /status shows.
+const maxChannels = 5
+
+// status is what the chat's people want to know at a glance.
+func (d desk) status(ctx context.Context, call Call) (string, error) {
+	waiting, err := d.host.Waiting(ctx, call.Caller.Session)
+	if err != nil {
+		return "", fmt.Errorf("count what waits: %w", err)
+	}
+	s, e, now := call.Session, d.effective(call), d.host.Now()
+	var b strings.Builder
+	fmt.Fprintf(&b, "**clawhost %s**, up %s\n", d.host.Version, age(now.Sub(d.host.Started)))
+	if d.host.Demo {
+		b.WriteString("\n- demo: a stand-in answers, not Claude")
+	}
+	if since, running := d.turns.Running(call.Caller.Session); running {
+		fmt.Fprintf(&b, "\n- running for %s", age(now.Sub(since)))
+	} else {
+		b.WriteString("\n- idle")
+	}
+	fmt.Fprintf(&b, ", %d waiting", waiting)
+	fmt.Fprintf(&b, "\n- model %s", modelName(e.Model))
+	if s.Model != "" && s.Model != e.Model {
+		fmt.Fprintf(&b, ", last answer by %s", modelName(s.Model))
+	}
+	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(e.Effort, "Claude's own"), e.Permission)
+	fmt.Fprintf(&b, "\n- %s", filled(s))
+	fmt.Fprintf(&b, "\n- %s", spent(s.Usage))
+	fmt.Fprintf(&b, "\n- session %s", code(s.Key))
+	if s.Label != "" {
+		fmt.Fprintf(&b, " (%s)", code(s.Label))
+	}
+	fmt.Fprintf(&b, ", begun %s ago", age(now.Sub(begun(s))))
+	if !s.InteractedAt.IsZero() {
+		fmt.Fprintf(&b, ", last message %s ago", age(now.Sub(s.InteractedAt)))
+	}
+	fmt.Fprintf(&b, "\n- queue: %s", queueing(e.Queue))
+	if e.Activation != "" {
+		fmt.Fprintf(&b, "\n- activation: %s", e.Activation)
+	}
+	if e.Send == "deny" {
+		b.WriteString("\n- sending is off: messages here are kept and not answered")
+	}
+	fmt.Fprintf(&b, "\n- you: %s", call.Caller.Authority)
+	channels := d.host.Channels()
+	for _, line := range channels[:min(len(channels), maxChannels)] {
+		fmt.Fprintf(&b, "\n- %s", line)
+	}
+	if more := len(channels) - maxChannels; more > 0 {
+		fmt.Fprintf(&b, "\n- and %s more", plural(more, "channel"))
+	}
+	return b.String(), nil
+}
+
+// filled says how full a session's context is.
+func filled(s store.Session) string {
+	text := "context " + count(s.ContextTokens)
+	if s.ContextWindow > 0 {
+		text += fmt.Sprintf(" of %s tokens (%d%%)", count(s.ContextWindow), s.ContextTokens*100/s.ContextWindow)
+	} else {
+		text += " tokens"
+	}
+	return fmt.Sprintf("%s, compacted %s", text, times(s.Compactions))
+}
+
+// spent says what turns cost.
+func spent(u store.Usage) string {
+	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens), count(u.OutputTokens), float64(u.CostMicros)/1e6)
+}
+
+// today is the day in the agent's zone.
+func (d desk) today() time.Time {
+	now := d.host.Now().In(d.host.Zone)
+	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+}

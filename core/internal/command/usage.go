@@ -1,0 +1,67 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// week is how many days /usage looks back, today included.
+const week = 7
+
+// usage tells what was used, or sets what stands below each answer. What all sessions used is told to owners only.
+func (d desk) usage(ctx context.Context, call Call) (string, error) {
+	if call.Args != "" {
+		return d.choose(ctx, call, usage)
+	}
+	var b strings.Builder
+	b.WriteString("**Usage**\n")
+	fmt.Fprintf(&b, "\n- this conversation: %s", spent(call.Session.Usage))
+	if call.Caller.Authority >= chat.Owner {
+		if err := d.allUsage(ctx, &b); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprintf(&b, "\n\n%s is %s. %s", usage.title, usage.said(usage.now(d.effective(call))), usage.options())
+	return b.String(), nil
+}
+
+func (d desk) allUsage(ctx context.Context, b *strings.Builder) error {
+	today := d.today().Format(time.DateOnly)
+	days, err := d.store.UsageByDay(ctx, d.today().AddDate(0, 0, 1-week).Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	var ofToday, ofWeek store.Usage
+	byModel := map[string]store.Usage{}
+	for _, day := range days {
+		ofWeek = add(ofWeek, day.Usage)
+		byModel[day.Model] = add(byModel[day.Model], day.Usage)
+		if day.Day == today {
+			ofToday = add(ofToday, day.Usage)
+		}
+	}
+	fmt.Fprintf(b, "\n- today, everywhere: %s", spent(ofToday))
+	fmt.Fprintf(b, "\n- last %d days, everywhere: %s", week, spent(ofWeek))
+	models := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {
+		return cmp.Or(cmp.Compare(byModel[b].CostMicros, byModel[a].CostMicros), strings.Compare(a, b))
+	})
+	for _, model := range models[:min(len(models), 10)] {
+		fmt.Fprintf(b, "\n  - %s: %s", or(oneLine(model, 80), "unknown model"), spent(byModel[model]))
+	}
+	return nil
+}
+
+func add(a, b store.Usage) store.Usage {
+	return store.Usage{
+		Turns: a.Turns + b.Turns, InputTokens: a.InputTokens + b.InputTokens, CacheTokens: a.CacheTokens + b.CacheTokens,
+		OutputTokens: a.OutputTokens + b.OutputTokens, CostMicros: a.CostMicros + b.CostMicros,
+	}
+}
