@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+// steered is the nth message of anna, to be told to the running turn.
+func steered(n int) store.Inbound { return queued(n, store.Queueing{Mode: store.Steer}) }
+
+func uuid(n int) string { return store.MessageUUID("telegram", inbound("anna", n).EventID) }
+
+// join joins what waits and returns their seqs.
+func (b *bundle) join(t *testing.T, run *store.Run) (list []int64) {
+	t.Helper()
+	joined, err := b.Join(b.ctx, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range joined {
+		list = append(list, m.Seq)
+	}
+	return list
+}
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	steer := func(*store.Inbound) {}
+	many := func(n int) (list []func(*store.Inbound)) {
+		for range n {
+			list = append(list, steer)
+		}
+		return list
+	}
+	for name, test := range map[string]struct {
+		messages []func(*store.Inbound)
+		joined   []int64
+	}{
+		"nothing waits": {nil, nil},
+		"in order":      {many(2), []int64{2, 3}},
+		"the other mode of the kind": {
+			[]func(*store.Inbound){func(in *store.Inbound) { in.Queue.Mode = store.SteerBacklog }}, []int64{2},
+		},
+		"20 at once":                      {many(25), []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}},
+		"up to one that is no steering":   {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Queue.Mode = store.Followup }, steer}, []int64{2}},
+		"up to another authority":         {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Authority = chat.Owner }, steer}, nil},
+		"up to another chat":              {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
+		"up to another thread":            {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Thread = "t" }}, nil},
+		"up to one with its own settings": {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
+		"up to a fresh conversation":      {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Fresh = true }}, []int64{2}},
+		"up to what nobody wrote":         {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Origin = store.OriginPlugin }, steer}, []int64{2}},
+		"an open burst":                   {[]func(*store.Inbound){func(in *store.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			for i, change := range test.messages {
+				in := steered(i + 2)
+				change(&in)
+				b.accept(t, in)
+			}
+			if diff := cmp.Diff(test.joined, b.join(t, run)); diff != "" {
+				t.Errorf("joined (-want +got):\n%s", diff)
+			}
+			lanes, err := b.Lanes(b.ctx)
+			if want := len(test.messages) - len(test.joined); err != nil || lanes[0].Waiting != want {
+				t.Errorf("lanes %+v, %v; want %d waiting", lanes, err, want)
+			}
+		})
+	}
+}
+
+func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	in := steered(2)
+	in.Message.ReplyTo = &chat.Quote{ID: "1", Text: "message 1"}
+	b.accept(t, in)
+	joined, err := b.Join(b.ctx, run.ID)
+	want := []store.Queued{{Seq: 2, Burst: 2, Message: in.Message, UUID: uuid(2), ReceivedAt: start}}
+	if diff := cmp.Diff(want, joined); err != nil || diff != "" {
+		t.Errorf("joined, %v (-want +got):\n%s", err, diff)
+	}
+	if again := b.join(t, run); len(again) != 0 {
+		t.Errorf("joined again: %v", again)
+	}
+	b.accept(t, steered(3))
+	if diff := cmp.Diff([]int64{3}, b.join(t, run)); diff != "" {
+		t.Errorf("what came later (-want +got):\n%s", diff)
+	}
+}
+
+// What a run has covered is over with it; the rest waits again, in its order.
+func TestCovered(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	for n := 2; n <= 5; n++ {
+		b.accept(t, steered(n))
+	}
+	b.join(t, run)
+	b.accept(t, queued(6, store.Queueing{}))
+	b.accept(t, queued(7, store.Queueing{}))
+	watch, stop := b.Watch("telegram", inbound("anna", 3).EventID)
+	defer stop()
+	if err := b.Complete(b.ctx, run.ID, store.Completion{
+		State: store.RunFailed, Error: "overloaded", Answer: "sorry",
+		Covered: []string{uuid(3), uuid(5), uuid(6), uuid(1), "nobody's"}, // 6 was not joined
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !poked(watch) {
+		t.Error("nobody is told of a covered message")
+	}
+	for _, n := range []int{1, 3, 5, 6} {
+		state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
+		if state != store.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
+			t.Errorf("message %d: %q, %q, %q, %v, %v", n, state, answer, errText, done, err)
+		}
+	}
+	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	var said []string
+	for _, e := range entries {
+		said = append(said, e.Text)
+	}
+	if diff := cmp.Diff([]string{"message 1", "message 3", "message 5", "message 6"}, said); err != nil || diff != "" {
+		t.Errorf("transcript, %v (-want +got):\n%s", err, diff)
+	}
+	lanes, err := b.Lanes(b.ctx)
+	if err != nil || len(lanes) != 1 || lanes[0].Waiting != 3 || lanes[0].Running {
+		t.Errorf("lanes %+v, %v", lanes, err)
+	}
+	var w work
+	b.do(t, &w, time.Hour)
+	if diff := cmp.Diff([][]int64{{2}, {4}, {7}}, w.runs); diff != "" {
+		t.Errorf("the others (-want +got):\n%s", diff)
+	}
+}
+
+// A run that comes to no end gives back what was joined to it; the next attempt may be told it again.
+func TestJoinedMessagesOfALostRun(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(b *bundle, run *store.Run) error{
+		"released":  func(b *bundle, run *store.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
+		"reclaimed": func(b *bundle, _ *store.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
+		"reopened": func(b *bundle, _ *store.Run) error {
+			b.reopen(t)
+			_, _, err := b.Reclaim(b.ctx)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			b.accept(t, steered(2))
+			b.accept(t, steered(3))
+			b.join(t, run)
+			if err := lose(b, run); err != nil {
+				t.Fatal(err)
+			}
+			lanes, err := b.Lanes(b.ctx)
+			if err != nil || len(lanes) != 1 || lanes[0].Waiting != 3 || lanes[0].Running {
+				t.Errorf("lanes %+v, %v", lanes, err)
+			}
+			again := b.claim(t)
+			if diff := cmp.Diff([]int64{1}, seqs(again)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]int64{2, 3}, b.join(t, again)); diff != "" {
+				t.Errorf("joined (-want +got):\n%s", diff)
+			}
+			b.complete(t, again)
+			var w work
+			b.do(t, &w, time.Hour)
+			if diff := cmp.Diff([][]int64{{2}, {3}}, w.runs); diff != "" {
+				t.Errorf("the others (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClearDropsJoinedMessages(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, steered(2))
+	b.accept(t, steered(3))
+	b.join(t, run)
+	b.accept(t, queued(4, store.Queueing{}))
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); dropped != 3 || err != nil {
+		t.Errorf("dropped %d, %v", dropped, err)
+	}
+	b.wantOutcome(t, 2, store.RunCancelled)
+	b.accept(t, steered(5))
+	if diff := cmp.Diff([]int64{5}, b.join(t, run)); diff != "" {
+		t.Errorf("joined (-want +got):\n%s", diff)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2), uuid(5)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOutcome(t, 2, store.RunCancelled)
+	b.idle(t)
+}
+
+// Messages that a run holds are not among those that may be too many, and are not dropped for others.
+func TestCapCountsWhatWaits(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	limited := func(n int) store.Inbound {
+		return queued(n, store.Queueing{Mode: store.Steer, Cap: 1, Drop: store.DropOld})
+	}
+	b.accept(t, limited(2))
+	b.join(t, run)
+	b.accept(t, limited(3))
+	b.wantOutcome(t, 2, "")
+	b.accept(t, limited(4))
+	b.wantOutcome(t, 2, "")
+	b.wantOutcome(t, 3, store.RunCancelled)
+	b.complete(t, run)
+	var w work
+	b.do(t, &w, time.Hour)
+	if diff := cmp.Diff([][]int64{{2}, {4}}, w.runs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestThenComesFirst(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, steered(2))
+	b.accept(t, queued(3, store.Queueing{Mode: store.Collect}))
+	b.clock.Advance(time.Minute)
+	b.accept(t, queued(4, store.Queueing{Mode: store.Collect}))
+	b.join(t, run)
+	flush := inbound("anna", 9)
+	flush.Message.Origin, flush.Message.Text, flush.Message.Sender = store.OriginFlush, "flush", chat.Sender{}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+		t.Fatal(err)
+	}
+	next := b.claim(t)
+	if next.Message.Message.Text != "flush" || len(next.More) != 0 || next.Message.UUID != uuid(9) || !next.PreviousAt.Equal(start.Add(time.Minute)) {
+		t.Errorf("claimed %+v", next)
+	}
+	// Claimed again, and with the same message to come behind it once more, it is the same.
+	if err := b.Release(b.ctx, next.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	next = b.claim(t)
+	if next.Message.Message.Text != "flush" || next.Message.Attempts != 2 {
+		t.Errorf("claimed again: %+v", next)
+	}
+	if err := b.Complete(b.ctx, next.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOutcome(t, 9, store.RunDone)
+	var w work
+	b.do(t, &w, time.Hour)
+	if diff := cmp.Diff([][]int64{{2}, {3, 4}}, w.runs); diff != "" {
+		t.Errorf("the others (-want +got):\n%s", diff)
+	}
+	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("the flush is told in the transcript: %+v, %v", entries, err)
+	}
+}
+
+func TestThenInAnIdleLane(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	poked(b.Ready(store.TurnLane))
+	flush := inbound("anna", 2)
+	flush.Message.Origin = store.OriginFlush
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+		t.Fatal(err)
+	}
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("nobody is told")
+	}
+	b.complete(t, b.claim(t))
+	b.idle(t)
+	b.accept(t, inbound("anna", 3))
+	run = b.claim(t)
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &store.Inbound{}}); err == nil {
+		t.Error("a message without an event comes next")
+	}
+	b.complete(t, run)
+}

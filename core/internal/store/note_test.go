@@ -1,0 +1,269 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+func newNote(kind store.NoteKind, text string) store.Note {
+	return store.Note{Kind: kind, At: start, Sender: "bert", Text: text, Count: 1}
+}
+
+func (b *bundle) note(t *testing.T, session string, notes ...store.Note) {
+	t.Helper()
+	if err := b.Note(b.ctx, session, notes...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told are the texts of a run's notes.
+func told(run *store.Run) (texts []string) {
+	for _, n := range run.Notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
+}
+
+func TestNotesGoToTheNextTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := []store.Note{newNote(store.NoteHistory, "hello"), newNote(store.NoteEvent, "joined"), newNote(store.NoteEvent, "left")}
+	b.note(t, "telegram:anna", first...) // before there is a session
+	b.note(t, "telegram:bert", newNote(store.NoteEvent, "another's"))
+	b.accept(t, inbound("anna", 1))
+	b.accept(t, inbound("anna", 2))
+	run := b.claim(t)
+	want := []store.Note{first[1], first[2], first[0]} // by kind, then in order
+	if diff := cmp.Diff(want, run.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+
+	// Each attempt has what the one before had, and what came meanwhile, as claude has not been told yet.
+	b.note(t, "telegram:anna", newNote(store.NoteEvent, "pinned"))
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	run = b.claim(t)
+	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, told(run)); diff != "" {
+		t.Errorf("released (-want +got):\n%s", diff)
+	}
+	// What it has consumed it is not told again, so the next turn has what comes now.
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.note(t, "telegram:anna", newNote(store.NoteEvent, "renamed"))
+	b.reopen(t)
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	run = b.claim(t)
+	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, told(run)); diff != "" {
+		t.Errorf("reclaimed (-want +got):\n%s", diff)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Notes: []store.Note{newNote(store.NoteHint, "stopped")}}); err != nil {
+		t.Fatal(err)
+	}
+	run = b.claim(t)
+	if diff := cmp.Diff([]string{"renamed", "stopped"}, told(run)); diff != "" {
+		t.Errorf("the next turn (-want +got):\n%s", diff)
+	}
+	b.complete(t, run)
+	b.accept(t, inbound("anna", 3))
+	if run := b.claim(t); len(run.Notes) != 0 {
+		t.Errorf("told twice: %+v", run.Notes)
+	}
+}
+
+// The host's own turns are told nothing, and take nothing away; those of plugins are.
+func TestWhoIsToldNotes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
+	for n, origin := range []store.Origin{store.OriginFlush, store.OriginHeartbeat, store.OriginCompact, store.OriginPlugin} {
+		in := inbound("anna", n)
+		in.Message.Origin = origin
+		b.accept(t, in)
+		run := b.claim(t)
+		if got, want := len(run.Notes), map[store.Origin]int{store.OriginPlugin: 1}[origin]; got != want {
+			t.Errorf("a turn of %s has %d notes, want %d", origin, got, want)
+		}
+		b.complete(t, run)
+	}
+	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
+	command := inbound("anna", 9)
+	command.Lane = store.ControlLane
+	b.accept(t, command)
+	run, _, err := b.Claim(b.ctx, store.ControlLane)
+	if err != nil || len(run.Notes) != 0 {
+		t.Errorf("a command has notes %+v, %v", run.Notes, err)
+	}
+	b.complete(t, run)
+	b.accept(t, inbound("anna", 10))
+	if run := b.claim(t); len(run.Notes) != 1 {
+		t.Errorf("notes %+v", run.Notes)
+	}
+}
+
+// What a message was told that is dropped before it ran again goes to the next turn.
+func TestNotesOfADroppedMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
+	b.accept(t, inbound("anna", 1))
+	if err := b.Release(b.ctx, b.claim(t).ID, start.Add(time.Minute), ""); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); n != 1 || err != nil {
+		t.Fatalf("dropped %d, %v", n, err)
+	}
+	beat := inbound("anna", 2)
+	beat.Message.Origin = store.OriginHeartbeat
+	b.accept(t, beat)
+	b.complete(t, b.claim(t))
+	b.accept(t, inbound("anna", 3))
+	if diff := cmp.Diff([]string{"hello"}, told(b.claim(t))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	long := newNote(store.NoteHint, strings.Repeat("ä", 5000)) // 10,000 bytes
+	var many []store.Note
+	for n := range 120 {
+		many = append(many, newNote(store.NoteEvent, fmt.Sprint(n)))
+	}
+	b.note(t, "telegram:anna", append(many, long)...)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	if len(run.Notes) != 101 || run.Notes[0].Text != "20" || run.Notes[0].Count != 1 {
+		t.Errorf("%d notes, the first %+v", len(run.Notes), run.Notes[0])
+	}
+	if text := run.Notes[100].Text; len(text) != 8<<10 || !utf8.ValidString(text) || !strings.HasPrefix(long.Text, text) {
+		t.Errorf("the long one has %d bytes", len(text))
+	}
+	odd := newNote(store.NoteHint, "x"+long.Text)
+	b.complete(t, run)
+	b.note(t, "telegram:anna", odd)
+	b.accept(t, inbound("anna", 2))
+	if text := b.claim(t).Notes[0].Text; len(text) != 8<<10-1 || !strings.HasPrefix(odd.Text, text) {
+		t.Errorf("cut within a character: %d bytes", len(text))
+	}
+}
+
+// overheard is the nth message of a group that the agent is not spoken to in.
+func overheard(group string, n int) store.Overheard {
+	text := fmt.Sprintf("%s says %d", group, n)
+	return store.Overheard{
+		EventID: chat.EventID(fmt.Sprintf("%s-%d", group, n)), Channel: "telegram", Session: "telegram:" + group,
+		Note: &store.Note{Kind: store.NoteHistory, At: start, Sender: "bert", Text: text}, Limit: 3,
+		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: text, At: start}},
+	}
+}
+
+func (b *bundle) overhear(t *testing.T, o store.Overheard) (duplicate bool) {
+	t.Helper()
+	duplicate, err := b.Overhear(b.ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return duplicate
+}
+
+func TestOverhear(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 5; n++ {
+		if b.overhear(t, overheard("group", n)) {
+			t.Errorf("message %d is a duplicate", n)
+		}
+	}
+	if !poked(b.TranscriptAppended()) {
+		t.Error("followers are not told")
+	}
+	b.reopen(t)
+	if !b.overhear(t, overheard("group", 2)) {
+		t.Error("kept twice")
+	}
+	if a := b.accept(t, inbound("group", 3)); !a.Duplicate {
+		t.Errorf("accepted after it was kept: %+v", a)
+	}
+	if _, err := b.Session(b.ctx, "telegram:group"); err == nil {
+		t.Error("there is a session that nobody has spoken to")
+	}
+	silent := overheard("group", 6) // recorded, not told
+	silent.Note = nil
+	b.overhear(t, silent)
+	none := overheard("group", 7)
+	none.Limit, none.Transcript = 0, nil
+	b.overhear(t, none)
+	b.accept(t, inbound("group", 8))
+	if !b.overhear(t, overheard("group", 8)) {
+		t.Error("kept after it was accepted")
+	}
+	run := b.claim(t)
+	want := []store.Note{
+		newNote(store.NoteHistory, "group says 3"), newNote(store.NoteHistory, "group says 4"), newNote(store.NoteHistory, "group says 5"),
+	}
+	if diff := cmp.Diff(want, run.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	entries, err := b.Transcript(b.ctx, "telegram:group", 0, 0)
+	if err != nil || len(entries) != 6 {
+		t.Errorf("transcript %+v, %v", entries, err)
+	}
+	for name, change := range map[string]func(*store.Overheard){
+		"no event":   func(o *store.Overheard) { o.EventID = "" },
+		"long event": func(o *store.Overheard) { o.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
+		"no channel": func(o *store.Overheard) { o.Channel = "" },
+		"no session": func(o *store.Overheard) { o.Session = "" },
+	} {
+		o := overheard("group", 9)
+		change(&o)
+		if _, err := b.Overhear(b.ctx, o); err == nil {
+			t.Errorf("%s: kept", name)
+		}
+	}
+}
+
+// Of more than a thousand groups those are forgotten that were silent for the longest, but not their events.
+func TestHistoriesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.overhear(t, overheard("first", 1))
+	b.overhear(t, overheard("second", 1))
+	b.note(t, "telegram:second", newNote(store.NoteEvent, "pinned"))
+	b.clock.Advance(time.Second)
+	for n := range 998 { // all in one instant
+		b.overhear(t, overheard(fmt.Sprintf("group%d", n), 1))
+	}
+	b.clock.Advance(time.Second)
+	b.overhear(t, overheard("first", 2))
+	b.overhear(t, overheard("last", 1))
+	b.overhear(t, overheard("last", 2))
+	for group, want := range map[string][]string{
+		"first":  {"first says 1", "first says 2"},
+		"second": {"pinned"},
+		"last":   {"last says 1", "last says 2"},
+	} {
+		b.accept(t, inbound(group, 9))
+		if diff := cmp.Diff(want, told(b.claim(t))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", group, diff)
+		}
+	}
+	var histories int
+	if err := raw(t, b.path).QueryRow(`SELECT COUNT(*) FROM histories`).Scan(&histories); err != nil || histories != 1000 {
+		t.Errorf("%d histories, %v", histories, err)
+	}
+	if !b.overhear(t, overheard("second", 1)) {
+		t.Error("a forgotten message is kept once more")
+	}
+}
