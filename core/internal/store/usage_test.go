@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/google/go-cmp/cmp"
+)
+
+// turn accepts, claims and completes anna's nth message with these figures.
+func (b *bundle) turn(t *testing.T, n int, f store.TurnFigures) store.Session {
+	t.Helper()
+	b.accept(t, inbound("anna", n))
+	run := b.claim(t)
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Turn: &f}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Session(b.ctx, run.Session.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestUsageByDay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one := store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}
+	for n, f := range []store.TurnFigures{
+		{Day: "2026-03-01", Model: "opus", Usage: one},
+		{Day: "2026-03-02", Model: "sonnet", Usage: one},
+		{Day: "2026-03-02", Model: "haiku", Usage: one},
+		{Day: "2026-03-02", Model: "sonnet", Usage: one},
+		{Model: "sonnet", Usage: one}, // of no day
+	} {
+		b.turn(t, n, f)
+	}
+	two := store.Usage{Turns: 2, InputTokens: 4, CacheTokens: 6, OutputTokens: 8, CostMicros: 10}
+	for from, want := range map[string][]store.DayUsage{
+		"": {
+			{Day: "2026-03-01", Model: "opus", Usage: one}, {Day: "2026-03-02", Model: "haiku", Usage: one}, {Day: "2026-03-02", Model: "sonnet", Usage: two},
+		},
+		"2026-03-02": {{Day: "2026-03-02", Model: "haiku", Usage: one}, {Day: "2026-03-02", Model: "sonnet", Usage: two}},
+		"2026-03-03": nil,
+	} {
+		got, err := b.UsageByDay(b.ctx, from)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("from %q, %v (-want +got):\n%s", from, err, diff)
+		}
+	}
+	if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Usage.Turns != 5 || s.Usage.CostMicros != 25 {
+		t.Errorf("session %+v, %v", s, err)
+	}
+}
+
+// Of very many rows the last ones are told.
+func TestUsageByDayIsBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := raw(t, b.path).Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
+		INSERT INTO usage_days SELECT printf('day %04d', i), 'opus', 1, 0, 0, 0, 0 FROM n`); err != nil {
+		t.Fatal(err)
+	}
+	days, err := b.UsageByDay(b.ctx, "")
+	if err != nil || len(days) != 1000 || days[0].Day != "day 0101" || days[999].Day != "day 1100" {
+		t.Errorf("%d days, %v", len(days), err)
+	}
+}
+
+func TestCompactionsAndFlushes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	minute := time.Minute
+	for n, step := range []struct {
+		f                    store.TurnFigures
+		compactions, flushed int64
+		flushedAt            time.Duration
+	}{
+		{store.TurnFigures{Model: "opus", ContextTokens: 1}, 0, 0, -1},
+		{store.TurnFigures{Model: "opus", ContextTokens: 2, Flush: true}, 0, 1, 1 * minute},
+		{store.TurnFigures{Model: "opus", ContextTokens: 3, Compactions: 1}, 1, 1, 1 * minute},
+		{store.TurnFigures{Model: "opus", ContextTokens: 4, Compactions: 2, Flush: true}, 3, 2, 3 * minute}, // the flush came first
+		{store.TurnFigures{Model: "opus", ContextTokens: 5}, 3, 2, 3 * minute},
+		{store.TurnFigures{}, 3, 2, 3 * minute}, // it asked no model: what is known of the context stays
+	} {
+		s := b.turn(t, n, step.f)
+		if s.Compactions != step.compactions || s.Flushed != step.flushed || s.FlushedAt.IsZero() != (step.flushedAt < 0) ||
+			step.flushedAt >= 0 && !s.FlushedAt.Equal(start.Add(step.flushedAt)) {
+			t.Errorf("turn %d: %d compactions, flushed %d at %v", n, s.Compactions, s.Flushed, s.FlushedAt)
+		}
+		if s.Model != "opus" || s.ContextTokens != min(int64(n)+1, 5) {
+			t.Errorf("turn %d: model %q, %d tokens", n, s.Model, s.ContextTokens)
+		}
+		b.clock.Advance(minute)
+	}
+	s, _, err := b.ResetSession(b.ctx, "telegram:anna")
+	if err != nil || s.Compactions != 0 || s.Flushed != 0 {
+		t.Errorf("a new conversation: %+v, %v", s, err)
+	}
+}
+
+// What happens in a claude session that was replaced meanwhile is that one's.
+func TestCompactionOfAReplacedClaudeSession(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Turn: &store.TurnFigures{Compactions: 1, Flush: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Compactions != 0 || s.Flushed != 0 {
+		t.Errorf("session %+v, %v", s, err)
+	}
+}
+
+func TestSetLabel(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	longest := strings.Repeat("ä", store.MaxLabel)
+	for _, label := range []string{longest, "work", ""} {
+		if err := b.SetLabel(b.ctx, "telegram:anna", label); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Label != label {
+			t.Errorf("label %q, %v; want %q", s.Label, err, label)
+		}
+	}
+	if err := b.SetLabel(b.ctx, "telegram:anna", longest+"x"); err == nil {
+		t.Error("a label that is too long was set")
+	}
+	if err := b.SetLabel(b.ctx, "nobody", "work"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+}
+
+func TestTranscriptsAreFollowed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	say := func(session string, texts ...string) {
+		t.Helper()
+		var entries []chat.TranscriptEntry
+		for _, text := range texts {
+			entries = append(entries, chat.TranscriptEntry{Role: chat.Assistant, Text: text, At: start})
+		}
+		if err := b.AppendTranscript(b.ctx, session, entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follower := func(name string) int64 {
+		t.Helper()
+		after, err := b.Follower(b.ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after
+	}
+	if early := follower("early"); early != 0 {
+		t.Errorf("the first follower begins after %d", early)
+	}
+	poked(b.TranscriptAppended())
+	say("a", "before")
+	if !poked(b.TranscriptAppended()) {
+		t.Error("nobody is told")
+	}
+	say("a")
+	if poked(b.TranscriptAppended()) {
+		t.Error("told of nothing")
+	}
+	after := follower("memory")
+	say("a", "1", "2")
+	say("b", "3")
+	read := func(after int64, limit int) (texts []string, last int64) {
+		t.Helper()
+		list, err := b.TranscriptAfter(b.ctx, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range list {
+			texts, last = append(texts, f.Session+f.Entry.Text), f.Entry.ID
+		}
+		return texts, last
+	}
+	first, last := read(after, 2)
+	if err := b.Followed(b.ctx, "memory", last); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen(t)
+	rest, _ := read(follower("memory"), 0)
+	if diff := cmp.Diff([][]string{{"a1", "a2"}, {"b3"}}, [][]string{first, rest}); diff != "" {
+		t.Errorf("followed (-want +got):\n%s", diff)
+	}
+	if again := follower("memory"); again != last {
+		t.Errorf("asking moves a follower from %d to %d", last, again)
+	}
+	if all, _ := read(follower("early"), 0); len(all) != 4 || all[0] != "abefore" {
+		t.Errorf("the early one follows %v", all)
+	}
+	if got, err := b.TranscriptAfter(b.ctx, last-1, 1); err != nil || len(got) != 1 || !got[0].Entry.At.Equal(start) || got[0].Entry.Role != chat.Assistant {
+		t.Errorf("entry %+v, %v", got, err)
+	}
+	say("c", make([]string, 1100)...)
+	if page, _ := read(0, 5000); len(page) != 1000 {
+		t.Errorf("a page has %d entries", len(page))
+	}
+}
