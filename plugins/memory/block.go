@@ -17,8 +17,9 @@ func block(passages []candidate, limit int) string {
 	var b strings.Builder
 	b.WriteString(blockTitle)
 	for _, c := range passages {
-		line := shorten("- "+c.place()+": "+printable(c.body), limit-b.Len()-1)
-		if len(line) < min(minLine, len(c.place())+len(c.body)) {
+		whole := "- " + c.place() + ": " + printable(c.body)
+		line := shorten(whole, limit-b.Len()-1)
+		if len(line) < min(minLine, len(whole)) {
 			break
 		}
 		b.WriteString("\n" + line)

@@ -17,7 +17,7 @@ const (
 	maxQuery      = 8 << 10 // bytes of a prompt that are looked at
 	maxAsked      = 12      // words of it that are looked for: the rarest
 	maxCandidates = 60      // passages that are ranked
-	maxMatches    = 2500    // passages that the index may have to look at, but for the rarest word
+	maxMatches    = 1500    // passages that the index may have to look at, but for the rarest word
 
 	freshExchanges = 3 // of the same session, which the agent still has before it
 
@@ -101,20 +101,18 @@ func (x *index) terms(prompt string) []term {
 		terms = append(terms, term{forms: forms, passages: passages, weight: math.Log(1 + (all-n+0.5)/(n+0.5))})
 	}
 	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(b.weight, a.weight) })
-	looked := 0
-	for i, t := range terms {
-		if looked += t.passages; looked > maxMatches && i > 0 {
-			return terms[:i]
-		}
-	}
 	return terms
 }
 
 // match is the query for the terms, in the index's language. What people wrote is in it as quoted words of letters and
-// digits only.
+// digits only. Words that are in very many passages are left out: those that rarer words find are ranked by them too.
 func match(terms []term) string {
 	var quoted []string
-	for _, t := range terms {
+	looked := 0
+	for i, t := range terms {
+		if looked += t.passages; looked > maxMatches && i > 0 {
+			break
+		}
 		for _, f := range t.forms {
 			quoted = append(quoted, `"`+strings.ReplaceAll(f.word, `"`, `""`)+`"`)
 		}

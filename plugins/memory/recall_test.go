@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // today is the day of the tests.
@@ -36,6 +39,101 @@ type query struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Want   string `json:"want"` // the last heading of the passage; empty: nothing
+}
+
+// filled is an index of these passages.
+func filled(t *testing.T, passages []candidate) *index {
+	t.Helper()
+	x := opened(t)
+	for _, c := range passages {
+		var change swap
+		err := x.change(t.Context(), func(tx *sql.Tx) (err error) {
+			change, err = replace(t.Context(), tx, c.origin, c.at, []passage{{c.heading, c.body}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.count(change)
+	}
+	return x
+}
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+	file := func(path, heading, body string, days int) candidate {
+		return candidate{origin: origin{path: path}, heading: heading, body: body, at: today.AddDate(0, 0, -days)}
+	}
+	for name, test := range map[string]struct {
+		passages []candidate
+		prompt   string
+		want     string
+	}{
+		"the newer of two": {
+			passages: []candidate{file("old", "", "the zebra eats grass at noon", 400), file("new", "", "the zebra eats herbs by dusk", 1), file("x", "", "y", 1)},
+			prompt:   "the zebra eats", want: "new old",
+		},
+		"MEMORY.md does not age": {
+			passages: []candidate{file("old", "", "the zebra eats clover", 400), file("MEMORY.md", "", "the zebra eats leaves", 400), file("x", "", "y", 1)},
+			prompt:   "the zebra eats", want: "MEMORY.md old",
+		},
+		"more of the words": {
+			passages: []candidate{file("one", "", "zebra zebra zebra", 1), file("two", "", "quagga quagga quagga", 1), file("both", "", "the zebra has a quagga for a friend", 1), file("x", "", "y", 1)},
+			prompt:   "zebra and quagga", want: "both one two",
+		},
+		"a heading counts": {
+			passages: []candidate{file("body", "", "mice, voles, zebra", 1), file("heading", "zebra", "mice, voles, shrews", 1), file("x", "", "y", 1)},
+			prompt:   "zebra", want: "heading body",
+		},
+		"nearly the same once": {
+			passages: []candidate{file("a", "", "the zebra eats grass in the stable of a farm", 300), file("b", "", "The zebra eats grass in the stable of a FARM", 2), file("c", "", "the zebra was born in May", 1), file("x", "", "y", 1)},
+			prompt:   "zebra", want: "c b",
+		},
+		"one common word of many asked": {
+			passages: []candidate{file("a", "", "the zebra eats grass", 1), file("b", "", "a horse eats hay", 1)},
+			prompt:   "write python code that eats memory slowly", want: "",
+		},
+		"nothing but stop words": {
+			passages: []candidate{file("a", "", "the the and of", 1)}, prompt: "the and of", want: "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			best, err := filled(t, test.passages).recall(t.Context(), view{session: "s"}, test.prompt, today, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var paths []string
+			for _, c := range best {
+				paths = append(paths, c.origin.path)
+			}
+			if got := strings.Join(paths, " "); got != test.want {
+				t.Errorf("recalled are %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// No prompt is taken for the index's query language.
+func FuzzRecall(f *testing.F) {
+	x, err := openIndex(f.Context(), f.TempDir(), hclog.NewNullLogger())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = x.close() })
+	log := &transcripts{index: x, limit: maxEntries}
+	if err := log.append(f.Context(), "s", []chat.TranscriptEntry{{ID: 1, Role: chat.User, Text: "the zebra's near stable and not or", At: today}}); err != nil {
+		f.Fatal(err)
+	}
+	for _, prompt := range []string{"", "zebra", `"`, `zebra" OR "x`, "NEAR(zebra stable, 2)", "text : zebra*", "zebra AND NOT (", "^zebra", "-zebra", "ze\x00bra", "\xff", "{a b} : c", "; DROP TABLE words"} {
+		f.Add(prompt)
+	}
+	f.Fuzz(func(t *testing.T, prompt string) {
+		best, err := x.recall(t.Context(), view{session: "other"}, prompt, today, 5)
+		if err != nil || len(best) != 0 {
+			t.Fatalf("%q recalls %v of another session, %v", prompt, headings(best), err)
+		}
+	})
 }
 
 // labelled reads a list of prompts.
@@ -77,8 +175,9 @@ func TestRecallOfTheLabelledSet(t *testing.T) {
 	if err := newFiles(workspace, x, hclog.NewNullLogger(), time.Now).sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, passages := x.words.snapshot(); passages < 40 {
-		t.Errorf("the set has %d passages", passages)
+	_, passages := x.words.snapshot()
+	if t.Logf("%d passages", passages); passages < 40 {
+		t.Error("the set is too small")
 	}
 	for _, list := range []struct {
 		file     string
