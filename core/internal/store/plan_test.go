@@ -40,12 +40,21 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		return run
 	}
 	to := chat.Address{Channel: "telegram", Chat: "anna"}
-	for n := range 3 {
-		_, err := s.Accept(ctx, Inbound{
+	n := 0
+	accept := func(change func(*Inbound)) Acceptance {
+		t.Helper()
+		n++
+		in := Inbound{
 			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: TurnLane,
-			Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Fresh: true},
-		})
+			Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
+		}
+		change(&in)
+		a, err := s.Accept(ctx, in)
 		must(err)
+		return a
+	}
+	for range 3 {
+		accept(func(in *Inbound) { in.Message.Fresh = true })
 	}
 	must(s.Release(ctx, claim().ID, time.Time{}, ""))
 	run := claim()
@@ -60,6 +69,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &TurnFigures{},
 	}))
+	stepsOfConversations(t, s, accept, claim)
 	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
 	must(err)
 	_, err = s.Post(ctx, "key", Piece{To: to})
@@ -73,7 +83,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		must(err)
 		must(end(ds[0].ID))
 	}
-	_, _, _, _, err = s.Outcome(ctx, "telegram", "0")
+	_, _, _, _, err = s.Outcome(ctx, "telegram", "1")
 	must(err)
 	_, err = s.Session(ctx, "s")
 	must(err)
@@ -99,6 +109,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	bounded := map[string]bool{
 		"SCAN store":        true, // has one row
 		"SCAN CONSTANT ROW": true,
+		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
 	}
 	checked := 0
 	for _, statements := range []*statements{s.writer.statements, s.reader} {
@@ -114,9 +125,89 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 			}
 		}
 	}
-	if checked < 40 {
+	if checked < 90 {
 		t.Errorf("only %d queries were looked at", checked)
 	}
+}
+
+// stepsOfConversations takes the steps that only some messages need.
+func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Acceptance, claim func() *Run) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour)) // what is left of the steps before
+	must(err)
+	burst := func(in *Inbound) { in.Burst = Burst{Window: time.Minute, By: "anna"} }
+	accept(burst)
+	accept(func(in *Inbound) { burst(in); in.Burst.Now = true })
+	run := claim()
+	if len(run.More) != 1 {
+		t.Fatalf("no burst: %+v", run)
+	}
+	steer := func(in *Inbound) { in.Queue.Mode = Steer }
+	for range 3 {
+		accept(steer)
+	}
+	joined, err := s.Join(ctx, run.ID)
+	must(err)
+	if len(joined) != 3 {
+		t.Fatalf("joined %+v", joined)
+	}
+	then := Inbound{EventID: "then", Session: "s", Lane: TurnLane, Message: Message{Channel: "telegram", Origin: OriginFlush}}
+	must(s.Complete(ctx, run.ID, Completion{
+		State: RunDone, Covered: []string{joined[0].UUID}, Then: &then, Notes: []Note{{Kind: NoteHint}},
+		Turn: &TurnFigures{Day: "2026-03-01", Model: "opus", Compactions: 1, Flush: true},
+	}))
+	run = claim()
+	capped := func(drop Drop) func(*Inbound) {
+		return func(in *Inbound) { in.Queue = Queueing{Mode: Collect, Quiet: time.Minute, Cap: 2, Drop: drop} }
+	}
+	for range 3 {
+		accept(capped(DropSummarize))
+	}
+	if a := accept(capped(DropNew)); a.Seq != 0 {
+		t.Fatalf("not dropped: %+v", a)
+	}
+	accept(capped(DropOld))
+	must(s.Consumed(ctx, run.ID))
+	if a := accept(func(in *Inbound) { in.Queue.Mode, in.Hint = Interrupt, &Note{Kind: NoteHint} }); a.Superseded != run.ID {
+		t.Fatalf("not interrupted: %+v", a)
+	}
+	run = claim()
+	if len(run.Notes) == 0 {
+		t.Fatal("no notes")
+	}
+	must(s.Complete(ctx, run.ID, Completion{State: RunDone}))
+
+	must(s.Note(ctx, "s", Note{Kind: NoteEvent}))
+	for n := range 3 {
+		_, err := s.Overhear(ctx, Overheard{
+			EventID: chat.EventID(fmt.Sprint("overheard", n)), Channel: "telegram", Session: "s", Note: &Note{Kind: NoteHistory}, Limit: 1,
+			Transcript: []chat.TranscriptEntry{{Role: chat.User}},
+		})
+		must(err)
+	}
+	a := accept(func(in *Inbound) { in.Expiry.Since, in.Model = time.Now().Add(time.Hour), "opus" })
+	must(s.Consumed(ctx, claim().ID))
+	accept(func(in *Inbound) { in.Session, in.Parent = "child", "s" })
+	if a.Seq == 0 {
+		t.Fatalf("not accepted: %+v", a)
+	}
+	_, err = s.Configure(ctx, "s", func(*Overrides) {})
+	must(err)
+	must(s.SetLabel(ctx, "s", "label"))
+	after, err := s.Follower(ctx, "memory")
+	must(err)
+	must(s.Followed(ctx, "memory", after))
+	_, err = s.TranscriptAfter(ctx, after, 0)
+	must(err)
+	_, err = s.UsageByDay(ctx, "")
+	must(err)
 }
 
 // plan returns how SQLite would do a query.
