@@ -130,6 +130,83 @@ func TestRecordedStreams(t *testing.T) {
 	}
 }
 
+// What became of steered lines, by what the CLI says.
+func TestFortunes(t *testing.T) {
+	t.Parallel()
+	const (
+		own  = `{"type":"result","subtype":"success","result":"one","user_message_uuids":["m"]}`
+		bad  = `{"type":"result","subtype":"error_during_execution","is_error":true,"user_message_uuids":["m"]}`
+		also = `{"type":"result","subtype":"success","result":"two","user_message_uuids":["l"]}`
+		fail = `{"type":"result","subtype":"success","is_error":true,"result":"no","user_message_uuids":["l"]}`
+		task = `{"type":"result","subtype":"success","result":"task","origin":{"kind":"task-notification"}}`
+		init = `{"type":"system","subtype":"init"}`
+		echo = `{"type":"user","uuid":"l","isReplay":true,"message":{"role":"user","content":"[Bob] l"}}`
+		rest = `{"type":"system","subtype":"session_state_changed","state":"idle"}`
+		yes  = `{"type":"control_response","response":{"subtype":"success","request_id":"withdraw l","response":{"cancelled":true}}}`
+		no   = `{"type":"control_response","response":{"subtype":"success","request_id":"withdraw l","response":{"cancelled":false}}}`
+	)
+	life := func(state string) string {
+		return `{"type":"command_lifecycle","command_uuid":"l","state":"` + state + `"}`
+	}
+	for name, tc := range map[string]struct {
+		events  []string
+		open    bool
+		text    string
+		covered bool // when the turn was not stopped
+		stopped bool // when it was
+	}{
+		"steered":                         {[]string{init, life("queued"), echo, life("started"), own}, false, "one", true, true},
+		"steered, old CLI":                {[]string{init, echo, own}, false, "one", true, true},
+		"steered, and the turn fails":     {[]string{init, echo, bad, life("cancelled")}, false, "", true, true},
+		"steered, then told cancelled":    {[]string{init, life("started"), life("cancelled"), bad}, false, "", true, true},
+		"waits":                           {[]string{init, life("queued"), own}, true, "one", false, false},
+		"withdrawn":                       {[]string{init, yes, own}, false, "one", false, false},
+		"told cancelled":                  {[]string{init, life("cancelled"), own}, false, "one", false, false},
+		"withdrawn after the turn":        {[]string{init, own, yes}, false, "one", false, false},
+		"not withdrawn":                   {[]string{init, no, own}, true, "one", false, false},
+		"runs late":                       {[]string{init, own, no, life("started"), init}, true, "one", false, true},
+		"ran late":                        {[]string{init, own, echo, life("started"), init, also}, false, "one\n\ntwo", true, true},
+		"ran late, after a rest":          {[]string{init, own, rest, echo, init, rest, also}, false, "one\n\ntwo", true, true},
+		"ran late, behind a task":         {[]string{init, own, init, task, life("started"), init, also}, false, "one\n\ntwo", true, true},
+		"ran late and failed":             {[]string{init, own, life("started"), init, fail}, false, "one", false, true},
+		"ran late after a failure":        {[]string{init, bad, life("started"), init, also}, false, "", false, true},
+		"known from before":               {[]string{init, own, echo, rest}, false, "one", true, true},
+		"known from before, told so":      {[]string{init, life("completed"), own}, false, "one", true, true},
+		"steered into a task before it":   {[]string{init, echo, task, init, own}, false, "one", true, true},
+		"somebody else's line is ignored": {[]string{init, strings.ReplaceAll(echo, `"l"`, `"x"`), own}, true, "one", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrack("m")
+			if !tr.expect("l") || tr.expect("l") || tr.expect("m") {
+				t.Fatal("expect")
+			}
+			for _, l := range tc.events {
+				e, err := parseEvent([]byte(l))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr.observe(e)
+			}
+			if tr.finished == tc.open {
+				t.Errorf("finished = %t", tr.finished)
+			}
+			if tr.finished && tr.expect("too late") {
+				t.Error("a line was expected in a turn that is over")
+			}
+			if got := tr.result().Text; got != tc.text {
+				t.Errorf("text = %q, want %q", got, tc.text)
+			}
+			if got := len(tr.covered(false)) > 0; got != tc.covered {
+				t.Errorf("covered = %t", got)
+			}
+			if got := len(tr.covered(true)) > 0; got != tc.stopped {
+				t.Errorf("covered when stopped = %t", got)
+			}
+		})
+	}
+}
+
 // The transcripts were left by the real CLI.
 func TestRecordedTranscripts(t *testing.T) {
 	t.Parallel()
@@ -175,6 +252,13 @@ func TestRecordedTranscripts(t *testing.T) {
 				}
 			}
 		})
+	}
+	steered, err := os.ReadFile(filepath.Join("testdata", "transcripts", "steered.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := recall(bytes.NewReader(steered), map[string]bool{first: true}); err != nil || len(got.covered) != 1 || got.covered[0] != second {
+		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
 	}
 	// The next message's answer is not this one's.
 	data, err := os.ReadFile(filepath.Join("testdata", "transcripts", "continued.jsonl"))

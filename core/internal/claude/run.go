@@ -57,20 +57,19 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			return r.past, err
 		}
 	}
+	reused := false
 	for !r.past.Recovered {
-		reused := false
 		if r.session == nil || !r.session.isAlive() {
 			var err error
 			if r.session, reused, err = p.acquire(ctx, r.turn); err != nil {
 				return r.past, err
 			}
-			// A new process does not know the ids of the lines that were steered in the time of an older one.
-			if !reused && !r.planned {
-				if err := r.plan(false); err != nil {
-					return r.past, err
-				}
-				continue
+		}
+		if r.session.before[r.turn.UUID] && !r.planned {
+			if err := r.plan(false); err != nil {
+				return r.past, err
 			}
+			continue
 		}
 		tr, failure := p.converse(ctx, r.session, r.turn, r.next)
 		own := tr.own()
@@ -121,18 +120,18 @@ func (r *run) result(ctx context.Context, tr *track, failed bool) agent.Result {
 	result, covered := tr.result(), tr.covered(errors.Is(context.Cause(ctx), agent.ErrStopped))
 	if failed && len(covered) > 0 && !r.session.isAlive() {
 		// What a killed process has read without writing it down is lost to the conversation.
-		found, err := r.pool.command.recall(r.turn)
+		noted, err := r.pool.command.steeredLines(r.turn.Session)
 		if err != nil {
 			r.session.log.Warn("cannot tell which messages claude has noted", "error", err)
 		}
-		covered = slices.DeleteFunc(covered, func(id string) bool { return !slices.Contains(found.covered, id) })
+		covered = slices.DeleteFunc(covered, func(id string) bool { return !noted[id] })
 	}
-	for _, id := range r.past.Covered {
-		if !slices.Contains(covered, id) {
-			covered = append(covered, id)
+	result.Covered = r.past.Covered
+	for _, id := range covered {
+		if !slices.Contains(result.Covered, id) {
+			result.Covered = append(result.Covered, id)
 		}
 	}
-	result.Covered = covered
 	result.Compactions += r.past.Compactions
 	result.Continued = r.past.Continued
 	return result

@@ -26,7 +26,8 @@ type session struct {
 	id      string
 	life    string
 	profile agent.Profile
-	prompt  string // the file of the system prompt; empty: none
+	prompt  string          // the file of the system prompt; empty: none
+	before  map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
 	log     hclog.Logger
 	cmd     *exec.Cmd
 	self    proc

@@ -82,6 +82,11 @@ func (p *Pool) origin(t agent.Turn) origin {
 // launch starts a process and records it.
 func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session, error) {
 	began := time.Now()
+	source := map[origin]string{resumed: t.Session, forked: t.ForkOf}[from]
+	before, err := p.command.steeredLines(source)
+	if err != nil {
+		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
+	}
 	prompt, err := p.writePrompt(t.Profile.SystemPrompt)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
@@ -96,6 +101,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		}
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}
 	}
+	s.before = before
 	p.mu.Lock()
 	if !s.over {
 		p.live[s] = true

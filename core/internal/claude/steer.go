@@ -13,7 +13,8 @@ import (
 // it by itself, several together. Such turns are followed, too: a session at rest is one whose lines are all accounted for.
 //
 // A line can be withdrawn while it waits. The CLI keeps the ids of withdrawn lines and takes the same id again without
-// running it, so the process is replaced before the message is run on its own.
+// running it, so the process is replaced before the message is run on its own. A new process, on the other hand, knows only
+// the ids of messages that had turns of their own: those of steered lines are read from the transcript.
 
 // fortune is what became of a steered line.
 type fortune int
@@ -149,7 +150,14 @@ func (p *Pool) steer(ctx context.Context, s *session, t agent.Turn) {
 func (s *session) expect(uuid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.spent[uuid] && s.track.expect(uuid)
+	if s.spent[uuid] || !s.track.expect(uuid) {
+		return false
+	}
+	if s.before[uuid] {
+		s.track.consume(uuid)
+		return false
+	}
+	return true
 }
 
 // withdraw takes back the lines that wait.

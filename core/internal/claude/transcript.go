@@ -90,6 +90,33 @@ func (c *command) recall(t agent.Turn) (past, error) {
 	return found, nil
 }
 
+// steeredLines returns the ids of all lines that were steered into the turns of a session.
+func (c *command) steeredLines(session string) (map[string]bool, error) {
+	file, err := os.Open(c.transcriptPath(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	defer file.Close()
+	ids := map[string]bool{}
+	buffered := bufio.NewReaderSize(file, 64<<10)
+	for {
+		line, err := readLine(buffered, maxLine)
+		if err != nil && err != io.EOF && !errors.Is(err, errLineTooLong) {
+			return nil, fmt.Errorf("read transcript: %w", err)
+		}
+		var l transcriptLine
+		if bytes.Contains(line, []byte(`"source_uuid"`)) && lenient(json.Unmarshal(line, &l)) == nil && l.Attachment.UUID != "" {
+			ids[l.Attachment.UUID] = true
+		}
+		if err == io.EOF {
+			return ids, nil
+		}
+	}
+}
+
 // transcriptLine is what recall needs of a line.
 type transcriptLine struct {
 	Type      string   `json:"type"`
@@ -156,6 +183,8 @@ func (m *memory) take(l *transcriptLine) {
 		if m.fate = unfinished; finishes(l.Message.StopReason) {
 			m.fate = answered
 		}
+	case l.Type == "user" && l.Source != "" && asksToGoOn(l.Message):
+		m.fate, m.answer = unfinished, answer{} // with the message that this one was steered to
 	case l.Type == "user" && l.Source != "":
 		m.over = true
 	case l.Type == "user":
@@ -163,6 +192,9 @@ func (m *memory) take(l *transcriptLine) {
 		m.answer.user(l.Message)
 	}
 }
+
+// asksToGoOn tells whether a message is the host's own that asks for the rest of an answer.
+func asksToGoOn(m *message) bool { return len(m.Content) == 1 && m.Content[0].Text == continueText }
 
 // mentions tells whether a line can be about one of the ids. It spares the decoding of a long history.
 func mentions(line []byte, ids map[string]bool) bool {

@@ -14,17 +14,6 @@ func (s *session) garbage() {
 	s.out.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": 5}})
 }
 
-// compact shows a compaction as the CLI does.
-func (s *session) compact() {
-	s.status("compacting")
-	s.out.send(map[string]any{"type": "system", "subtype": "status", "status": nil, "compact_result": "success"})
-	s.out.send(map[string]any{
-		"type": "system", "subtype": "compact_boundary",
-		"compact_metadata": map[string]any{"trigger": "auto", "pre_tokens": 190022, "post_tokens": 626},
-	})
-	s.inTokens = 626
-}
-
 // unsolicited runs a turn that nobody asked for, as the end of a background task does.
 func (s *session) unsolicited() {
 	s.state("running")
@@ -73,18 +62,28 @@ func (s *session) fail(name string, m message, began time.Time) {
 		result["subtype"], result["errors"] = f.subtype, []string{}
 	} else {
 		result["result"] = f.text
-		content := []any{map[string]any{"type": "text", "text": f.text}}
-		s.out.send(map[string]any{
-			"type": "assistant", "parent_tool_use_id": nil, "error": f.error,
-			"message": map[string]any{
-				"id": uuid.NewString(), "type": "message", "role": "assistant", "model": "<synthetic>",
-				"content": content, "stop_reason": result["stop_reason"], "usage": map[string]any{},
-			},
-		})
+		content := s.synthetic(f.text, f.error)
 		if err := s.log.answer(content, uuid.NewString(), "<synthetic>", "stop_sequence", true); err != nil {
 			s.fatal = "Error: " + err.Error()
 		}
 	}
 	s.result(result, m, began)
 	s.finish(m, "cancelled")
+}
+
+// synthetic sends a message that no model has written, and returns its content.
+func (s *session) synthetic(text, failure string) []any {
+	content := []any{map[string]any{"type": "text", "text": text}}
+	event := map[string]any{
+		"type": "assistant", "parent_tool_use_id": nil,
+		"message": map[string]any{
+			"id": uuid.NewString(), "type": "message", "role": "assistant", "model": "<synthetic>",
+			"content": content, "stop_reason": "stop_sequence", "usage": map[string]any{},
+		},
+	}
+	if failure != "" {
+		event["error"] = failure
+	}
+	s.out.send(event)
+	return content
 }

@@ -6,44 +6,54 @@ import (
 )
 
 // Script says how the stub treats a message. In a message's text it stands as [[stub {...}]]; CLAUDE_STUB_SCRIPT holds
-// one for all messages without.
+// one for all messages without. Of several in a message the first counts.
 type Script struct {
-	Answer       string `json:"answer,omitempty"`         // the answer's text; empty: an echo
-	DelayMS      int    `json:"delay_ms,omitempty"`       // before the answer begins
-	TokenDelayMS int    `json:"token_delay_ms,omitempty"` // between the words of the answer
-	Tool         string `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
-	Ask          bool   `json:"ask,omitempty"`            // ask for permission before the tool
-	Error        string `json:"error,omitempty"`          // a name of the failures table: the turn fails so
-	Compact      bool   `json:"compact,omitempty"`        // compact before the answer
-	Hang         string `json:"hang,omitempty"`           // "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
-	Garbage      bool   `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
-	Huge         int    `json:"huge,omitempty"`           // the answer is this many bytes long
-	Unsolicited  bool   `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
-	Question     string `json:"question,omitempty"`       // a control request of this subtype before the answer
-	Blocks       bool   `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
+	Answer       string   `json:"answer,omitempty"`         // the answer's text; empty: an echo
+	Say          string   `json:"say,omitempty"`            // the answer's text, in which variables are replaced, see session.say
+	Thinking     string   `json:"thinking,omitempty"`       // what is thought before
+	DelayMS      int      `json:"delay_ms,omitempty"`       // before the answer begins
+	TokenDelayMS int      `json:"token_delay_ms,omitempty"` // between the words of the answer
+	Tool         string   `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
+	Tools        []string `json:"tools,omitempty"`          // more of them, one after the other
+	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each tool
+	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
+	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
+	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens
+	Compact      bool     `json:"compact,omitempty"`        // compact before the answer
+	Hang         string   `json:"hang,omitempty"`           // "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
+	Keeps        bool     `json:"keeps,omitempty"`          // lines that wait cannot be withdrawn, as if they had just begun
+	Garbage      bool     `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
+	Huge         int      `json:"huge,omitempty"`           // the answer is this many bytes long
+	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
+	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
+	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
 
 	// Crash kills the process once for this message: "before" it is consumed, at the "ack" (echoed, not yet in the
-	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", in the
-	// "answer" (half streamed), "answered" (in the transcript, no result yet), after the "result".
+	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", as a
+	// line is "queued" behind the turn, as such a line is "taken" into the turn (echoed, not yet in the transcript), once
+	// it is "steered" (in the transcript), in the "answer" (half streamed), "answered" (in the transcript, no result yet),
+	// after the "result".
 	Crash string `json:"crash,omitempty"`
 	Exit  *int   `json:"exit,omitempty"` // Crash leaves with this exit code, not by SIGKILL
 }
 
 // directive finds a script in text and returns it with the text around it.
 func directive(text string, fallback Script) (Script, string) {
-	before, rest, found := strings.Cut(text, "[[stub ")
+	const open, end = "[[stub ", "]]"
+	before, rest, found := strings.Cut(text, open)
 	if !found {
 		return fallback, text
 	}
-	end := strings.LastIndex(rest, "]]")
-	if end < 0 {
-		return fallback, text
-	}
 	var script Script
-	if err := json.Unmarshal([]byte(rest[:end]), &script); err != nil {
+	decoder := json.NewDecoder(strings.NewReader(rest))
+	if err := decoder.Decode(&script); err != nil {
 		return fallback, text
 	}
-	return script, strings.TrimSpace(before + rest[end+2:])
+	after, found := strings.CutPrefix(rest[decoder.InputOffset():], end)
+	if !found {
+		return fallback, text
+	}
+	return script, strings.TrimSpace(before + after)
 }
 
 // failure is the shape of a turn that fails, as the CLI shows it.

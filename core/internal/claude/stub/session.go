@@ -27,27 +27,29 @@ type session struct {
 	lines   chan line
 	signals chan os.Signal
 
-	queue    []message
+	queue    []message // lines that wait
 	oneshot  bool
 	over     bool   // stdin has ended
 	quit     bool   // SIGINT: leave after this turn
 	fatal    string // a line that the CLI does not take: leave at once
 	failed   bool   // the last result was an error
 	busy     bool
-	inTool   bool
-	stop     bool // the running turn was interrupted
-	deaf     bool // interrupts are not taken, nor answered
-	steered  []message
-	queued   map[string]bool            // lines whose waiting was told already
+	script   Script // of the running turn
+	running  message
+	steered  []message                  // lines that the running turn has taken
+	stop     bool                       // the running turn was interrupted
+	deaf     bool                       // interrupts are not taken, nor answered
+	seen     map[string]bool            // ids of lines
+	queued   map[string]bool            // ids of lines whose waiting was told already
 	answers  map[string]json.RawMessage // answers to control requests of the stub's
 	cost     float64
+	window   int // in tokens
 	inTokens int
 	output   int
 }
 
 // loop serves until stdin ends, and returns the exit code.
 func (s *session) loop() int {
-	s.answers, s.queued = map[string]json.RawMessage{}, map[string]bool{}
 	for {
 		switch {
 		case s.fatal != "":
@@ -76,13 +78,49 @@ func (s *session) merge() message {
 	m := s.queue[0]
 	m.acks = []string{m.uuid}
 	for _, more := range s.queue[1:] {
-		if _, seen := s.log.asked[more.uuid]; seen {
-			continue
-		}
 		m = message{uuid: more.uuid, text: m.text + "\n" + more.text, acks: append(m.acks, more.uuid)}
 	}
 	s.queue = nil
 	return m
+}
+
+// receive takes a line. One whose id was seen before is acknowledged, and nothing else.
+func (s *session) receive(m message) {
+	if s.seen[m.uuid] {
+		s.echo(m.uuid, m.text)
+		if !s.busy {
+			s.state("idle")
+		}
+		s.out.flush()
+		return
+	}
+	s.seen[m.uuid] = true
+	s.queue = append(s.queue, m)
+	if s.busy {
+		s.queued[m.uuid] = true
+		if err := s.log.wait(m); err != nil {
+			s.fatal = "Error: " + err.Error()
+			return
+		}
+		s.lifecycle(m.uuid, "queued")
+		s.out.flush()
+		s.crash(s.script, "queued", s.running)
+	}
+}
+
+// withdraw drops a line that waits, and tells whether there was one.
+func (s *session) withdraw(id string) bool {
+	if s.busy && s.script.Keeps {
+		return false
+	}
+	for i, m := range s.queue {
+		if m.uuid == id {
+			s.queue = append(s.queue[:i], s.queue[i+1:]...)
+			s.lifecycle(id, "cancelled")
+			return true
+		}
+	}
+	return false
 }
 
 // wait handles one event of the outside, and tells whether timer or done was it.
@@ -134,6 +172,7 @@ type input struct {
 		Model   string `json:"model"`
 		Mode    string `json:"mode"`
 		UUID    string `json:"message_uuid"`
+		Sweep   bool   `json:"cancel_queued"`
 	} `json:"request"`
 	Response struct {
 		RequestID string          `json:"request_id"`
@@ -165,17 +204,7 @@ func (s *session) line(data []byte) {
 		if in.UUID == "" {
 			in.UUID = uuid.NewString()
 		}
-		m := message{uuid: in.UUID, text: text}
-		if s.busy {
-			s.lifecycle(m.uuid, "queued")
-			s.queued[m.uuid] = true
-			s.out.flush()
-		}
-		if s.busy && s.inTool {
-			s.steered = append(s.steered, m)
-		} else {
-			s.queue = append(s.queue, m)
-		}
+		s.receive(message{uuid: in.UUID, text: text})
 	case "control_request":
 		s.control(in)
 	case "control_response":
@@ -218,28 +247,19 @@ func (s *session) control(in input) {
 		if s.deaf {
 			return
 		}
-		response = map[string]any{"still_queued": []any{}}
 		s.stop = s.stop || s.busy
+		response = s.interrupt(in.Request.Sweep && !s.opts.legacy)
 	case "set_model":
 		s.model = resolveModel(in.Request.Model)
 	case "set_permission_mode":
 		response = map[string]any{"mode": in.Request.Mode}
 	case "set_max_thinking_tokens":
 	case "get_context_usage":
-		response = map[string]any{"totalTokens": s.inTokens + s.output, "maxTokens": window, "percentage": 0}
+		response = map[string]any{"totalTokens": s.inTokens + s.output, "maxTokens": s.window, "percentage": 0}
 	case "mcp_status":
 		response = map[string]any{"mcpServers": []any{}}
 	case "cancel_async_message":
-		cancelled := false
-		for i, m := range s.queue {
-			if m.uuid == in.Request.UUID {
-				s.queue = append(s.queue[:i], s.queue[i+1:]...)
-				s.lifecycle(m.uuid, "cancelled")
-				cancelled = true
-				break
-			}
-		}
-		response = map[string]any{"cancelled": cancelled}
+		response = map[string]any{"cancelled": s.withdraw(in.Request.UUID)}
 	default:
 		s.out.bare(map[string]any{"type": "control_response", "response": map[string]any{
 			"subtype": "error", "request_id": in.RequestID,
@@ -254,6 +274,21 @@ func (s *session) control(in input) {
 	}
 	s.out.bare(map[string]any{"type": "control_response", "response": answer})
 	s.out.flush()
+}
+
+// interrupt answers a request to stop; sweep has it drop what waits.
+func (s *session) interrupt(sweep bool) map[string]any {
+	ids := []string{}
+	for _, m := range s.queue {
+		ids = append(ids, m.uuid)
+	}
+	if !sweep {
+		return map[string]any{"still_queued": ids}
+	}
+	for _, id := range ids {
+		s.withdraw(id)
+	}
+	return map[string]any{"still_queued": []string{}, "cancelled": ids}
 }
 
 // lifecycle tells a line's fate.

@@ -1,11 +1,20 @@
 // Package stub is the engine of claude-stub, a stand-in for the claude CLI 2.1.329: the same flags, the same lines on
 // stdin and stdout, the same transcript on disk, the same exit codes, as they were observed on the real binary. What it
-// answers is an echo, a labelled demo answer, or what a directive in the message's text scripts, see [Script].
+// answers is an echo, a labelled demo answer, or what a directive in the message's text scripts: [Script] has its keys.
+//
+// As with the CLI, a line that comes during a turn is steered into it behind the next tool's result, or else waits for its
+// end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, be it that the
+// line was withdrawn; a later process knows only the ids of turns, not those of steered lines. "/compact" compacts.
+//
+// The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
+// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
+// out what the CLI 2.1.197 did not have.
 package stub
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,9 +33,13 @@ const Version = "2.1.329"
 type options struct {
 	session  string
 	resume   bool
+	forkOf   string // resumed under the id of session, of which there is nothing yet
 	model    string
-	partial  bool // stream_event lines
-	replay   bool // echoes of user lines
+	effort   string
+	mode     string // of permissions
+	system   string // the appended system prompt
+	partial  bool   // stream_event lines
+	replay   bool   // echoes of user lines
 	input    string
 	output   string
 	demo     bool
@@ -58,7 +71,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 		fmt.Fprintln(stderr, opts.startErr)
 		return 1
 	}
-	log, err := openTranscript(opts)
+	log, err := openTranscript(&opts)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		if opts.resume && opts.output == "stream-json" {
@@ -74,7 +87,8 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 	defer log.close()
 	s := &session{
 		opts: opts, log: log, out: newOutput(stdout, opts), model: resolveModel(opts.model),
-		lines: make(chan line), signals: make(chan os.Signal, 1),
+		lines: make(chan line), signals: make(chan os.Signal, 1), window: defaultWindow,
+		seen: map[string]bool{}, queued: map[string]bool{}, answers: map[string]json.RawMessage{},
 	}
 	signal.Notify(s.signals, os.Interrupt)
 	if opts.input == "stream-json" {
@@ -94,7 +108,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 			return 1
 		}
 		s.oneshot = true
-		s.queue = append(s.queue, message{uuid: uuid.NewString(), text: text})
+		s.receive(message{uuid: uuid.NewString(), text: text})
 		close(s.lines)
 	}
 	code := s.loop()
@@ -106,7 +120,8 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 
 // parse reads the command line as the CLI does. Flags that the stub has no use for are passed over, with their value.
 func parse(args []string, getenv func(string) string) (options, error) {
-	opts := options{input: "text", output: "text"}
+	opts := options{input: "text", output: "text", mode: "default", effort: "default"}
+	fork, given := false, ""
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")
 		if !strings.HasPrefix(name, "-") {
@@ -126,11 +141,17 @@ func parse(args []string, getenv func(string) string) (options, error) {
 		case "-p", "--print":
 			opts.hasMode = true
 		case "--session-id":
-			opts.session = take()
+			given = take()
 		case "--resume", "-r":
 			opts.session, opts.resume = take(), true
+		case "--fork-session":
+			fork = true
 		case "--model":
 			opts.model = take()
+		case "--effort":
+			opts.effort = take()
+		case "--permission-mode":
+			opts.mode = take()
 		case "--input-format":
 			opts.input = take()
 		case "--output-format":
@@ -141,7 +162,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 			opts.replay = true
 		case "--demo":
 			opts.demo = true
-		case "--verbose", "--strict-mcp-config", "--fork-session":
+		case "--verbose", "--strict-mcp-config":
 		case "--allowedTools", "--allowed-tools":
 			opts.allowed = append(opts.allowed, take())
 			for i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
@@ -150,8 +171,12 @@ func parse(args []string, getenv func(string) string) (options, error) {
 			}
 		case "--settings", "--append-system-prompt-file", "--system-prompt-file", "--mcp-config":
 			if path := take(); !strings.HasPrefix(path, "{") {
-				if _, err := os.Stat(path); err != nil {
+				text, err := os.ReadFile(path)
+				if err != nil {
 					return opts, fmt.Errorf("%s file not found: %s", strings.TrimLeft(name, "-"), path)
+				}
+				if name == "--append-system-prompt-file" {
+					opts.system = string(text)
 				}
 			}
 		default:
@@ -162,6 +187,14 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	if !opts.hasMode {
 		return opts, fmt.Errorf("the stub has no screen: run it with --print")
+	}
+	switch {
+	case fork:
+		opts.forkOf, opts.session, opts.resume = opts.session, given, false
+	case opts.resume && given != "":
+		return opts, errors.New("--session-id can only be used with --resume if --fork-session is also specified")
+	case !opts.resume:
+		opts.session = given
 	}
 	if opts.session == "" {
 		opts.session = uuid.NewString()
@@ -226,42 +259,3 @@ func readLines(r io.Reader, lines chan<- line) {
 		}
 	}
 }
-
-// output writes events.
-type output struct {
-	w       *bufio.Writer
-	session string
-	quiet   bool // only results: the output formats text and json
-}
-
-func newOutput(w io.Writer, opts options) *output {
-	return &output{w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
-}
-
-// send buffers an event, with the fields that each has.
-func (o *output) send(event map[string]any) {
-	event["session_id"] = o.session
-	if event["uuid"] == nil {
-		event["uuid"] = uuid.NewString()
-	}
-	o.bare(event)
-}
-
-// bare buffers an event as it is.
-func (o *output) bare(event map[string]any) {
-	if o.quiet && event["type"] != "result" {
-		return
-	}
-	data, err := json.Marshal(event)
-	if err != nil {
-		panic(err) // only maps of plain values come here
-	}
-	o.w.Write(data)
-	o.w.WriteByte('\n')
-}
-
-// raw buffers text that is no event.
-func (o *output) raw(text string) { o.w.WriteString(text) }
-
-// flush hands everything to the reader.
-func (o *output) flush() { o.w.Flush() }

@@ -10,10 +10,11 @@ import (
 )
 
 // tool runs a shell command as the CLI's Bash tool does: in a session of its own, killed as a process group.
-func (s *session) tool(script Script, m message) {
+func (s *session) tool(command, thinking string, script Script, m message) {
 	id, call := "msg_"+uuid.NewString()[:8], "toolu_"+uuid.NewString()[:8]
-	use := map[string]any{"type": "tool_use", "id": call, "name": "Bash", "input": map[string]any{"command": script.Tool}}
+	use := map[string]any{"type": "tool_use", "id": call, "name": "Bash", "input": map[string]any{"command": command}}
 	s.begin(id)
+	s.think(id, thinking)
 	s.assistant(id, use, nil)
 	s.end(id, "tool_use", 10)
 	if err := s.log.answer([]any{use}, id, s.model, "tool_use", false); err != nil {
@@ -34,21 +35,38 @@ func (s *session) tool(script Script, m message) {
 		}
 	}
 	if !s.stop {
-		output, failed = s.shell(script, m)
+		output, failed = s.shell(command, script, m)
 	}
 	if s.stop {
 		output = "The user doesn't want to proceed with this tool use."
 	}
 	s.toolResult(call, output, failed)
-	for _, steered := range s.steered {
-		s.lifecycle(steered.uuid, "started")
-		s.echo(steered.uuid, steered.text)
-		s.lifecycle(steered.uuid, "completed")
-		if err := s.log.ask(steered); err != nil {
+	if !s.stop {
+		s.steer(script, m)
+	}
+}
+
+// steer takes the lines that wait into the turn.
+func (s *session) steer(script Script, m message) {
+	taken := s.queue
+	s.queue = nil
+	for _, l := range taken {
+		s.echo(l.uuid, l.text)
+	}
+	if len(taken) > 0 {
+		s.crash(script, "taken", m)
+	}
+	for _, l := range taken {
+		s.lifecycle(l.uuid, "started")
+		s.steered = append(s.steered, l)
+		if err := s.log.steer(l); err != nil {
 			s.fatal = "Error: " + err.Error()
 		}
 	}
-	s.steered = nil
+	if len(taken) > 0 {
+		s.crash(script, "steered", m)
+	}
+	s.status("requesting")
 }
 
 func (s *session) allowed(name string) bool {
@@ -71,14 +89,14 @@ func (s *session) toolResult(call, output string, failed bool) {
 }
 
 // shell runs the command and serves stdin meanwhile.
-func (s *session) shell(script Script, m message) (string, bool) {
+func (s *session) shell(command string, script Script, m message) (string, bool) {
 	file, err := os.CreateTemp("", "claude-stub-")
 	if err != nil {
 		return err.Error(), true
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	cmd := exec.Command("sh", "-c", script.Tool)
+	cmd := exec.Command("sh", "-c", command)
 	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -90,7 +108,6 @@ func (s *session) shell(script Script, m message) (string, bool) {
 		err = cmd.Wait()
 		close(done)
 	}()
-	s.inTool = true
 	s.out.flush()
 	s.crash(script, "tool", m)
 	s.deafen(script)
@@ -99,7 +116,7 @@ func (s *session) shell(script Script, m message) (string, bool) {
 			break
 		}
 	}
-	s.inTool, s.deaf = false, false
+	s.deaf = false
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	<-done
 	data, readErr := os.ReadFile(file.Name())

@@ -22,6 +22,8 @@ type transcript struct {
 	workDir string
 	file    *os.File
 	parent  string
+	copied  []map[string]any // lines of the conversation that this one is forked from, which come first
+	history []string         // what the user's side has said
 
 	asked    map[string]bool // uuids of the user lines; true: something of the assistant follows
 	last     string          // the uuid of the last user line
@@ -36,14 +38,14 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 // openTranscript finds the session. The errors are the CLI's own lines.
-func openTranscript(opts options) (*transcript, error) {
+func openTranscript(opts *options) (*transcript, error) {
 	dir, err := filepath.EvalSymlinks(opts.workDir)
 	if err != nil {
 		return nil, err
 	}
+	path := func(session string) string { return filepath.Join(opts.conf, "projects", slug(dir), session+".jsonl") }
 	t := &transcript{
-		path:    filepath.Join(opts.conf, "projects", slug(dir), opts.session+".jsonl"),
-		session: opts.session, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
+		path: path(opts.session), session: opts.session, workDir: dir, asked: map[string]bool{}, crashed: map[string]bool{},
 	}
 	t.marksLog = t.path + ".crashed"
 	if marks, err := os.ReadFile(t.marksLog); err == nil {
@@ -51,24 +53,31 @@ func openTranscript(opts options) (*transcript, error) {
 			t.crashed[mark] = true
 		}
 	}
-	file, err := os.Open(t.path)
+	source := opts.session
+	if opts.forkOf != "" {
+		if _, err := os.Stat(t.path); err == nil {
+			return nil, refusal("Error: Session ID " + opts.session + " is already in use.")
+		}
+		source = opts.forkOf
+	}
+	file, err := os.Open(path(source))
 	switch {
-	case errors.Is(err, os.ErrNotExist) && opts.resume:
-		return nil, refusal("No conversation found with session ID: " + opts.session)
+	case errors.Is(err, os.ErrNotExist) && (opts.resume || opts.forkOf != ""):
+		return nil, refusal("No conversation found with session ID: " + source)
 	case errors.Is(err, os.ErrNotExist):
 		return t, nil
 	case err != nil:
 		return nil, err
 	}
 	defer file.Close()
-	if !opts.resume {
+	if !opts.resume && opts.forkOf == "" {
 		return nil, refusal("Error: Session ID " + opts.session + " is already in use.")
 	}
-	if err := t.read(file); err != nil {
+	if err := t.read(file, opts.forkOf != ""); err != nil {
 		return nil, err
 	}
 	if t.parent == "" {
-		return nil, refusal("No conversation found with session ID: " + opts.session)
+		return nil, refusal("No conversation found with session ID: " + source)
 	}
 	return t, nil
 }
@@ -76,21 +85,30 @@ func openTranscript(opts options) (*transcript, error) {
 // entry is what the stub needs of a transcript's line.
 type entry struct {
 	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
 	UUID    string `json:"uuid"`
 	Message struct {
 		Content    json.RawMessage `json:"content"`
 		StopReason string          `json:"stop_reason"`
 	} `json:"message"`
+	Attachment struct {
+		Prompt string `json:"prompt"`
+	} `json:"attachment"`
 }
 
-// read takes the state from the lines on disk. A torn last line is passed over, as the CLI does.
-func (t *transcript) read(r io.Reader) error {
+// read takes the state from the lines on disk, and keeps the lines themselves for a fork. A torn last line is passed over,
+// as the CLI does.
+func (t *transcript) read(r io.Reader, keep bool) error {
 	buffered := bufio.NewReader(r)
 	for {
 		data, err := buffered.ReadBytes('\n')
 		var e entry
 		if json.Unmarshal(data, &e) == nil {
 			t.take(e)
+			var l map[string]any
+			if keep && json.Unmarshal(data, &l) == nil && l["uuid"] != nil {
+				t.copied = append(t.copied, l)
+			}
 		}
 		if err == io.EOF {
 			return nil
@@ -112,6 +130,11 @@ func (t *transcript) take(e entry) {
 			}
 			return // a tool result or a note
 		}
+		if strings.HasPrefix(text, "<command-name>") {
+			t.asked[e.UUID], t.last, t.open = true, e.UUID, ""
+			return
+		}
+		t.history = append(t.history, text)
 		t.asked[e.UUID], t.last = false, e.UUID
 		if t.open == "" || !strings.Contains(text, "was cut off") { // else it asks for the answer that is open
 			t.open = text
@@ -121,6 +144,12 @@ func (t *transcript) take(e entry) {
 		t.asked[t.last] = true
 		if e.Message.StopReason != "tool_use" {
 			t.open = ""
+		}
+	case "attachment":
+		t.history = append(t.history, e.Attachment.Prompt)
+	case "system":
+		if e.Subtype == "compact_boundary" {
+			t.history = []string{"(compacted)"}
 		}
 	}
 }
@@ -146,9 +175,12 @@ func (t *transcript) write(lines ...map[string]any) error {
 		}
 	}
 	var all []byte
-	for _, l := range lines {
+	lines = append(t.copied, lines...)
+	copied := len(t.copied)
+	t.copied = nil
+	for i, l := range lines {
 		l["sessionId"], l["timestamp"] = t.session, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		if l["type"] == "user" || l["type"] == "assistant" {
+		if i >= copied && l["type"] != "queue-operation" {
 			if l["uuid"] == nil {
 				l["uuid"] = uuid.NewString()
 			}
@@ -168,9 +200,15 @@ func (t *transcript) write(lines ...map[string]any) error {
 	return err
 }
 
+// wait records that a line waits for the running turn.
+func (t *transcript) wait(m message) error {
+	return t.write(map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text})
+}
+
 // ask records a user line.
 func (t *transcript) ask(m message) error {
 	t.asked[m.uuid], t.last, t.open = false, m.uuid, m.text
+	t.history = append(t.history, m.text)
 	return t.write(
 		map[string]any{"type": "queue-operation", "operation": "enqueue", "content": m.text},
 		map[string]any{"type": "queue-operation", "operation": "dequeue"},
@@ -179,6 +217,37 @@ func (t *transcript) ask(m message) error {
 			"promptSource": "sdk", "permissionMode": "default",
 		},
 	)
+}
+
+// steer records a line that was taken into a turn.
+func (t *transcript) steer(m message) error {
+	t.history = append(t.history, m.text)
+	return t.write(
+		map[string]any{"type": "queue-operation", "operation": "remove", "content": m.text, "reason": "absorbed_mid_turn", "commandUuid": m.uuid},
+		map[string]any{"type": "attachment", "attachment": map[string]any{
+			"type": "queued_command", "prompt": m.text, "source_uuid": m.uuid, "commandMode": "prompt",
+		}},
+	)
+}
+
+// compact records that the conversation goes on from its summary.
+func (t *transcript) compact() error {
+	t.history = []string{"(compacted)"}
+	return t.write(
+		map[string]any{"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": false},
+		map[string]any{
+			"type": "user", "isCompactSummary": true, "isVisibleInTranscriptOnly": true,
+			"message": map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": summary}}},
+		},
+	)
+}
+
+// command records a command of the CLI that was run.
+func (t *transcript) command(m message, text string) error {
+	t.asked[m.uuid], t.last, t.open = true, m.uuid, ""
+	return t.write(map[string]any{
+		"type": "user", "uuid": m.uuid, "message": map[string]any{"role": "user", "content": text},
+	})
 }
 
 // note records a user line of the CLI's own: a tool's result or the mark of an interrupt.

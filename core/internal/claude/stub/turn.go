@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// window is the context window that the stub claims, in tokens.
-const window = 200000
+// defaultWindow is the context window that the stub claims, in tokens.
+const defaultWindow = 200000
 
 // turn runs one turn for a message. The order of the lines is the CLI's.
 func (s *session) turn(m message) {
@@ -30,6 +31,7 @@ func (s *session) turn(m message) {
 		s.unsolicited()
 	}
 	s.busy, s.stop, s.deaf = true, false, false
+	s.script, s.running, s.steered = script, m, nil
 	defer func() { s.busy = false }()
 	began := time.Now()
 	s.state("running")
@@ -37,13 +39,16 @@ func (s *session) turn(m message) {
 		if !s.queued[id] {
 			s.lifecycle(id, "queued")
 		}
-		delete(s.queued, id)
 		s.lifecycle(id, "started")
 	}
-	s.out.send(map[string]any{
-		"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model, "tools": []string{"Bash"},
-		"permissionMode": "default", "claude_code_version": Version, "mcp_servers": []any{},
-	})
+	if script.Window > 0 {
+		s.window = script.Window
+	}
+	if isCompact(m.text) && script.Error == "" {
+		s.compactNow(script, m, began)
+		return
+	}
+	s.init()
 	s.status("requesting")
 	if script.Crash == "ack" {
 		s.acknowledge(m)
@@ -67,8 +72,12 @@ func (s *session) turn(m message) {
 	if script.Question != "" {
 		s.ask(map[string]any{"subtype": script.Question})
 	}
-	if script.Tool != "" && !s.stop {
-		s.tool(script, m)
+	thinking := script.Thinking
+	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
+		if !s.stop {
+			s.tool(command, thinking, script, m)
+			thinking = ""
+		}
 	}
 	if script.Error != "" && !s.stop {
 		s.fail(script.Error, m, began)
@@ -76,7 +85,10 @@ func (s *session) turn(m message) {
 	}
 	text := s.text(script, rest, open)
 	if !s.stop {
-		s.answer(script, text, m)
+		s.answer(script, text, thinking, m)
+	}
+	for _, l := range s.steered {
+		s.lifecycle(l.uuid, map[bool]string{false: "completed", true: "cancelled"}[s.stop])
 	}
 	if s.stop {
 		s.interrupted(m, began, "aborted_streaming")
@@ -88,6 +100,21 @@ func (s *session) turn(m message) {
 	}, m, began)
 	s.crash(script, "result", m)
 	s.finish(m, "completed")
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// init begins a turn.
+func (s *session) init() {
+	s.out.send(map[string]any{
+		"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model, "tools": []string{"Bash"},
+		"permissionMode": s.opts.mode, "claude_code_version": Version, "mcp_servers": []any{},
+	})
 }
 
 // acknowledge echoes the lines of a turn.
@@ -102,9 +129,11 @@ func (s *session) text(script Script, rest, open string) string {
 	if open != "" && strings.Contains(rest, "was cut off") {
 		var again Script
 		again, rest = directive(open, s.opts.script)
-		script.Answer, script.Huge = again.Answer, again.Huge
+		script.Answer, script.Say, script.Huge = again.Answer, again.Say, again.Huge
 	}
 	switch {
+	case script.Say != "":
+		return s.say(script.Say)
 	case script.Huge > 0:
 		return strings.Repeat("x", script.Huge)
 	case script.Answer != "":
@@ -114,6 +143,20 @@ func (s *session) text(script Script, rest, open string) string {
 	default:
 		return "echo: " + rest
 	}
+}
+
+// say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process was started with, $SYSTEM the
+// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $HISTORY what the user's side
+// has said in the whole conversation, and a note of each compaction. Parts are joined by line breaks.
+func (s *session) say(text string) string {
+	var steered []string
+	for _, l := range s.steered {
+		steered = append(steered, l.text)
+	}
+	return strings.NewReplacer(
+		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
+		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
+	).Replace(text)
 }
 
 // lastLine is the last line with text in it.
@@ -140,11 +183,23 @@ func (s *session) usage(out int) map[string]any {
 	}
 }
 
+// think sends a thought as a block of a message.
+func (s *session) think(id, thought string) {
+	if thought != "" {
+		s.assistant(id, map[string]any{"type": "thinking", "thinking": thought, "signature": "c2lnbmF0dXJl"}, nil)
+	}
+}
+
 // answer streams the text of the answer and records it.
-func (s *session) answer(script Script, text string, m message) {
+func (s *session) answer(script Script, text, thinking string, m message) {
+	const cached = 110
 	s.inTokens += 1 + len(m.text)/4
+	if script.Context > 0 {
+		s.inTokens = max(0, script.Context-cached-len(text)/4)
+	}
 	id := "msg_" + uuid.NewString()[:8]
 	s.begin(id)
+	s.think(id, thinking)
 	s.stream(map[string]any{"type": "content_block_start", "index": 0, "content_block": map[string]any{"type": "text", "text": ""}})
 	pieces := []string{text}
 	if script.TokenDelayMS > 0 || script.Hang != "" || script.Crash == "answer" {
@@ -242,7 +297,7 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 	model := func(cost float64, in, out int) map[string]any {
 		return map[string]any{s.model: map[string]any{
 			"inputTokens": in, "outputTokens": out, "cacheReadInputTokens": 100, "cacheCreationInputTokens": 10,
-			"costUSD": cost, "contextWindow": window, "maxOutputTokens": 64000,
+			"costUSD": cost, "contextWindow": s.window, "maxOutputTokens": 64000,
 		}}
 	}
 	ms := time.Since(began).Milliseconds()
@@ -253,7 +308,11 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 	if !s.opts.legacy {
 		event["model_usage_since_last_result"] = model(costOfTurn, s.inTokens, len(m.text)/4)
 		if m.uuid != "" {
-			event["user_message_uuid"], event["user_message_uuids"] = m.uuid, m.acks
+			ids := slices.Clone(m.acks)
+			for _, l := range s.steered {
+				ids = append(ids, l.uuid)
+			}
+			event["user_message_uuid"], event["user_message_uuids"] = m.uuid, ids
 		}
 	}
 	for key, value := range fields {

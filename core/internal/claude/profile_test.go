@@ -1,0 +1,137 @@
+package claude_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// prompts are the files of system prompts.
+func (r *rig) prompts() []string {
+	r.Helper()
+	files, err := filepath.Glob(filepath.Join(r.config.RunDir, "system-prompt-*"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return files
+}
+
+// with is a turn under a profile, whose answer tells what claude runs with.
+func (r *rig) with(p agent.Profile) agent.Turn {
+	t := r.turn(directive(map[string]any{"say": "$MODEL $EFFORT $MODE $SYSTEM"}))
+	t.Profile = p
+	return t
+}
+
+// A turn runs with its own profile. Another process takes over where one cannot serve it, and knows the conversation.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	base := agent.Profile{Model: "m1", SystemPrompt: "be kind"}
+	change := func(edit func(*agent.Profile)) agent.Profile {
+		p := base
+		edit(&p)
+		return p
+	}
+	r.ask(pool, r.turn("remember me"))
+	spawned := 1
+	for _, step := range []struct {
+		profile agent.Profile
+		want    string
+		renewed bool
+	}{
+		{base, "m1 default default be kind", true},
+		{base, "m1 default default be kind", false},
+		{change(func(p *agent.Profile) { p.SystemPrompt = "be rude" }), "m1 default default be kind", false},
+		{change(func(p *agent.Profile) { p.PermissionMode = "default" }), "m1 default default be kind", false},
+		{change(func(p *agent.Profile) { p.Effort = "high" }), "m1 high default be kind", true},
+		{change(func(p *agent.Profile) { p.PermissionMode = "plan" }), "m1 default plan be kind", true},
+		{change(func(p *agent.Profile) { p.Skills = "a b"; p.SystemPrompt = "with skills" }), "m1 default default with skills", true},
+		{change(func(p *agent.Profile) { p.Model = "m2"; p.SystemPrompt = "" }), "m2 default default", true},
+	} {
+		if got := r.ask(pool, r.with(step.profile)).Text; got != step.want {
+			t.Errorf("with %+v claude says %q, want %q", step.profile, got, step.want)
+		}
+		if step.renewed {
+			spawned++
+		}
+		if n := r.processes.spawned(); n != spawned {
+			t.Fatalf("with %+v there were %d processes, want %d", step.profile, n, spawned)
+		}
+		if files := r.prompts(); len(files) > 1 {
+			t.Errorf("prompts of processes that are gone: %v", files)
+		}
+	}
+	turn := r.turn(directive(map[string]any{"say": "$HISTORY"}))
+	turn.Profile = base
+	if got := r.ask(pool, turn).Text; !strings.Contains(got, "remember me") {
+		t.Errorf("the conversation is %q", got)
+	}
+	info, err := os.Stat(r.prompts()[0])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the system prompt's file is %v, %v", info, err)
+	}
+	r.closeNow(pool)
+	if files := r.prompts(); len(files) > 0 {
+		t.Errorf("prompts were left: %v", files)
+	}
+}
+
+// The file goes with a process that cannot be recorded, too.
+func TestNoPromptIsLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.processes.fail = os.ErrPermission
+	_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
+	r.wantClass(err, agent.Unavailable)
+	if files := r.prompts(); len(files) > 0 {
+		t.Errorf("prompts were left: %v", files)
+	}
+}
+
+// A session begins as a copy of another one, which stays as it is.
+func TestFork(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, parent := r.pool(), r.session
+		r.ask(pool, r.turn("the number is 4711"))
+		before := r.transcript()
+
+		r.session, r.started = uuid.NewString(), false
+		fork := func(text string) agent.Turn {
+			turn := r.turn(text)
+			turn.ForkOf = parent
+			return turn
+		}
+		history := directive(map[string]any{"say": "$HISTORY"})
+		turn := fork(history)
+		got := r.ask(pool, turn).Text
+		if !strings.Contains(got, "the number is 4711") {
+			t.Errorf("the fork knows %q", got)
+		}
+		if got := r.ask(pool, r.again(turn)); !got.Recovered {
+			t.Errorf("the repetition brought %+v", got)
+		}
+		r.closeNow(pool)
+		pool = r.pool()
+		// The second life resumes the fork; it does not begin another one.
+		r.started = false
+		if got := r.ask(pool, fork(history)).Text; strings.Count(got, "4711") != 1 || strings.Count(got, "$HISTORY") != 2 {
+			t.Errorf("after a restart the fork knows %q", got)
+		}
+		r.session = parent
+		if after := r.transcript(); after != before {
+			t.Errorf("the parent was changed to\n%s", after)
+		}
+
+		r.session, r.started, parent = uuid.NewString(), false, uuid.NewString()
+		if got := r.ask(pool, fork("hello")).Text; got != "echo: [Bob] hello" {
+			t.Errorf("the fork of nothing answers %q", got)
+		}
+	})
+}

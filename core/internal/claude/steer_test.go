@@ -1,0 +1,440 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// mailbox is what waits for a running turn.
+type mailbox struct {
+	nudged chan struct{}
+	// hold, if not nil, is waited for before lines are given out.
+	hold func()
+
+	mu    sync.Mutex
+	lines []agent.Line
+	err   error
+	asked int // how often
+	gave  int // lines
+}
+
+func newMailbox() *mailbox { return &mailbox{nudged: make(chan struct{}, 1)} }
+
+// put has a line wait, and nudges.
+func (m *mailbox) put(text string) agent.Line {
+	l := agent.Line{UUID: uuid.NewString(), Text: "[Bob] " + text}
+	m.mu.Lock()
+	m.lines = append(m.lines, l)
+	m.mu.Unlock()
+	select {
+	case m.nudged <- struct{}{}:
+	default:
+	}
+	return l
+}
+
+// steer gives out what waits.
+func (m *mailbox) steer(context.Context) ([]agent.Line, error) {
+	if m.hold != nil {
+		m.hold()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	lines := m.lines
+	m.lines = nil
+	m.gave += len(lines)
+	return lines, m.err
+}
+
+// given is how many lines were given out.
+func (m *mailbox) given() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gave
+}
+
+// steerable has a turn take lines from a mailbox.
+func steerable(t agent.Turn, m *mailbox) agent.Turn {
+	t.Steer, t.Nudged = m.steer, m.nudged
+	return t
+}
+
+// own is a steered line as a message of its own.
+func (r *rig) own(l agent.Line) agent.Turn {
+	t := r.turn("")
+	t.UUID, t.Prompt = l.UUID, l.Text
+	return t
+}
+
+// file is a path in the workspace.
+func (r *rig) file(name string) string { return filepath.Join(r.config.Workspace, name) }
+
+// touch makes a file in the workspace.
+func (r *rig) touch(name string) {
+	r.Helper()
+	if err := os.WriteFile(r.file(name), nil, 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// until is a shell command that begins a file and waits for another one.
+func until(begun, gate string) string {
+	return "touch " + begun + "; while [ ! -e " + gate + " ]; do sleep 0.01; done"
+}
+
+// both runs a test with the newest and the oldest behaviour of the CLI that is known.
+func both(t *testing.T, test func(*testing.T, *rig)) {
+	t.Parallel()
+	for name, legacy := range map[string]string{"new": "", "legacy": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
+			test(t, r)
+		})
+	}
+}
+
+// said counts in the transcript how often the user's side has said a text to the model.
+func (r *rig) said(text string) int {
+	r.Helper()
+	n := 0
+	for l := range strings.Lines(r.transcript()) {
+		if strings.Contains(l, text) && !strings.Contains(l, "queue-operation") && !strings.Contains(l, `"type":"assistant"`) {
+			n++
+		}
+	}
+	return n
+}
+
+// What waits when a tool begins, and what comes while it runs, is part of the turn.
+func TestSteer(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		early := box.put("early")
+		a := r.begin(r.Context(), pool, steerable(r.turn(directive(map[string]any{
+			"tool": until("one", "go-one"), "tools": []string{until("two", "go-two")}, "say": "heard: $STEERED",
+		})), box))
+		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) })
+		middle := box.put("in the midst")
+		poll(t, "both are taken", func() bool { return box.given() == 2 })
+		r.touch("go-one")
+		poll(t, "the second tool runs", func() bool { return exists(r.file("two")) })
+		late := box.put("late")
+		poll(t, "the last is taken", func() bool { return box.given() == 3 })
+		r.touch("go-two")
+		<-a.done
+		if a.err != nil {
+			t.Fatal(a.err)
+		}
+		if want := "heard: [Bob] early\n[Bob] in the midst\n[Bob] late"; a.result.Text != want {
+			t.Errorf("answer = %q, want %q", a.result.Text, want)
+		}
+		if diff := cmp.Diff([]string{early.UUID, middle.UUID, late.UUID}, a.result.Covered); diff != "" {
+			t.Errorf("covered (-want +got):\n%s", diff)
+		}
+		if a.result.CostMicros != 12500 {
+			t.Errorf("cost = %d: it was one turn", a.result.CostMicros)
+		}
+		if got := r.ask(pool, r.turn("next")); got.Text != "echo: [Bob] next" || len(got.Covered) > 0 {
+			t.Errorf("the next turn brought %+v", got)
+		}
+	})
+}
+
+// A turn without a tool asks for nothing, and an error leaves the lines where they are.
+func TestSteerIsNotAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool, box := r.pool(), newMailbox()
+	box.put("waits")
+	if got := r.ask(pool, steerable(r.turn("no tool"), box)); len(got.Covered) > 0 || box.asked > 0 {
+		t.Errorf("asked %d times, result %+v", box.asked, got)
+	}
+	box.err = errors.New("the disk is on fire")
+	if got := r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.1"})), box)); len(got.Covered) > 0 || box.asked == 0 {
+		t.Errorf("asked %d times, result %+v", box.asked, got)
+	}
+	if n := r.said("waits"); n > 0 {
+		t.Error("a line was written although there was an error")
+	}
+}
+
+// Nothing is written that would be a command of the CLI or that it would not run.
+func TestSteerRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool, box := r.pool(), newMailbox()
+	turn := r.turn(directive(map[string]any{"tool": until("begun", "go"), "say": "heard: $STEERED"}))
+	good := agent.Line{UUID: uuid.NewString(), Text: "[Bob] good"}
+	box.lines = []agent.Line{
+		{UUID: uuid.NewString(), Text: "/clear"},
+		{UUID: uuid.NewString(), Text: " \n"},
+		{Text: "[Bob] nameless"},
+		{UUID: turn.UUID, Text: "[Bob] the same"},
+		good, good,
+	}
+	a := r.begin(r.Context(), pool, steerable(turn, box))
+	poll(t, "the lines are taken", func() bool { return box.given() == 6 })
+	r.touch("go")
+	<-a.done
+	got := a.result
+	if a.err != nil || got.Text != "heard: [Bob] good" || !slices.Equal(got.Covered, []string{good.UUID}) {
+		t.Errorf("result = %+v, %v", got, a.err)
+	}
+}
+
+// late is a mailbox that gives its lines out when the turn's tool is over.
+func (r *rig) late() *mailbox {
+	box := newMailbox()
+	box.hold = func() {
+		r.touch("go")
+		poll(r.T, "the tool is over", func() bool { return strings.Contains(r.transcript(), "tool_result") })
+	}
+	return box
+}
+
+// slow is a turn that is still answering when its tool is over.
+func (r *rig) slow() agent.Turn {
+	return r.turn(directive(map[string]any{"tool": until("begun", "go"), "answer": "a b c d e f g h i j", "token_delay_ms": 50}))
+}
+
+// Lines that miss the last tool run by themselves, merged, as part of the same run.
+func TestSteerTooLate(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), r.late()
+		one, two := box.put("one"), box.put("two")
+		got := r.ask(pool, steerable(r.slow(), box))
+		if want := "a b c d e f g h i j\n\necho: [Bob] one\n[Bob] two"; got.Text != want {
+			t.Errorf("answer = %q, want %q", got.Text, want)
+		}
+		if diff := cmp.Diff([]string{one.UUID, two.UUID}, got.Covered); diff != "" {
+			t.Errorf("covered (-want +got):\n%s", diff)
+		}
+		if got.CostMicros != 2*12500 {
+			t.Errorf("cost = %d, want that of two turns", got.CostMicros)
+		}
+		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" {
+			t.Errorf("the next answer is %q", got)
+		}
+		if n := r.processes.spawned(); n != 1 {
+			t.Errorf("%d processes were started", n)
+		}
+	})
+}
+
+// A late line whose own turn fails is run again as a message, and the answer before it is not lost.
+func TestSteerTooLateAndFails(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), r.late()
+		l := box.put(directive(map[string]any{"error": "529"}))
+		got := r.ask(pool, steerable(r.slow(), box))
+		if got.Text != "a b c d e f g h i j" || len(got.Covered) > 0 {
+			t.Errorf("result = %+v", got)
+		}
+		if again := r.ask(pool, r.own(l)); !strings.Contains(again.Text, "was cut off") || !again.Continued {
+			t.Errorf("the line on its own brings %+v", again)
+		}
+	})
+}
+
+// A stop in the turn of a late line covers it; a shutdown leaves it to the next life, like the message itself.
+func TestStopInTheTurnOfALateLine(t *testing.T) {
+	for _, cause := range []error{agent.ErrStopped, agent.ErrShutdown} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			both(t, func(t *testing.T, r *rig) {
+				pool, box := r.pool(), r.late()
+				l := box.put(directive(map[string]any{"tool": until("late", "never"), "say": "late answer"}))
+				ctx, stop := context.WithCancelCause(r.Context())
+				defer stop(nil)
+				turn := r.slow()
+				a := r.begin(ctx, pool, steerable(turn, box))
+				poll(t, "the late line runs", func() bool { return exists(r.file("late")) })
+				stop(cause)
+				<-a.done
+				r.wantClass(a.err, agent.Aborted)
+				if left := tools(t, r.session); len(left) > 0 {
+					t.Errorf("tools outlived the stop: %v", left)
+				}
+				if covered := len(a.result.Covered) > 0; covered != (cause == agent.ErrStopped) {
+					t.Errorf("covered = %v", a.result.Covered)
+				}
+				// The next attempt finds the message's answer, and the line is gone on with.
+				if again := r.ask(pool, r.again(turn)); again.Text != "a b c d e f g h i j" || !again.Recovered {
+					t.Errorf("the next attempt brings %+v", again)
+				}
+				if again := r.ask(pool, r.own(l)); !again.Continued {
+					t.Errorf("the line on its own brings %+v", again)
+				}
+			})
+		})
+	}
+}
+
+// A stop takes back what claude has not read. The same message runs on its own later, once.
+func TestStopWithdraws(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		read := box.put("read")
+		ctx, stop := context.WithCancelCause(r.Context())
+		defer stop(nil)
+		a := r.begin(ctx, pool, steerable(r.turn(directive(map[string]any{
+			"tool": until("one", "go-one"), "tools": []string{until("two", "never")},
+		})), box))
+		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		r.touch("go-one")
+		poll(t, "the second tool runs", func() bool { return exists(r.file("two")) })
+		unread := box.put("unread")
+		poll(t, "it is taken", func() bool { return box.given() == 2 })
+		stop(agent.ErrStopped)
+		<-a.done
+		r.wantClass(a.err, agent.Aborted)
+		if diff := cmp.Diff([]string{read.UUID}, a.result.Covered); diff != "" {
+			t.Errorf("covered (-want +got):\n%s", diff)
+		}
+		if len(a.result.Tools) != 2 {
+			t.Errorf("tools = %v", a.result.Tools)
+		}
+		if got := r.ask(pool, r.own(unread)).Text; got != "echo: [Bob] unread" {
+			t.Errorf("the line on its own is answered by %q", got)
+		}
+		if n := r.said("unread"); n != 1 {
+			t.Errorf("the model was told %d times", n)
+		}
+		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" {
+			t.Errorf("the next answer is %q", got)
+		}
+	})
+}
+
+// What claude begins in spite of the stop is stopped as well.
+func TestStopAlsoStopsWhatFollows(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		l := box.put(directive(map[string]any{"tool": until("late", "never")}))
+		ctx, stop := context.WithCancelCause(r.Context())
+		defer stop(nil)
+		a := r.begin(ctx, pool, steerable(r.turn(directive(map[string]any{"tool": until("one", "never"), "keeps": true})), box))
+		poll(t, "the tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		stop(agent.ErrStopped)
+		<-a.done
+		r.wantClass(a.err, agent.Aborted)
+		if diff := cmp.Diff([]string{l.UUID}, a.result.Covered); diff != "" {
+			t.Errorf("covered (-want +got):\n%s", diff)
+		}
+		if left := tools(t, r.session); len(left) > 0 {
+			t.Errorf("tools outlived the stop: %v", left)
+		}
+		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" || r.processes.spawned() != 1 {
+			t.Errorf("the next answer is %q, by process %d", got, r.processes.spawned())
+		}
+	})
+}
+
+// A line that was withdrawn is not steered again into the process that would not run it.
+func TestWithdrawnLineIsNotSteered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool, box := r.pool(), newMailbox()
+	l := box.put("unread")
+	ctx, stop := context.WithCancelCause(r.Context())
+	defer stop(nil)
+	a := r.begin(ctx, pool, steerable(r.turn(directive(map[string]any{"tool": until("one", "never")})), box))
+	poll(t, "the tool runs", func() bool { return exists(r.file("one")) && box.given() > 0 })
+	stop(agent.ErrStopped)
+	<-a.done
+	box.lines = []agent.Line{l}
+	if got := r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.1"})), box)); len(got.Covered) > 0 {
+		t.Errorf("result = %+v: the model has not seen the line", got)
+	}
+	if got := r.ask(pool, r.own(l)).Text; got != "echo: [Bob] unread" {
+		t.Errorf("the line on its own is answered by %q", got)
+	}
+}
+
+// Wherever claude is killed, a steered line is covered if the conversation has it, and runs on its own if not; never both.
+func TestKillWithSteeredLine(t *testing.T) {
+	points := map[string]bool{ // whether the line is part of the conversation
+		"queued": false, "taken": false, "steered": true, "answer": true, "answered": true,
+	}
+	for point, part := range points {
+		for _, life := range []string{"same", "next"} {
+			t.Run(point+" "+life, func(t *testing.T) {
+				both(t, func(t *testing.T, r *rig) {
+					pool, box := r.pool(), newMailbox()
+					l := box.put("the line")
+					turn := steerable(r.turn(directive(map[string]any{
+						"tool": "sleep 0.2", "answer": "the one answer", "crash": point,
+					})), box)
+					failed, err := pool.Run(r.Context(), turn)
+					r.wantClass(err, agent.Died)
+					want := []string(nil)
+					if part {
+						want = []string{l.UUID}
+					}
+					if diff := cmp.Diff(want, failed.Covered); diff != "" {
+						t.Errorf("covered by the killed turn (-want +got):\n%s", diff)
+					}
+					if life == "next" {
+						r.closeNow(pool)
+						pool = r.pool()
+					}
+					for attempt := range 2 {
+						turn = r.again(turn)
+						got := r.ask(pool, turn)
+						if got.Text != "the one answer" {
+							t.Errorf("answer = %q", got.Text)
+						}
+						if recovered := attempt > 0 || point == "answered"; got.Recovered != recovered || got.Continued == recovered {
+							t.Errorf("recovered %t, continued %t in attempt %d", got.Recovered, got.Continued, turn.Attempt)
+						}
+						if diff := cmp.Diff(want, got.Covered); diff != "" {
+							t.Errorf("covered by attempt %d (-want +got):\n%s", turn.Attempt, diff)
+						}
+					}
+					// Even if the host has forgotten that the line was covered.
+					own := r.ask(pool, r.own(l))
+					if want := map[bool]string{true: "the one answer", false: "echo: [Bob] the line"}[part]; own.Text != want || own.Recovered != part {
+						t.Errorf("the line on its own brings %+v", own)
+					}
+					if n := r.said("the line"); n != 1 {
+						t.Errorf("the model was told %d times:\n%s", n, r.transcript())
+					}
+				})
+			})
+		}
+	}
+}
+
+// The same in a new process: the CLI knows the ids of turns only, not those of steered lines.
+func TestForgottenSteeredLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool, box := r.pool(), newMailbox()
+	l := box.put("the line")
+	r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.2", "answer": "the one answer"})), box))
+	for _, renew := range []bool{false, true} {
+		if renew {
+			r.closeNow(pool)
+			pool = r.pool()
+		}
+		if got := r.ask(pool, r.own(l)); got.Text != "the one answer" || !got.Recovered {
+			t.Errorf("the line on its own brings %+v", got)
+		}
+	}
+	if n := r.said("the line"); n != 1 {
+		t.Errorf("the model was told %d times", n)
+	}
+}

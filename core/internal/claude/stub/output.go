@@ -1,0 +1,48 @@
+package stub
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+
+	"github.com/google/uuid"
+)
+
+// output writes events.
+type output struct {
+	w       *bufio.Writer
+	session string
+	quiet   bool // only results: the output formats text and json
+}
+
+func newOutput(w io.Writer, opts options) *output {
+	return &output{w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
+}
+
+// send buffers an event, with the fields that each has.
+func (o *output) send(event map[string]any) {
+	event["session_id"] = o.session
+	if event["uuid"] == nil {
+		event["uuid"] = uuid.NewString()
+	}
+	o.bare(event)
+}
+
+// bare buffers an event as it is.
+func (o *output) bare(event map[string]any) {
+	if o.quiet && event["type"] != "result" {
+		return
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		panic(err) // only maps of plain values come here
+	}
+	o.w.Write(data)
+	o.w.WriteByte('\n')
+}
+
+// raw buffers text that is no event.
+func (o *output) raw(text string) { o.w.WriteString(text) }
+
+// flush hands everything to the reader.
+func (o *output) flush() { o.w.Flush() }

@@ -1,0 +1,69 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		`{"command":"ls -la","description":"List"}`:        "ls -la",
+		`{"file_path":"/srv/a b.txt","content":"secret"}`:  "/srv/a b.txt",
+		`{"pattern":"TODO","path":"/srv"}`:                 "TODO",
+		`{"query":"  weather\n in  Rome "}`:                "weather in Rome",
+		`{"url":"https://example.org/","prompt":"sum up"}`: "https://example.org/",
+		`{"command":"a\u001b[31m\u0000b\u202ec"}`:          "a [31m b c",
+		`{"command":"` + strings.Repeat("é", 121) + `"}`:   strings.Repeat("é", 119) + "…",
+		`{"command":"` + strings.Repeat("é", 120) + `"}`:   strings.Repeat("é", 120),
+		`{"command":"","path":"/x"}`:                       "/x",
+		`{"command":["ls"],"path":{"a":1}}`:                "",
+		`{"unknown":"x"}`:                                  "",
+		`[1]`:                                              "",
+		``:                                                 "",
+	} {
+		if got := summary(json.RawMessage(input)); got != want {
+			t.Errorf("summary(%s) = %q, want %q", input, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		input, err := json.Marshal(map[string]string{"command": rapid.String().Draw(t, "command")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := summary(input)
+		if utf8.RuneCountInString(got) > agent.MaxSummary || strings.ContainsAny(got, "\r\n\x00") || !utf8.ValidString(got) {
+			t.Fatalf("summary(%s) = %q", input, got)
+		}
+	})
+}
+
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	var w work
+	for i := range 2 * agent.MaxTools {
+		id := fmt.Sprint(i)
+		w.add(&block{Type: "tool_use", ID: id, Name: id})
+		w.add(&block{Type: "thinking", Thinking: strings.Repeat("ü", 1000)})
+		w.ended(&block{Type: "tool_result", ToolUseID: id, IsError: true})
+	}
+	var r agent.Result
+	w.report(&r)
+	w.report(&r)
+	if len(r.Tools) != agent.MaxTools || !r.Tools[agent.MaxTools-1].Failed {
+		t.Errorf("%d tools", len(r.Tools))
+	}
+	if len(r.Reasoning) > agent.MaxReasoning || len(r.Reasoning) < agent.MaxReasoning-utf8.UTFMax || !utf8.ValidString(r.Reasoning) {
+		t.Errorf("%d bytes of reasoning", len(r.Reasoning))
+	}
+	if w.running() {
+		t.Error("a tool still runs")
+	}
+}
