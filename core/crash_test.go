@@ -94,6 +94,8 @@ func newCrashWorld(t *testing.T, random *rand.Rand) *crashWorld {
 	buildForCrash(t, w.bin)
 	config := fmt.Sprintf(`
 state_dir  = %q
+inbound { debounce = "0" }
+queue { mode = "followup" }
 plugin_dir = %q
 log { level = "debug" }
 agent { workspace = %q }

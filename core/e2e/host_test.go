@@ -121,6 +121,12 @@ claude {
 access {
   %s
 }
+inbound {
+  debounce = "0"
+}
+queue {
+  mode = "followup"
+}
 plugin "telegram" {
   config {
     token        = env("TELEGRAM_TOKEN")
