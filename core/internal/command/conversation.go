@@ -93,7 +93,7 @@ func (d desk) about(call Call) string {
 	}
 	fmt.Fprintf(&b, "\n- Claude's session: %s, %s", code(s.ClaudeSession), state)
 	fmt.Fprintf(&b, "\n- first message: %s", d.when(s.CreatedAt))
-	fmt.Fprintf(&b, "\n- this conversation: begun %s ago, compacted %s", age(now.Sub(begun(s))), times(s.Compactions))
+	fmt.Fprintf(&b, "\n- this conversation: begun %s ago, %s", age(now.Sub(begun(s))), compacted(s.Compactions))
 	if !s.InteractedAt.IsZero() {
 		fmt.Fprintf(&b, "\n- last message: %s ago", age(now.Sub(s.InteractedAt)))
 	}

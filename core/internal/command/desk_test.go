@@ -3,8 +3,10 @@ package command_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,6 +220,20 @@ func (d *desk) call(text string, authority chat.Authority) command.Call {
 		Session: "telegram:7", Address: chat.Address{Channel: "telegram", Chat: "7"}, Kind: chat.Direct,
 		Sender: chat.Sender{ID: "7", DisplayName: "Anna", Username: "anna"}, Authority: authority,
 	}}
+}
+
+// talk uses commands one after the other in the desk's session, and compares all that is said with a file.
+func (d *desk) talk(t *testing.T, name string, authority chat.Authority, texts ...string) {
+	t.Helper()
+	var said strings.Builder
+	for _, text := range texts {
+		got, err := d.registry().Run(t.Context(), d.call(text, authority))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		fmt.Fprintf(&said, ">>> %s\n%s\n\n", text, got)
+	}
+	golden(t, name, strings.TrimSpace(said.String()))
 }
 
 // used is a session that has seen some work.

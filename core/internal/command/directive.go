@@ -69,35 +69,34 @@ func (r *Registry) Directives(text string, authority chat.Authority) (rest strin
 	if cut(text, found) == "" {
 		return "", store.Overrides{}, commandsOf(found)
 	}
-	found = slices.DeleteFunc(found, func(d directive) bool {
-		return d.set == nil && (d.bare() && !d.leads(text, found) || !d.bare() && shy[d.written])
-	})
-	var refused []directive
-	for _, d := range found {
-		if d.set == nil || d.lasting || authority < r.byName[d.command.Name].Least {
+	var heeded, refused []directive
+	for i, d := range found {
+		// Another directive right behind one without a value would, taken out, leave it with a value that was not meant.
+		leads := i+1 < len(found) && skipBlank(text, d.end, len(text)) == found[i+1].start
+		switch {
+		case d.bare() && !leads, d.set == nil && !d.bare() && shy[d.written]:
+			// It is text.
+		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].Least:
 			refused = append(refused, d)
+		default:
+			heeded = append(heeded, d)
 		}
 	}
 	if len(refused) > 0 {
 		return text, store.Overrides{}, commandsOf(refused)
 	}
-	for _, d := range found {
+	for _, d := range heeded {
 		d.set(&overrides)
 	}
-	return cut(text, found), overrides, nil
+	return cut(text, heeded), overrides, nil
 }
 
-// leads tells whether another directive comes next on its line. Taken out, that one would leave this one with a value that
-// was not meant.
-func (d directive) leads(text string, found []directive) bool {
-	next := d.end + len(text[d.end:]) - len(strings.TrimLeft(text[d.end:], " \t"))
-	return slices.ContainsFunc(found, func(other directive) bool { return other.start == next })
-}
-
+// commandsOf returns the commands of directives, of each only the last one.
 func commandsOf(list []directive) []store.Command {
-	commands := make([]store.Command, len(list))
-	for i, d := range list {
-		commands[i] = d.command
+	var commands []store.Command
+	for _, d := range list {
+		commands = slices.DeleteFunc(commands, func(c store.Command) bool { return c.Name == d.command.Name })
+		commands = append(commands, d.command)
 	}
 	return commands
 }
@@ -172,7 +171,7 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 }
 
 // valuesBehind returns the words that may be a directive's value: those behind it on its line, up to one that begins with a
-// slash or is code. A colon may come first; behind is where it ends.
+// slash or with code. A colon may come first; behind is where it ends.
 func valuesBehind(text string, at, until int) (behind int, list []span) {
 	behind = at
 	if line := strings.IndexByte(text[at:until], '\n'); line >= 0 {
@@ -184,16 +183,13 @@ func valuesBehind(text string, at, until int) (behind int, list []span) {
 		at = skipBlank(text, behind, until)
 	}
 	for at < until && text[at] != '/' && len(list) < maxWords {
-		end := at
-		for end < until {
-			r, n := utf8.DecodeRuneInString(text[end:])
-			if unicode.IsSpace(r) {
-				break
-			}
-			end += n
-		}
-		if end == at {
+		length := strings.IndexFunc(text[at:], unicode.IsSpace)
+		if length == 0 {
 			break // a blank of another kind
+		}
+		end := at + length
+		if length < 0 {
+			end = len(text)
 		}
 		list = append(list, span{at, end})
 		at = skipBlank(text, end, until)

@@ -45,7 +45,7 @@ func (r *Registry) commands() Command {
 			if call.Args != "" {
 				var err error
 				if page, err = strconv.Atoi(call.Args); err != nil || page < 1 || page > pages {
-					return unknown("commands", call.Args, fmt.Sprintf("Options: the pages 1 to %d.", pages)), nil
+					return fmt.Sprintf("There is no such page of commands. /commands has %s.", plural(pages, "page")), nil
 				}
 			}
 			return listing(all, page, pages), nil

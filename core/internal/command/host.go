@@ -78,8 +78,8 @@ type Host struct {
 
 // Effective is what holds for a session: its own choices, else the channel's settings, else the host's.
 type Effective struct {
-	Model      string // empty: Claude's own
-	Effort     string // empty: Claude's own
+	Model      string // empty: Claude's choice
+	Effort     string // empty: Claude's choice
 	Permission string
 	Verbose    string
 	Reasoning  string

@@ -114,11 +114,13 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 		return "", err
 	}
 	now := modelName(d.host.Settings(call.Caller, session).Model)
-	if err := d.tell(ctx, call, "Model switched to "+now+"."); err != nil {
-		return "", err
+	if now != modelName(d.effective(call).Model) {
+		if err := d.tell(ctx, call, "Model switched to "+now+"."); err != nil {
+			return "", err
+		}
 	}
 	if name == DefaultModel {
-		return fmt.Sprintf("The model is the default again: %s.", now), nil
+		return fmt.Sprintf("The model is the config's again: %s.", now), nil
 	}
 	return fmt.Sprintf("The model is now %s.", now), nil
 }
@@ -139,7 +141,7 @@ func (d desk) models(_ context.Context, call Call) (string, error) {
 
 func modelName(name string) string {
 	if name == "" {
-		return "Claude's own"
+		return claudesChoice
 	}
 	return oneLine(name, 120)
 }

@@ -30,7 +30,7 @@ func (d desk) config(_ context.Context, call Call) (string, error) {
 	fmt.Fprintf(&b, "**Config** %s\n\nIn this conversation:\n", code(d.host.ConfigPath))
 	for _, setting := range []struct{ name, value string }{
 		{"model", modelName(e.Model)},
-		{"effort", or(e.Effort, "Claude's own")},
+		{"effort", or(e.Effort, claudesChoice)},
 		{"permission mode", e.Permission},
 		{"queue", queueing(e.Queue)},
 		{"verbose", e.Verbose},

@@ -148,7 +148,7 @@ func (d desk) pending(ctx context.Context, call Call) (p store.Pairing, said str
 	}
 	typed, ok := access.ParseCode(strings.Join(words, ""))
 	if !ok {
-		return store.Pairing{}, "This is no pairing code. It has eight letters and digits.", nil
+		return store.Pairing{}, "This is no pairing code. It has eight letters and digits, none of them I, O, 0 or 1.", nil
 	}
 	requests = slices.DeleteFunc(requests, func(r store.Pairing) bool { return r.Code != typed || channel != "" && r.Channel != channel })
 	switch len(requests) {

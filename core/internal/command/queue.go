@@ -102,7 +102,7 @@ func readOption(o *store.QueueOverrides, name, value string) bool {
 // queue shows how messages wait in the session, or changes it.
 func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
-		return fmt.Sprintf("Current queue settings: %s.\n%s", queueing(d.effective(call).Queue), queueOptions), nil
+		return fmt.Sprintf("Current queue settings: %s.\n\n%s", queueing(d.effective(call).Queue), queueOptions), nil
 	}
 	words := strings.Fields(call.Args)
 	r := readQueue(Models{}, words)
@@ -115,7 +115,7 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	}
 	now := queueing(d.host.Settings(call.Caller, session).Queue)
 	if r.lasting {
-		return fmt.Sprintf("The queue settings are the default again: %s.", now), nil
+		return fmt.Sprintf("The queue settings are the config's again: %s.", now), nil
 	}
 	return fmt.Sprintf("Queue settings are now: %s.", now), nil
 }

@@ -111,7 +111,7 @@ func (r *Registry) Parse(text string) (store.Command, bool) {
 	return store.Command{Name: c.Name, Args: args}, true
 }
 
-// Run answers a message's commands, each with a line or more. The answer is what the chat is told in any case; the error is
+// Run answers a message's commands, each with a paragraph or more. The answer is what the chat is told in any case; the error is
 // for the log.
 func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -127,7 +127,7 @@ func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return strings.Join(answers, "\n"), errors.Join(errs...)
+	return strings.Join(answers, "\n\n"), errors.Join(errs...)
 }
 
 func (r *Registry) run(ctx context.Context, call Call) (string, error) {

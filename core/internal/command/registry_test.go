@@ -146,7 +146,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 	c := d.call("/think high", chat.Authorised)
 	c.And = []store.Command{{Name: "verbose"}}
 	got, err := d.registry().Run(t.Context(), c)
-	if !errors.Is(err, d.fail) || !strings.HasPrefix(got, "/think failed. The host's log says why.\nTool display is off.") {
+	if !errors.Is(err, d.fail) || !strings.HasPrefix(got, "/think failed. The host's log says why.\n\nTool display is off.") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -155,16 +155,7 @@ func TestHelpAndCommands(t *testing.T) {
 	t.Parallel()
 	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", Least: chat.Authorised}}}
 	for name, authority := range map[string]chat.Authority{"other": chat.Other, "authorised": chat.Authorised, "owner": chat.Owner} {
-		for _, text := range []string{"/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x"} {
-			t.Run(name+text, func(t *testing.T) {
-				t.Parallel()
-				got, err := d.registry().Run(t.Context(), d.call(text, authority))
-				if err != nil {
-					t.Fatal(err)
-				}
-				golden(t, strings.ReplaceAll(text[1:], " ", "_")+"_"+name, got)
-			})
-		}
+		d.talk(t, "help_"+name, authority, "/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x")
 	}
 }
 

@@ -18,8 +18,11 @@ type setting struct {
 	field   func(*store.Overrides) *string
 	now     func(Effective) string
 	means   map[string]string // what people are told of a value; may be nil
+	words   bool              // a value is shown by its word
 	// event is what the agent is told of a switch; empty: it is not its concern.
 	event string
+	// limits is what people are told of where a choice holds; may be empty.
+	limits string
 }
 
 // choice is a value of a setting.
@@ -68,7 +71,7 @@ var (
 	elevated = setting{
 		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
 		field: permission, now: func(e Effective) string { return e.Permission },
-		means: permissionModes,
+		means: permissionModes, limits: " It holds for what owners write.",
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
 			{word: "ask", value: "default"},
@@ -79,7 +82,7 @@ var (
 	exec = setting{
 		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
 		field: permission, now: func(e Effective) string { return e.Permission },
-		means: permissionModes,
+		means: permissionModes, limits: " It holds for what owners write.",
 		choices: []choice{
 			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
 			{word: "ask", value: "default"},
@@ -97,7 +100,7 @@ var (
 	}
 	sending = setting{
 		name: "send", title: "Sending",
-		field: func(o *store.Overrides) *string { return &o.Send }, now: func(e Effective) string { return e.Send },
+		field: func(o *store.Overrides) *string { return &o.Send }, now: func(e Effective) string { return e.Send }, words: true,
 		means: map[string]string{"allow": "messages here are answered", "deny": "messages here are kept and not answered; commands still work"},
 		choices: []choice{
 			{word: "on", also: []string{"allow"}, value: "allow"},
@@ -116,6 +119,9 @@ var (
 )
 
 func permission(o *store.Overrides) *string { return &o.Permission }
+
+// claudesChoice is shown for what nobody has set.
+const claudesChoice = "Claude's choice"
 
 // back are the words that give a choice back to what the config says.
 var back = []string{"default", "inherit", "reset"}
@@ -166,13 +172,14 @@ func (s setting) options() string {
 
 // said is a value as people read it.
 func (s setting) said(value string) string {
-	if value == "" {
-		return "Claude's own"
+	shown := or(value, claudesChoice)
+	if i := slices.IndexFunc(s.choices, func(c choice) bool { return c.value == value }); s.words && i >= 0 {
+		shown = s.choices[i].word
 	}
 	if means, ok := s.means[value]; ok {
-		return value + ": " + means
+		return fmt.Sprintf("%s (%s)", shown, means)
 	}
-	return value
+	return shown
 }
 
 // setting is the command of a setting.
@@ -202,15 +209,15 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 		return "", err
 	}
 	value := s.now(d.host.Settings(call.Caller, session))
-	if s.event != "" {
-		if err := d.tell(ctx, call, fmt.Sprintf(s.event, or(value, "Claude's own"))); err != nil {
+	if s.event != "" && value != s.now(d.effective(call)) {
+		if err := d.tell(ctx, call, fmt.Sprintf(s.event, or(value, claudesChoice))); err != nil {
 			return "", err
 		}
 	}
 	if r.lasting {
-		return fmt.Sprintf("%s is the default again, %s.", s.title, s.said(value)), nil
+		return fmt.Sprintf("%s is the config's again: %s.", s.title, s.said(value)), nil
 	}
-	return fmt.Sprintf("%s is now %s.", s.title, s.said(value)), nil
+	return fmt.Sprintf("%s is now %s.%s", s.title, s.said(value), s.limits), nil
 }
 
 // unknown says that a command has no such value. It answers a directive within a text, too, whose text is not run.

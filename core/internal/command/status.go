@@ -34,7 +34,7 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 	if s.Model != "" && s.Model != e.Model {
 		fmt.Fprintf(&b, ", last answer by %s", modelName(s.Model))
 	}
-	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(e.Effort, "Claude's own"), e.Permission)
+	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(e.Effort, claudesChoice), e.Permission)
 	fmt.Fprintf(&b, "\n- %s", filled(s))
 	fmt.Fprintf(&b, "\n- %s", spent(s.Usage))
 	fmt.Fprintf(&b, "\n- session %s", code(s.Key))
@@ -71,7 +71,7 @@ func filled(s store.Session) string {
 	} else {
 		text += " tokens"
 	}
-	return fmt.Sprintf("%s, compacted %s", text, times(s.Compactions))
+	return fmt.Sprintf("%s, %s", text, compacted(s.Compactions))
 }
 
 // spent says what turns cost.

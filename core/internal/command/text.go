@@ -37,23 +37,15 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// enumerated is a list as it is read aloud.
-func enumerated(list []string, last string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:len(list)-1], ", ") + " " + last + " " + list[len(list)-1]
-}
-
-// times says how often.
-func times(n int64) string {
+// compacted says how often a conversation was.
+func compacted(n int64) string {
 	switch n {
 	case 0:
-		return "never"
+		return "never compacted"
 	case 1:
-		return "once"
+		return "compacted once"
 	default:
-		return fmt.Sprintf("%d times", n)
+		return fmt.Sprintf("compacted %d times", n)
 	}
 }
 

@@ -1,0 +1,78 @@
+package command_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/command"
+)
+
+func TestIsAbort(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"stop", "STOP!!!", " Stop. ", "esc", "abort", "exit", "interrupt", "halt", "please stop", "Stop, please!", "stop it", "stop now", "“stop”", "**stop**", "stop 🛑", "stop\n", "Stop! Stop!",
+		"arrête", "Arrête !", "arre\u0302te", "arrête-toi", "stopp", "Aufhören!", "hör auf", "ho\u0308r auf", "para", "¡Para!", "detente", "deténte", "pare", "chega!",
+		"стоп", "СТОП!", "остановись", "сто\u0438\u0306", "停", "停止。", "停下来！", "やめて", "止めて。", "ストップ", "रुको", "रुक जाओ", "बंद करो", "توقف", "قف!", "أوقف",
+	} {
+		if !command.IsAbort(text) {
+			t.Errorf("%q does not stop", text)
+		}
+	}
+	for _, text := range []string{
+		"", " ", "!", "wait", "no", "stop the server", "don't stop", "stopper", "how do I stop it?", "/stop", "/abort", " /exit", "stop stop stop stop", "停电", "para que", "a.stop()", "\xffstop",
+		"please", "now", "1",
+	} {
+		if command.IsAbort(text) {
+			t.Errorf("%q stops", text)
+		}
+	}
+}
+
+// Whatever stands around a word that stops, and whatever its case: it stops.
+func TestAbortIsCarelessOfPunctuation(t *testing.T) {
+	t.Parallel()
+	around := rapid.StringMatching(`[ !.,;:?*_~"'“”()\[\]-]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]string{"stop", "Abort", "PLEASE STOP", "стоп", "停止"}).Draw(t, "word")
+		if text := around.Draw(t, "before") + word + around.Draw(t, "after"); !command.IsAbort(text) {
+			t.Errorf("%q does not stop", text)
+		}
+	})
+}
+
+func FuzzIsAbort(f *testing.F) {
+	f.Add("please stop!")
+	f.Fuzz(func(t *testing.T, text string) {
+		if command.IsAbort(text) && (len(text) > 100 || text[0] == '/') {
+			t.Errorf("%q stops", text)
+		}
+	})
+}
+
+func TestResetHint(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for rest, want := range map[string][2]string{
+		"":                              {},
+		"opus summarise this":           {"opus", "summarise this"},
+		"Opus: summarise this":          {"opus", "summarise this"},
+		"fast\nsummarise\n  this":       {"fast", "summarise\n  this"},
+		"BIG":                           {"Big"},
+		"default hello":                 {"default", "hello"},
+		"fable tell me":                 {"fable", "tell me"},
+		"claude-opus-4-8[1m] go":        {"claude-opus-4-8[1m]", "go"},
+		"acme.claude-7 go":              {"acme.claude-7", "go"},
+		"claude what do you think?":     {"", "claude what do you think?"},
+		"claude- go":                    {"", "claude- go"},
+		"claude-\u00e9 go":              {"", "claude-\u00e9 go"},
+		"claude-x;rm go":                {"", "claude-x;rm go"},
+		"gpt-5 go":                      {"", "gpt-5 go"},
+		" summarise opus by somebody  ": {"", "summarise opus by somebody"},
+		"--model opus":                  {"", "--model opus"},
+	} {
+		if model, text := r.ResetHint(rest); model != want[0] || text != want[1] {
+			t.Errorf("%q is %q, %q, want %q", rest, model, text, want)
+		}
+	}
+}

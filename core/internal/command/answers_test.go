@@ -1,0 +1,262 @@
+package command_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		desk desk
+		want string
+	}{
+		"a turn":                {desk{running: true}, "Stopped."},
+		"nothing":               {desk{}, "Nothing is running."},
+		"a turn and one behind": {desk{running: true, waiting: 1}, "Stopped. One waiting message was dropped."},
+		"a turn and many":       {desk{running: true, waiting: 3}, "Stopped. 3 waiting messages were dropped."},
+		"only waiting ones":     {desk{waiting: 2}, "Nothing was running. 2 waiting messages were dropped."},
+		"a deaf turn":           {desk{running: true, slow: true}, "The running turn did not stop yet. It is being killed; send /status to see."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := test.desk.registry().Run(t.Context(), test.desk.call("/stop", chat.Authorised))
+			if err != nil || got != test.want {
+				t.Errorf("%q, %v, want %q", got, err, test.want)
+			}
+			// What waits must be gone before the running turn is, or the next one begins in between.
+			if diff := cmp.Diff([]string{"clear", "stop"}, test.desk.order); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]time.Time{received, received}, test.desk.before); diff != "" {
+				t.Error("what came after the command is not meant by it:", diff)
+			}
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		running bool
+		model   string
+		want    string
+	}{
+		{false, "", "New conversation."},
+		{true, "", "New conversation. What is still running ends in the old one; /stop ends it now."},
+		{false, "opus", "New conversation, with the model opus."},
+	} {
+		for _, name := range []string{"/new", "/reset"} {
+			d := &desk{running: test.running, session: store.Session{Overrides: store.Overrides{Model: test.model}}}
+			if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
+				t.Errorf("%s, %+v: %q, %v", name, test, got, err)
+			}
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	d.talk(t, "settings", chat.Owner,
+		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
+		"/verbose", "/v full", "/verbose loud", "/verbose reset",
+		"/reasoning", "/reason on", "/reasoning off",
+		"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
+		"/exec", "/exec deny", "/elevated", "/exec sandbox", "/exec full",
+		"/usage tokens", "/usage weekly",
+		"/send", "/send off", "/send on", "/send inherit", "/send maybe",
+		"/activation", "/activation always",
+	)
+	want := store.Overrides{Permission: "bypassPermissions", Reasoning: "off", Usage: "tokens"}
+	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
+		t.Error(diff)
+	}
+	checkNotes(t, d, "Thinking effort switched to high.", "Thinking effort switched to low.", "Thinking effort switched to Claude's choice.",
+		"Permission mode switched to acceptEdits.", "Permission mode switched to bypassPermissions.", "Permission mode switched to default.",
+		"Permission mode switched to dontAsk.", "Permission mode switched to bypassPermissions.")
+}
+
+// checkNotes tells what the agent is to be told.
+func checkNotes(t *testing.T, d *desk, want ...string) {
+	t.Helper()
+	var texts []string
+	for _, n := range d.notes {
+		texts = append(texts, n.Text)
+		if n.Kind != store.NoteEvent || !n.At.Equal(received) || n.Count != 1 {
+			t.Errorf("%+v", n)
+		}
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestActivationInAGroup(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	var said []string
+	for _, text := range []string{"/activation", "/activation always", "/activation sometimes", "/activation default"} {
+		c := d.call(text, chat.Owner)
+		c.Caller.Kind = chat.Group
+		got, err := d.registry().Run(t.Context(), c)
+		if err != nil {
+			t.Error(err)
+		}
+		said = append(said, got)
+	}
+	golden(t, "activation", strings.Join(said, "\n\n"))
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	d.talk(t, "model", chat.Authorised, "/model", "/models", "/model opus", "/model FAST", "/models", "/model gpt-5", "/model opus please", "/model --help", "/model default")
+	if d.session.Overrides != (store.Overrides{}) {
+		t.Errorf("%+v", d.session.Overrides)
+	}
+	checkNotes(t, d, "Model switched to opus.", "Model switched to fast.", "Model switched to sonnet.")
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	d.talk(t, "queue", chat.Authorised,
+		"/queue", "/queue collect", "/queue followup debounce:2s cap:5 drop:old", "/queue cap:7", "/queue", "/queue collect cap:0", "/queue sometimes", "/queue collect please",
+		"/queue default", "/queue reset")
+	if d.session.Overrides != (store.Overrides{}) {
+		t.Errorf("%+v", d.session.Overrides)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	d := &desk{running: true, waiting: 2, session: used()}
+	d.talk(t, "status_running", chat.Owner, "/status")
+	fresh := &desk{session: store.Session{Key: "telegram:7", CreatedAt: now}}
+	fresh.talk(t, "status_fresh", chat.Authorised, "/status")
+	d.session.Label = "holidays"
+	d.session.Overrides = store.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: store.QueueOverrides{Mode: store.Collect}}
+	d.talk(t, "status_chosen", chat.Owner, "/status")
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	day := func(day, model string, turns int64) store.DayUsage {
+		return store.DayUsage{Day: day, Model: model, Usage: store.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}}
+	}
+	d := &desk{session: used(), days: []store.DayUsage{
+		day("2026-03-09", "claude-haiku-4-5", 1), day("2026-03-14", "claude-sonnet-5", 20), day("2026-03-15", "claude-sonnet-5", 3), day("2026-03-15", "", 1),
+	}}
+	d.talk(t, "usage_owner", chat.Owner, "/usage")
+	if d.from != "2026-03-09" {
+		t.Errorf("a week from the 15th begins on %s", d.from)
+	}
+	d.talk(t, "usage_authorised", chat.Authorised, "/usage")
+}
+
+func TestContextAndWhoami(t *testing.T) {
+	t.Parallel()
+	d := &desk{session: used()}
+	d.talk(t, "context", chat.Authorised, "/context")
+	d.talk(t, "whoami", chat.Other, "/whoami", "/id")
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	d := &desk{session: used()}
+	d.session.Title = "a `title` of\nsomebody"
+	d.talk(t, "session", chat.Authorised, "/session", "/session label Summer\tholidays", "/session", "/session label -", "/session label",
+		"/session label "+strings.Repeat("ü", 65), "/session label "+strings.Repeat("ü", 64), "/session rename it")
+	d.session = store.Session{Key: "discord:group:9:thread:1", Kind: chat.Group, ClaudeSession: "6d1c2a3e", ForkOf: "parent", CreatedAt: now, Overrides: store.Overrides{
+		Model: "opus", Queue: store.QueueOverrides{Mode: store.Collect, Debounce: ptr(time.Second), Cap: 3},
+	}}
+	d.talk(t, "session_forked", chat.Authorised, "/session")
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	d := &desk{config: []string{"telegram:1", "telegram:7"}, pairings: []store.Pairing{
+		{Code: "ABCDEFGH", Channel: "telegram", User: "55", Name: "Eve `*hi*`"},
+		{Code: "HGFEDCBA", Channel: "telegram", User: "56", Name: "Mallory"},
+		{Code: "SAMESAME", Channel: "telegram", User: "57", Name: "One"},
+		{Code: "SAMESAME", Channel: "discord", User: "58", Name: "Two"},
+	}}
+	d.talk(t, "people", chat.Owner,
+		"/allowlist", "/allowlist add 99", "/allowlist add discord 42", "/allowlist list", "/allowlist remove 99", "/allowlist remove 99", "/allowlist remove 7",
+		"/allowlist add nowhere 1", "/allowlist add", "/allowlist drop 99",
+		"/approve", "/approve abcd-efgh", "/approve ABCDEFGH", "/approve nonsense", "/approve SAMESAME", "/approve discord SAMESAME",
+		"/deny HGFEDCBA", "/deny", "/deny HGFEDCBA", "/allowlist")
+	if diff := cmp.Diff([]string{"welcome 55", "welcome 58"}, d.order); diff != "" {
+		t.Error(diff)
+	}
+	c := d.call("/approve", chat.Owner)
+	c.Caller.Kind = chat.Group
+	if got, err := d.registry().Run(t.Context(), c); err != nil || got != "/approve needs a code. In a direct chat it lists those that wait." {
+		t.Errorf("in a group: %q, %v", got, err)
+	}
+}
+
+func TestRestartHappensOnce(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	r := d.registry()
+	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || d.restarted != 1 || got != "Restarting. What runs is finished first, or taken up again." {
+		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
+	}
+	again := d.call("/restart", chat.Owner)
+	again.At = now.Add(-4 * time.Hour) // before the host was started
+	if got, err := r.Run(t.Context(), again); err != nil || d.restarted != 1 || got != "Restarted." {
+		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
+	}
+	r = command.New(d, d, command.Host{})
+	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Whoever runs it must do so." {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestConfigAndDebug(t *testing.T) {
+	t.Parallel()
+	d := &desk{session: used()}
+	d.session.Overrides = store.Overrides{Effort: "max"}
+	d.talk(t, "config", chat.Owner, "/config")
+	for i := range 12 {
+		d.lanes = append(d.lanes, store.LaneStatus{Session: fmt.Sprintf("telegram:%d", i), Lane: store.TurnLane, Waiting: i, Running: i == 0, Attempts: 1})
+	}
+	got, err := d.registry().Run(t.Context(), d.call("/debug", chat.Owner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"goroutines: ", "MiB in use", "claude: 1 running, 2 idle", "lanes with work: 12", "`telegram:0` turn: running, 0 waiting, attempt 1", "`telegram:9` turn: waiting, 9 waiting"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("/debug says %q, want %q in it", got, want)
+		}
+	}
+	if n := strings.Count(got, "\n  - "); n != 10 {
+		t.Errorf("%d lanes are shown", n)
+	}
+}
+
+// No command hides that the store failed, and none tells the chat why.
+func TestFailuresAreForTheLog(t *testing.T) {
+	t.Parallel()
+	d := &desk{fail: errors.New("secret path"), session: used()}
+	for _, text := range []string{
+		"/think high", "/model opus", "/queue collect", "/send off", "/session label x", "/export", "/usage", "/status", "/stop",
+		"/allowlist", "/allowlist add 9", "/approve ABCDEFGH", "/deny ABCDEFGH", "/debug",
+	} {
+		got, err := d.registry().Run(t.Context(), d.call(text, chat.Owner))
+		if !errors.Is(err, d.fail) || strings.Contains(got, "secret") || !strings.Contains(got, "failed. The host's log says why.") {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestDirectivesWithinAMessage(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for text, want := range map[string]struct {
+		rest string
+		set  store.Overrides
+	}{
+		"/think high why is the sky blue?":  {"why is the sky blue?", store.Overrides{Effort: "high"}},
+		"why is /think high the sky blue?":  {"why is the sky blue?", store.Overrides{Effort: "high"}},
+		"why is the sky blue? /think high":  {"why is the sky blue?", store.Overrides{Effort: "high"}},
+		"why is the sky blue?\n/think high": {"why is the sky blue?", store.Overrides{Effort: "high"}},
+		"/think high\nwhy?":                 {"why?", store.Overrides{Effort: "high"}},
+		"/think high\n\nwhy?\n  because":    {"why?\n  because", store.Overrides{Effort: "high"}},
+		"one\n/think high\ntwo":             {"one\ntwo", store.Overrides{Effort: "high"}},
+		"one\n\n/think high\n\ntwo":         {"one\n\n\ntwo", store.Overrides{Effort: "high"}},
+		"one\n\t/think high two":            {"one\ntwo", store.Overrides{Effort: "high"}},
+		"one /think high\ntwo":              {"one\ntwo", store.Overrides{Effort: "high"}},
+		"one\r\n/think high\r\ntwo":         {"one\r\ntwo", store.Overrides{Effort: "high"}},
+		"/think: high why?":                 {"why?", store.Overrides{Effort: "high"}},
+		"/think:high why?":                  {"why?", store.Overrides{Effort: "high"}},
+		"/think : high why?":                {"why?", store.Overrides{Effort: "high"}},
+		"/THINK High, why?":                 {"why?", store.Overrides{Effort: "high"}},
+		"/thinking off why?":                {"why?", store.Overrides{Effort: "low"}},
+		"/t max why?":                       {"why?", store.Overrides{Effort: "max"}},
+		"/t on why?":                        {"why?", store.Overrides{Effort: "medium"}},
+		"/think x-high why?":                {"why?", store.Overrides{Effort: "xhigh"}},
+		"/think low /think high why?":       {"why?", store.Overrides{Effort: "high"}},
+		"/model opus why?":                  {"why?", store.Overrides{Model: "opus"}},
+		"/model FAST, why?":                 {"why?", store.Overrides{Model: "fast"}},
+		"/model big why?":                   {"why?", store.Overrides{Model: "Big"}},
+		"/model Opus[1m] why?":              {"why?", store.Overrides{Model: "opus[1m]"}},
+		"/model claude-opus-4-8. why?":      {"why?", store.Overrides{Model: "claude-opus-4-8"}},
+		"/model default why?":               {"why?", store.Overrides{Model: "default"}},
+		"/v full /reason on why?":           {"why?", store.Overrides{Verbose: "full", Reasoning: "on"}},
+		"/elevated full go":                 {"go", store.Overrides{Permission: "bypassPermissions"}},
+		"/elevated on go":                   {"go", store.Overrides{Permission: "acceptEdits"}},
+		"/elevated off go":                  {"go", store.Overrides{Permission: "default"}},
+		"/exec deny go":                     {"go", store.Overrides{Permission: "dontAsk"}},
+		"/exec ask go":                      {"go", store.Overrides{Permission: "default"}},
+		"/usage tokens go":                  {"go", store.Overrides{Usage: "tokens"}},
+		"/queue collect go":                 {"go", store.Overrides{Queue: store.QueueOverrides{Mode: store.Collect}}},
+		"/queue steer+backlog cap:3 go":     {"go", store.Overrides{Queue: store.QueueOverrides{Mode: store.SteerBacklog, Cap: 3}}},
+		"/queue drop=old go":                {"go", store.Overrides{Queue: store.QueueOverrides{Drop: store.DropOld}}},
+		"/queue interrupt debounce:250 now": {"now", store.Overrides{Queue: store.QueueOverrides{Mode: store.Interrupt, Debounce: ptr(250 * time.Millisecond)}}},
+		"a /queue collect debounce:0.5s cap:25 drop:summarise b": {"a b", store.Overrides{Queue: store.QueueOverrides{
+			Mode: store.Collect, Debounce: ptr(500 * time.Millisecond), Cap: 25, Drop: store.DropSummarize,
+		}}},
+
+		// What is no directive stays, beside one that is.
+		"`/v on` and /think high":             {"`/v on` and", store.Overrides{Effort: "high"}},
+		"```\n/v on\n```\n/think high":        {"```\n/v on\n```", store.Overrides{Effort: "high"}},
+		"/think high how do I use /model":     {"how do I use /model", store.Overrides{Effort: "high"}},
+		"copy /v /e a b /think high":          {"copy /v /e a b", store.Overrides{Effort: "high"}},
+		"shutdown /t 60 /think high":          {"shutdown /t 60", store.Overrides{Effort: "high"}},
+		"see https://x/think high /think low": {"see https://x/think high", store.Overrides{Effort: "low"}},
+		"the /usage is /think low odd":        {"the /usage is odd", store.Overrides{Effort: "low"}},
+	} {
+		rest, set, commands := r.Directives(text, chat.Owner)
+		if len(commands) > 0 {
+			t.Errorf("%q asks for %v", text, commands)
+		}
+		if diff := cmp.Diff(want.rest, rest); diff != "" {
+			t.Errorf("%q leaves %s", text, diff)
+		}
+		if diff := cmp.Diff(want.set, set); diff != "" {
+			t.Errorf("%q sets %s", text, diff)
+		}
+	}
+}
+
+func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for _, text := range []string{
+		"", " ", "/", "//", "hello\n\n  world ", "/usr/think", "/usr/think high", "https://x/think high", "see https://x/y?/think high", "a/think high",
+		"/thinker high", "/think/high", "/think, high", "`/think high`", "``/think high``", "say `x /think high y` now", "```/think high```", "```\n/think high\n```",
+		"```sh\n/model opus\n/queue collect\n```", "```\n/think high", "text ```\n/think high\n``` text", "`a\n/think high\nb`", "/models", "/status", "/unknown high",
+		"how do I use /model", "what about /think?", "xcopy /v /e", "shutdown /t 60", "about /usage of it", "/think`high` is code", "/\u00e9lan /th\u0131nk high", "(/think high)",
+		"\"/think high\"", "with /t:60 and /v:quiet",
+	} {
+		rest, set, commands := r.Directives(text, chat.Owner)
+		if rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+			t.Errorf("%q becomes %q, %+v, %v", text, rest, set, commands)
+		}
+	}
+}
+
+func TestDirectivesAlone(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for text, want := range map[string][]store.Command{
+		"/think":                 {{Name: "think"}},
+		"/think:":                {{Name: "think"}},
+		" /t ":                   {{Name: "think"}},
+		"/think high":            {{Name: "think", Args: "high"}},
+		"/think High!":           {{Name: "think", Args: "high"}},
+		"/t 60":                  {{Name: "think", Args: "60"}},
+		"/think default":         {{Name: "think", Args: "default"}},
+		"/model":                 {{Name: "model"}},
+		"/model Opus":            {{Name: "model", Args: "opus"}},
+		"/model gpt-5":           {{Name: "model", Args: "gpt-5"}},
+		"/verbose on\n/think":    {{Name: "verbose", Args: "on"}, {Name: "think"}},
+		"/think high /v full":    {{Name: "think", Args: "high"}, {Name: "verbose", Args: "full"}},
+		"/think /verbose":        {{Name: "think"}, {Name: "verbose"}},
+		"/queue":                 {{Name: "queue"}},
+		"/queue collect cap:25":  {{Name: "queue", Args: "collect cap:25"}},
+		"/queue collect cap:0":   {{Name: "queue", Args: "collect cap:0"}},
+		"/queue reset":           {{Name: "queue", Args: "reset"}},
+		"/usage full":            {{Name: "usage", Args: "full"}},
+		"/elevated":              {{Name: "elevated"}},
+		"/elevated full\n\n":     {{Name: "elevated", Args: "full"}},
+		"/exec ask /reasoning: ": {{Name: "exec", Args: "ask"}, {Name: "reasoning"}},
+	} {
+		rest, set, commands := r.Directives(text, chat.Authorised)
+		if rest != "" || set != (store.Overrides{}) {
+			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
+		}
+		if diff := cmp.Diff(want, commands); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// The text is not run, and nothing else in it is heeded.
+func TestDirectivesThatAreNotUnderstood(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for text, want := range map[string][]store.Command{
+		"/think hihg why?":                    {{Name: "think", Args: "hihg"}},
+		"/verbose on /think hihg why?":        {{Name: "think", Args: "hihg"}},
+		"why /model gpt-5 is it?":             {{Name: "model", Args: "gpt-5"}},
+		"/model --dangerous why?":             {{Name: "model", Args: "--dangerous"}},
+		"/queue bogus why?":                   {{Name: "queue", Args: "bogus"}},
+		"/queue collect cap:1001 why?":        {{Name: "queue", Args: "collect cap:1001"}},
+		"/queue collect debounce:-1s why?":    {{Name: "queue", Args: "collect debounce:-1s"}},
+		"/queue collect debounce:2h why?":     {{Name: "queue", Args: "collect debounce:2h"}},
+		"/queue drop:all why?":                {{Name: "queue", Args: "drop:all"}},
+		"/think default why?":                 {{Name: "think", Args: "default"}},
+		"/queue default why?":                 {{Name: "queue", Args: "default"}},
+		"why /think /verbose on is it?":       {{Name: "think"}},
+		"/think : /verbose on why?":           {{Name: "think"}},
+		"why /t /think high high":             {{Name: "think"}},
+		"/verbose loud /reasoning maybe why?": {{Name: "verbose", Args: "loud"}, {Name: "reasoning", Args: "maybe"}},
+	} {
+		rest, set, commands := r.Directives(text, chat.Owner)
+		if rest != text || set != (store.Overrides{}) {
+			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
+		}
+		if diff := cmp.Diff(want, commands); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func TestDirectivesByAuthority(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for _, text := range []string{"/elevated full go on", "please /exec full go on", "/think high go on /elevated full"} {
+		_, set, commands := r.Directives(text, chat.Authorised)
+		if set != (store.Overrides{}) || len(commands) != 1 || commands[0].Args != "full" {
+			t.Errorf("%q of somebody who is no owner: %+v, %v", text, set, commands)
+		}
+	}
+	for _, text := range []string{"/think high go on", "/think high", "/think hihg go on"} {
+		if rest, set, commands := r.Directives(text, chat.Other); rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+			t.Errorf("%q of somebody who may not use commands: %q, %+v, %v", text, rest, set, commands)
+		}
+	}
+}
+
+// directiveTexts makes texts that are likely to have directives in them, also where they do not count.
+func directiveTexts() *rapid.Generator[string] {
+	token := rapid.SampledFrom([]string{
+		"/think", "/t", "/thinking:", "/model", "/verbose", "/v", "/reasoning", "/elevated", "/exec", "/queue", "/usage", "/foo", "/", "high", "low,", "off", "on", "full",
+		"default", "opus", "claude-x", "gpt", "collect", "cap:5", "cap:0", "debounce:1s", "drop:old", "tokens", "text", "`", "``", "```", "````", "~~~", ":", " ", " ", " ", "\n", "\n",
+		"\n\n", "\t", "\r\n", "\u00a0", "é", "\xff", ".",
+	})
+	return rapid.Map(rapid.SliceOfN(token, 0, 24), func(tokens []string) string { return strings.Join(tokens, "") })
+}
+
+func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
+	r := (&desk{}).registry()
+	rest, set, commands := r.Directives(text, chat.Owner)
+	if !strings.Contains(text, "/") && (rest != text || len(commands) > 0) {
+		t.Errorf("%q has no slash and becomes %q, %v", text, rest, commands)
+	}
+	switch {
+	case len(commands) > 0:
+		if set != (store.Overrides{}) || rest != "" && rest != text {
+			t.Errorf("%q asks for %v, and leaves %q, %+v", text, commands, rest, set)
+		}
+		for _, c := range commands {
+			if got, ok := r.Lookup(c.Name); !ok || got.Name != c.Name {
+				t.Errorf("%q asks for %q", text, c.Name)
+			}
+		}
+		return
+	case set == (store.Overrides{}) && rest != text:
+		t.Errorf("%q sets nothing and becomes %q", text, rest)
+	case set != (store.Overrides{}) && (rest == "" || len(rest) >= len(text)):
+		t.Errorf("%q sets %+v and leaves %q", text, set, rest)
+	}
+	again, more, commands := r.Directives(rest, chat.Owner)
+	if again != rest || more != (store.Overrides{}) || len(commands) > 0 {
+		t.Errorf("%q leaves %q, and that leaves %q, %+v, %v", text, rest, again, more, commands)
+	}
+	// Nothing but directives is lost, and what is left stays in order.
+	if !subsequence(strings.Fields(rest), strings.Fields(text)) {
+		t.Errorf("%q leaves %q, which was not in it", text, rest)
+	}
+}
+
+// subsequence tells whether the words stand in the others in the same order.
+func subsequence(words, others []string) bool {
+	for _, word := range others {
+		if len(words) > 0 && words[0] == word {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
+}
+
+func TestDirectivesAreTakenOutOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) { checkDirectives(t, directiveTexts().Draw(t, "text")) })
+}
+
+func FuzzDirectives(f *testing.F) {
+	for _, seed := range []string{"/think high why?", "a /queue collect debounce:0.5s cap:2 b", "`/v on` /t max x", "```\n/think high", "/model claude-x, hi", "/think : /v on x", "\xff/think high\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) { checkDirectives(t, text) })
+}
+
+// Whoever writes the same many times asks for it once: each command is a write to the store.
+func TestManyDirectivesAreFewCommands(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for part, want := range map[string][]store.Command{
+		"/think low /think high ": {{Name: "think", Args: "high"}},
+		"/think /v on ":           {{Name: "think"}, {Name: "verbose", Args: "on"}},
+	} {
+		if _, _, commands := r.Directives(strings.Repeat(part, 5000), chat.Owner); !cmp.Equal(want, commands) {
+			t.Errorf("many of %q: %v", part, commands)
+		}
+	}
+	for part, want := range map[string]int{"/t /v ": 2, "/think ": 1, "/queue collect cap:5 ": 0, "` `` ": 0, "`/think high`": 0, "/model x ": 1} {
+		if _, _, commands := r.Directives("a "+strings.Repeat(part, 100_000/len(part))+" b", chat.Owner); len(commands) != want {
+			t.Errorf("many of %q: %v", part, commands)
+		}
+	}
+}
