@@ -19,7 +19,7 @@ type AllowedUser struct {
 // AllowedUsers returns who was let in, by channel and id; at most 1000.
 func (s *Store) AllowedUsers(ctx context.Context) ([]AllowedUser, error) {
 	var list []AllowedUser
-	err := s.view(ctx).each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1`,
+	err := s.view(ctx).each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1 + 0`,
 		[]any{overviewRows}, func(rows *sql.Rows) error {
 			var u AllowedUser
 			var at int64

@@ -45,7 +45,7 @@ func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
 	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
 			COALESCE(consumed_at, 0), batch, mode, share, overrides, size
-		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3`,
+		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`,
 		[]any{session, lane, maxTogether}, g.add)
 	if err == nil && len(g.rows) == 0 {
 		err = sql.ErrNoRows

@@ -53,8 +53,10 @@ func (e *unreadableError) Error() string {
 
 func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	var session string
-	err = t.row(`SELECT session, ready_at FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
-		[]any{lane}, &session, &next)
+	var noted bool
+	err = t.row(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
+		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
+		[]any{lane}, &session, &next, &noted)
 	if err != nil || next > t.now {
 		return nil, next, noRows(err)
 	}
@@ -101,7 +103,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 			run.More = append(run.More, m.Queued)
 		}
 	}
-	if lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
+	if noted && lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
 		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}

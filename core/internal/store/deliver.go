@@ -31,7 +31,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 
 func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int64, err error) {
 	var due []chat.Address
-	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2`,
+	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
 		[]any{channel, limit + 1}, func(rows *sql.Rows) error {
 			if next != 0 {
 				return nil

@@ -27,7 +27,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	}
 	var list []Queued
 	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides FROM inbox
-		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3`,
+		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
 		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
 			var m Queued
 			var id event

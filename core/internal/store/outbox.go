@@ -75,7 +75,7 @@ func (t *tx) post(runID int64, pieces []Piece) (firstID int64, err error) {
 func (s *Store) DeadPieces(ctx context.Context, limit int) ([]DeadPiece, error) {
 	var pieces []DeadPiece
 	err := s.view(ctx).each(`SELECT id, channel, chat, thread, text, created_at, died_at, attempts, error FROM dead_pieces
-		ORDER BY died_at DESC, id DESC LIMIT ?1`, []any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`, []any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
 		var p DeadPiece
 		var createdAt, diedAt int64
 		if err := rows.Scan(&p.ID, &p.To.Channel, &p.To.Chat, &p.To.Thread, &p.Text, &createdAt, &diedAt, &p.Attempts, &p.Error); err != nil {

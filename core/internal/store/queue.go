@@ -75,7 +75,7 @@ const tooMany = "dropped: too many messages wait"
 // overflow drops the n messages that have waited for the longest.
 func (t *tx) overflow(in Inbound, p *place, n int64) error {
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq IN
-			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3)
+			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0)
 		RETURNING `+removedColumns, in.Session, in.Lane, n)
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *Store) Session(ctx context.Context, key string) (Session, error) {
 func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]Session, error) {
 	var sessions []Session
 	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
-		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2`,
+		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2 + 0`,
 		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
 			var r sessionRow
 			if err := rows.Scan(r.dest()...); err != nil {

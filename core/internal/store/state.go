@@ -62,7 +62,7 @@ func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
 func (s *Store) ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error) {
 	var keys []string
 	past := false // the keys with the prefix: they stand together
-	err := s.view(ctx).each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4`,
+	err := s.view(ctx).each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4 + 0`,
 		[]any{instance, prefix, after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
 			var key string
 			if err := rows.Scan(&key); err != nil {

@@ -40,7 +40,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	}
 	var entries []chat.TranscriptEntry
 	err := s.view(ctx).each(`SELECT id, role, text, said_at FROM transcript WHERE session = ?1 AND id < ?2
-		ORDER BY id DESC LIMIT ?3`, []any{session, before, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit, 1000)}, func(rows *sql.Rows) error {
 		var e chat.TranscriptEntry
 		var saidAt int64
 		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt); err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 // another value means 1000.
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]Followed, error) {
 	var list []Followed
-	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2`,
+	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
 		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
 			var f Followed
 			var saidAt int64
