@@ -153,7 +153,7 @@ func (h *Host) wire() {
 		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: specs(h.config), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
+		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
 		Register: api.Register, Processes: h.store, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
 	}, h.log)
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))

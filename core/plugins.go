@@ -22,12 +22,19 @@ import (
 const maxSocketPath = 103
 
 // specs are the plugins to run.
-func specs(c *config.Config) []supervisor.Spec {
+func (h *Host) specs() []supervisor.Spec {
+	claims := &claims{
+		registry: h.commands, plugins: h.config.Plugins, names: map[string][]string{},
+		restart: func(plugin string) error { return h.supervisor.Restart(plugin) },
+	}
 	var list []supervisor.Spec
-	for _, p := range c.Plugins {
-		if p.Enabled {
-			list = append(list, spec(p))
+	for _, p := range h.config.Plugins {
+		if !p.Enabled {
+			continue
 		}
+		s := spec(p)
+		s.Accept = func(d remote.Description) error { return claims.accept(p, d) }
+		list = append(list, s)
 	}
 	return list
 }

@@ -87,6 +87,11 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	if len(description.Unknown) > 0 {
 		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
 	}
+	if i.spec.Accept != nil {
+		if err := i.spec.Accept(description); err != nil {
+			return nil, fatal(err)
+		}
+	}
 	config, err := i.spec.Decode(description.Schema)
 	if err != nil {
 		return nil, fatal(err)

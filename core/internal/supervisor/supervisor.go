@@ -26,6 +26,8 @@ type Spec struct {
 	Env    []string
 	// Decode makes the config that fits a schema, as JSON.
 	Decode func(schema []byte) ([]byte, error)
+	// Accept refuses the plugin for what it says it is; it is parked then. nil: nothing is refused.
+	Accept func(remote.Description) error
 	// Place words a finding of the plugin's own about its config, with its place in the file.
 	Place func(path []string, summary, detail string) string
 }

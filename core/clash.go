@@ -1,0 +1,80 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/remote"
+)
+
+// claims knows which plugin has which commands. Where two have the same, the one that stands first in the file keeps it and
+// the other one is refused, whichever starts first.
+type claims struct {
+	registry *command.Registry
+	plugins  []*config.Plugin // in the order of the file
+	restart  func(plugin string) error
+
+	mu    sync.Mutex
+	names map[string][]string // each plugin's commands
+}
+
+// accept refuses a plugin that has a command of the host's or of a plugin before it. One behind it that has a command of
+// its own is started anew, to be refused.
+func (c *claims) accept(p *config.Plugin, d remote.Description) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := make([]string, len(d.Commands))
+	for i, spec := range d.Commands {
+		names[i] = spec.Name
+	}
+	delete(c.names, p.Label)
+	if problems := c.clashes(p.Label, names); len(problems) > 0 {
+		return problems
+	}
+	c.names[p.Label] = names
+	var errs []error
+	for label, theirs := range c.names {
+		if label != p.Label && len(c.clashes(label, theirs)) > 0 {
+			delete(c.names, label)
+			errs = append(errs, c.restart(label))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// clashes are the commands of a plugin that it may not have.
+func (c *claims) clashes(label string, names []string) config.Problems {
+	var list []command.PluginCommands
+	for _, p := range c.plugins {
+		if p.Label == label {
+			list = append(list, command.PluginCommands{Plugin: label, Names: names})
+			break
+		}
+		list = append(list, command.PluginCommands{Plugin: p.Label, Names: c.names[p.Label]})
+	}
+	return problems(c.plugins, c.registry.Clashes(list), label)
+}
+
+// problems says where clashes are, both places of each. Those of one plugin, or, with no label, all.
+func problems(plugins []*config.Plugin, clashes []command.Clash, label string) config.Problems {
+	place := func(label string) *config.Plugin {
+		return plugins[slices.IndexFunc(plugins, func(p *config.Plugin) bool { return p.Label == label })]
+	}
+	var list config.Problems
+	for _, clash := range clashes {
+		if label != "" && clash.Plugin != label {
+			continue
+		}
+		detail := clash.String()
+		if clash.Other != "" {
+			at := place(clash.Other).Place(nil, "", "")
+			detail += fmt.Sprintf("; the other one is at %s:%d:%d", at.File, at.Line, at.Column)
+		}
+		list = append(list, place(clash.Plugin).Place(nil, "Command clash", detail))
+	}
+	return list
+}
