@@ -48,6 +48,12 @@ type Prompt struct {
 	System   Content   `json:"system"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools"`
+	Output   Output    `json:"output_config"`
+}
+
+// Output is how much the request wants of the model.
+type Output struct {
+	Effort string `json:"effort"`
 }
 
 // Tool is a tool that the request offers to the model.
