@@ -47,7 +47,7 @@ type Agent struct {
 	Workspace string // claude's working folder, which may not exist yet; default ~/clawhost
 	// SystemPrompt is appended to claude's own; it may be empty.
 	SystemPrompt string
-	ContextFiles []string // files that the agent is shown
+	ContextFiles []string // files that the agent is shown, those of them that are there; default AGENTS.md of the workspace
 	// Timezone is that of the times the agent is told. Default: the machine's.
 	Timezone *time.Location
 }

@@ -133,6 +133,9 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
 	d.checkPaths(c, body.Attributes["state_dir"])
 	c.Claude.resolveModels()
+	if c.Agent.ContextFiles == nil {
+		c.Agent.ContextFiles = []string{filepath.Join(c.Agent.Workspace, "AGENTS.md")}
+	}
 	for _, b := range plugins {
 		c.Plugins = append(c.Plugins, d.plugin(b, c))
 	}

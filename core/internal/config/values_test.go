@@ -429,3 +429,17 @@ func TestBadEnabledIsToldOnce(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
+
+// A workspace's AGENTS.md is shown unless the file says otherwise.
+func TestContextFilesByDefault(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"agent {\n  workspace = \"/work\"\n}\n":                          {"/work/AGENTS.md"},
+		"agent {\n  workspace = \"/work\"\n  context_files = []\n}\n":    {},
+		"agent {\n  workspace = \"/work\"\n  context_files = [\"X\"]\n}": {"/work/X"},
+	} {
+		if diff := cmp.Diff(want, load(t, "state_dir = \"/s\"\n"+text, nil).Agent.ContextFiles); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
