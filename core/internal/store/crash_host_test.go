@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // in two files, each note one write, which outlives the process.
 type crashHost struct {
 	store *store.Store
-	runs  *os.File // "life N", "start SESSION N", "end SESSION N"
+	runs  *os.File // "life N", "start SESSION N N …", "join SESSION N", "end SESSION N", the last one that is answered
 	sent  *os.File // "KEY SESSION N PIECE certain|uncertain"
 
 	mu      sync.Mutex
@@ -115,17 +115,11 @@ func (h *crashHost) feed(ctx context.Context) error {
 			return err
 		}
 		accepts.Go(func() {
-			a, err := h.store.Accept(ctx, store.Inbound{
-				EventID: chat.EventID(event), Session: session, Lane: store.TurnLane,
-				Message: store.Message{
-					Channel: "test", Chat: chat.Chat{ID: chat.ID(session), Kind: chat.Direct},
-					Text: fmt.Sprint(n), Fresh: h.chance(50),
-				},
-			})
+			a, err := h.store.Accept(ctx, crashInbound(event, session, n, h.chance(50)))
 			must(ctx, err)
-			// The test does not feed faster than the turns run, or the lives would be too short to get to the deliveries.
+			// The test does not feed much faster than the turns run, or the lives would be too short to get to the deliveries.
 			select {
-			case <-time.After(time.Duration(a.Waiting) * 10 * time.Millisecond):
+			case <-time.After(time.Duration(max(a.Waiting-4, 0)) * 10 * time.Millisecond):
 			case <-ctx.Done():
 			}
 			verdict := "accepted"
@@ -136,6 +130,27 @@ func (h *crashHost) feed(ctx context.Context) error {
 		})
 	}
 	return errors.New("the test is gone")
+}
+
+// crashInbound is the nth event of a session. Five in a row wait in the same way: each for itself, as a burst, to be
+// collected, to be told to the running turn.
+func crashInbound(event, session string, n int, fresh bool) store.Inbound {
+	in := store.Inbound{
+		EventID: chat.EventID(event), Session: session, Lane: store.TurnLane,
+		Message: store.Message{
+			Channel: "test", Chat: chat.Chat{ID: chat.ID(session), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(session)},
+			Text: fmt.Sprint(n), Fresh: fresh,
+		},
+	}
+	switch n / 5 % 4 {
+	case 1:
+		in.Burst = store.Burst{Window: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
+	case 2:
+		in.Queue = store.Queueing{Mode: store.Collect, Quiet: 2 * time.Millisecond}
+	case 3:
+		in.Queue = store.Queueing{Mode: store.Steer}
+	}
+	return in
 }
 
 func (h *crashHost) drain(ctx context.Context) error {
@@ -160,13 +175,10 @@ func (h *crashHost) drain(ctx context.Context) error {
 func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	slots := make(chan struct{}, 8)
 	for ctx.Err() == nil {
-		run, _, err := h.store.Claim(ctx, store.TurnLane)
+		run, next, err := h.store.Claim(ctx, store.TurnLane)
 		must(ctx, err)
 		if run == nil {
-			select {
-			case <-h.store.Ready(store.TurnLane):
-			case <-ctx.Done():
-			}
+			wait(ctx, next, h.store.Ready(store.TurnLane))
 			continue
 		}
 		slots <- struct{}{}
@@ -177,25 +189,63 @@ func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	}
 }
 
+// wait waits for a poke, or for a time; zero: for the poke alone.
+func wait(ctx context.Context, until time.Time, poke <-chan struct{}) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	if !until.IsZero() {
+		timer.Reset(time.Until(until))
+	}
+	select {
+	case <-timer.C:
+	case <-poke:
+	case <-ctx.Done():
+	}
+}
+
+// turn answers the messages of a run and some of those that it was told meanwhile: the first ones, as claude takes them in
+// order.
 func (h *crashHost) turn(ctx context.Context, run *store.Run) {
-	session, n := run.Session.Key, run.Message.Message.Text
-	note(h.runs, "start %s %s", session, n)
+	session, answered := run.Session.Key, []string{run.Message.Message.Text}
+	for _, m := range run.More {
+		answered = append(answered, m.Message.Text)
+	}
+	note(h.runs, "start %s %s", session, strings.Join(answered, " "))
 	must(ctx, h.store.Consumed(ctx, run.ID))
 	if h.chance(30) {
 		_, err := h.store.Rebind(ctx, run.ID)
 		must(ctx, err)
 	}
-	note(h.runs, "end %s %s", session, n)
+	var covered []string
+	left := false
+	for !h.chance(3) && ctx.Err() == nil {
+		wait(ctx, time.Now().Add(time.Millisecond), nil)
+		joined, err := h.store.Join(ctx, run.ID)
+		must(ctx, err)
+		for _, m := range joined {
+			note(h.runs, "join %s %s", session, m.Message.Text)
+			if left = left || h.chance(3); !left {
+				answered, covered = append(answered, m.Message.Text), append(covered, m.UUID)
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	note(h.runs, "end %s %s", session, answered[len(answered)-1])
 	if h.chance(20) {
 		must(ctx, h.store.Release(ctx, run.ID, time.Time{}, ""))
 		return
 	}
-	to := run.Message.Message.Address()
-	must(ctx, h.store.Complete(ctx, run.ID, store.Completion{
-		State:  store.RunDone,
-		Pieces: []store.Piece{{To: to, Text: n + " 0"}, {To: to, Text: n + " 1"}},
-		Turn:   &store.TurnFigures{Usage: store.Usage{Turns: 1}},
-	}))
+	done := store.Completion{
+		State: store.RunDone, Covered: covered, Turn: &store.TurnFigures{Usage: store.Usage{Turns: int64(len(answered))}},
+	}
+	for _, n := range answered {
+		for piece := range 2 {
+			done.Pieces = append(done.Pieces, store.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
+		}
+	}
+	must(ctx, h.store.Complete(ctx, run.ID, done))
 }
 
 // deliver sends what is due.
@@ -209,16 +259,7 @@ func (h *crashHost) deliver(ctx context.Context, work *sync.WaitGroup) {
 		if len(ds) > 0 {
 			continue
 		}
-		timer := time.NewTimer(time.Hour)
-		if !next.IsZero() {
-			timer.Reset(time.Until(next))
-		}
-		select {
-		case <-timer.C:
-		case <-h.store.DeliveriesReady():
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		wait(ctx, next, h.store.DeliveriesReady())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -181,7 +182,10 @@ func (c *crash) check(t *testing.T) {
 		}
 	}
 	repeats, repeatedPieces := c.checkSent(t)
-	starts, reruns := c.checkRuns(t)
+	runs := c.checkRuns(t)
+	if runs.again == 0 || runs.together == 0 || runs.taken == 0 || runs.joined <= runs.taken {
+		t.Errorf("the test shows too little: %+v", runs)
+	}
 
 	db := raw(t, filepath.Join(c.dir, "clawhost.db"))
 	count := func(query string) (n int) {
@@ -211,9 +215,9 @@ func (c *crash) check(t *testing.T) {
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
 		t.Errorf("integrity check: %s, %v", check, err)
 	}
-	t.Logf("%d events answered, %d submitted again unanswered and %d answered; %d runs begun, %d of them again; "+
-		"%d pieces whose outcome was unknown, %d of them sent twice and more (%d sends too many)",
-		total, c.resent, c.repeated, starts, reruns, uncertain, repeatedPieces, repeats)
+	t.Logf("%d events answered, %d submitted again unanswered and %d answered; %d runs begun, %d of them again, %d for several; "+
+		"%d times a message was told to a run, %d times it answered it; %d pieces whose outcome was unknown, %d of them sent twice and more (%d sends too many)",
+		total, c.resent, c.repeated, runs.starts, runs.again, runs.together, runs.joined, runs.taken, uncertain, repeatedPieces, repeats)
 }
 
 // checkSent wants each piece of each answered event at the network, in order. A piece may be there again only under its
@@ -250,33 +254,70 @@ func (c *crash) checkSent(t *testing.T) (repeats, pieces int) {
 	return repeats, len(repeated)
 }
 
-// checkRuns wants one run of a session at a time, in the order of its events.
-func (c *crash) checkRuns(t *testing.T) (starts, reruns int) {
+// crashRuns is what the runs did.
+type crashRuns struct {
+	starts, again           int
+	together, joined, taken int // runs for more than one message; messages told to a run; those that it answered
+}
+
+// checkRuns wants one run of a session at a time, in the order of its events, and a run that was lost to begin again with
+// the same messages. The one after it begins behind the last message that it answered.
+func (c *crash) checkRuns(t *testing.T) (counted crashRuns) {
 	t.Helper()
-	running, lasts := map[string]bool{}, map[string]int{}
+	type last struct {
+		running  bool
+		messages []string // of the last run
+		until    int      // the last that it may have answered, or that was answered before it
+	}
+	lasts := map[string]*last{}
+	for n := range c.sessions {
+		lasts[c.sessions[n].name] = &last{}
+	}
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	for _, f := range c.read(t, "runs") {
 		if f[0] == "life" {
-			clear(running)
+			for _, l := range lasts {
+				l.running = false
+			}
 			continue
 		}
-		session := f[1]
-		if f[0] == "end" {
-			running[session] = false
-			continue
+		l, messages := lasts[f[1]], f[2:]
+		switch f[0] {
+		case "join":
+			counted.joined++
+		case "end":
+			l.running, l.until = false, number(messages[0])
+			counted.taken += l.until - number(l.messages[len(l.messages)-1])
+		case "start":
+			counted.starts++
+			if len(messages) > 1 {
+				counted.together++
+			}
+			if l.running {
+				t.Errorf("session %s: two runs at once", f[1])
+			}
+			for i := range messages {
+				if number(messages[i]) != number(messages[0])+i {
+					t.Errorf("session %s: a run for %v", f[1], messages)
+				}
+			}
+			switch {
+			case len(l.messages) > 0 && messages[0] == l.messages[0]:
+				counted.again++
+				if !slices.Equal(messages, l.messages) {
+					t.Errorf("session %s: a run for %v begins again for %v", f[1], l.messages, messages)
+				}
+			case number(messages[0]) != l.until+1:
+				t.Errorf("session %s: event %s after %d", f[1], messages[0], l.until)
+			}
+			l.running, l.messages = true, messages
 		}
-		starts++
-		n, _ := strconv.Atoi(f[2])
-		if running[session] {
-			t.Errorf("session %s: two runs at once", session)
-		}
-		switch lasts[session] {
-		case n:
-			reruns++
-		case n - 1:
-		default:
-			t.Errorf("session %s: event %d after %d", session, n, lasts[session])
-		}
-		running[session], lasts[session] = true, n
 	}
-	return starts, reruns
+	return counted
 }
