@@ -25,7 +25,7 @@ var (
 // bot is the Bot API of one bot, and what the script has seen there.
 type bot struct {
 	*telegramtest.Server
-	topics map[string]int // by name, of the forum
+	topics map[string]int // by name, such as "house/tea"
 	seen   map[chat]int   // the id of the newest of the bot's messages that was expected
 }
 
@@ -38,7 +38,7 @@ type chat struct {
 func newBot(server *telegramtest.Server) *bot {
 	for name, id := range people {
 		user := server.User(id)
-		user.FirstName, user.Username = strings.ToUpper(name[:1])+name[1:], name
+		user.FirstName, user.Username = title(name), name
 	}
 	server.Group(rooms["kitchen"], "Kitchen")
 	server.Forum(rooms["house"], "House")
@@ -55,19 +55,31 @@ func (s *stage) find(name string) (*bot, chat, error) {
 	b := s.bots[label]
 	room, topic, inTopic := strings.Cut(rest, "/")
 	id := cmp.Or(people[room], rooms[room])
-	if b == nil || id == 0 || inTopic && room != "house" {
+	if b == nil || id == 0 || inTopic && id > 0 {
 		return nil, chat{}, fmt.Errorf("there is no chat %q", name)
 	}
 	if !inTopic {
 		return b, chat{id: id}, nil
 	}
-	thread, known := b.topics[topic]
+	thread, known := b.topics[rest]
 	if !known {
 		thread = b.Topic(b.User(people["anna"]), id, topic)
-		b.topics[topic] = thread
+		b.topics[rest] = thread
 	}
 	return b, chat{id, thread}, nil
 }
+
+// addTopics is the command topics.
+func (s *stage) addTopics(_ *testscript.TestScript, neg bool, args []string) error {
+	if neg || len(args) != 1 || rooms[args[0]] == 0 {
+		return errors.New("usage: topics GROUP")
+	}
+	s.bots["telegram"].Forum(rooms[args[0]], title(args[0]))
+	return nil
+}
+
+// title is a name as it is written at the beginning of a line.
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // said are the messages of a chat, oldest first.
 func (b *bot) said(in chat) []telegramtest.Message {

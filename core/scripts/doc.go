@@ -10,14 +10,17 @@
 //	host stop, host kill       end it in order, or by SIGKILL
 //	log PATTERN                wait until a line of the host's log matches
 //	clawhost ARGS…             run the command against the host
+//	capture NAME PATTERN       set a variable to what the pattern's group matches in the stdout
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
+//	topics GROUP               make a forum of a group
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
+//	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
 //	menu [BOT]                 print the bot's menu of commands
 //
-// In a prompt the times are replaced by NOW and the network's message ids by ID, and how long ago the previous message was
+// In a prompt the times are replaced by NOW and the ids of messages and threads by ID, and how long ago the previous message was
 // is left out. The scripts wait for what happens, never for a time.
 package scripts

@@ -136,6 +136,23 @@ func (s *stage) clawhost(ts *testscript.TestScript, neg bool, args []string) err
 	return err
 }
 
+// capture is the command of the same name.
+func (s *stage) capture(ts *testscript.TestScript, neg bool, args []string) error {
+	if neg || len(args) != 2 {
+		return errors.New("usage: capture NAME PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	if err != nil {
+		return err
+	}
+	found := pattern.FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) < 2 {
+		return fmt.Errorf("no group of %q matches the output", pattern)
+	}
+	ts.Setenv(args[0], found[1])
+	return nil
+}
+
 // settled waits until the host has taken in all that was written to it, and has nothing more to do.
 func (s *stage) settled(ctx context.Context) error {
 	for label, b := range s.bots {

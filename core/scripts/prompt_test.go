@@ -24,57 +24,96 @@ type prompt struct {
 var (
 	times    = regexp.MustCompile(`(?:\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC`)
 	elapsed  = regexp.MustCompile(` \+\d+[smhd] NOW\]`)
-	messages = regexp.MustCompile(` id:\d+\]`)
+	messages = regexp.MustCompile(`( id:|thread id: )\d+\b`)
 )
 
 // plain puts words in the place of what differs each time.
 func plain(text string) string {
 	text = times.ReplaceAllString(text, "NOW")
 	text = elapsed.ReplaceAllString(text, " NOW]")
-	return messages.ReplaceAllString(text, " id:ID]")
+	return messages.ReplaceAllString(text, "${1}ID")
 }
 
 // prompts are all texts that claude has read, in order: those that began a turn and those that were told to a running one.
 // The transcripts on disk have them.
 func (s *stage) prompts() []prompt {
-	paths, _ := filepath.Glob(filepath.Join(s.dir, ".claude", "projects", "*", "*.jsonl")) // the pattern is well-formed
 	var list []prompt
 	known := map[string]bool{} // a forked conversation begins with a copy of the other
-	for _, path := range paths {
-		all, err := os.ReadFile(path)
-		if err != nil {
-			continue // it is not there any more
-		}
-		for line := range bytes.Lines(all) {
-			if p, ok := parsePrompt(line); ok && !known[p.id] {
-				known[p.id] = true
-				list = append(list, p)
-			}
+	for _, e := range s.transcripts() {
+		if p, ok := e.prompt(); ok && !known[p.id] {
+			known[p.id] = true
+			list = append(list, p)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b prompt) int { return a.at.Compare(b.at) })
 	return list
 }
 
-// parsePrompt reads a line of a transcript, which may be torn or about something else.
-func parsePrompt(line []byte) (prompt, bool) {
-	var entry struct {
-		Type, UUID string
-		Timestamp  time.Time
-		Message    struct{ Content any }
-		Attachment struct {
-			Type, Prompt string
-			Source       string `json:"source_uuid"`
+// told is the command of the same name.
+func (s *stage) told(_ *testscript.TestScript, neg bool, args []string) error {
+	if neg || len(args) != 1 {
+		return errors.New("usage: told PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	if err := poll(ctx, func() (bool, error) { return slices.ContainsFunc(s.waiting(), pattern.MatchString), nil }); err != nil {
+		return fmt.Errorf("claude is told nothing that matches %q: %w", pattern, err)
+	}
+	return nil
+}
+
+// waiting are the lines that claude was given, whether it has read them or not.
+func (s *stage) waiting() []string {
+	var list []string
+	for _, e := range s.transcripts() {
+		if e.Type == "queue-operation" && e.Operation == "enqueue" {
+			list = append(list, plain(e.Content))
 		}
 	}
-	if err := json.Unmarshal(line, &entry); err != nil {
-		return prompt{}, false
+	return list
+}
+
+// entry is what the scripts need of a line of a transcript.
+type entry struct {
+	Type, UUID, Operation, Content string
+	Timestamp                      time.Time
+	Message                        struct{ Content any }
+	Attachment                     struct {
+		Type, Prompt string
+		Source       string `json:"source_uuid"`
 	}
-	if entry.Type == "attachment" && entry.Attachment.Type == "queued_command" {
-		return prompt{entry.Attachment.Source, plain(entry.Attachment.Prompt), entry.Timestamp}, true
+}
+
+// prompt returns what claude has read, if the line is about that.
+func (e entry) prompt() (prompt, bool) {
+	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
+		return prompt{e.Attachment.Source, plain(e.Attachment.Prompt), e.Timestamp}, true
 	}
-	text, ok := entry.Message.Content.(string)
-	return prompt{entry.UUID, plain(text), entry.Timestamp}, ok && entry.Type == "user"
+	text, ok := e.Message.Content.(string)
+	return prompt{e.UUID, plain(text), e.Timestamp}, ok && e.Type == "user"
+}
+
+// transcripts are the lines of all of claude's transcripts, but for torn ones.
+func (s *stage) transcripts() []entry {
+	paths, _ := filepath.Glob(filepath.Join(s.dir, ".claude", "projects", "*", "*.jsonl")) // the pattern is well-formed
+	var list []entry
+	for _, path := range paths {
+		all, err := os.ReadFile(path)
+		if err != nil {
+			continue // it is not there any more
+		}
+		for line := range bytes.Lines(all) {
+			var e entry
+			if json.Unmarshal(line, &e) == nil {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
 }
 
 // unread is the first prompt that the script has not seen.

@@ -54,9 +54,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": on((*stage).runHost), "log": on((*stage).awaitLog), "clawhost": on((*stage).clawhost),
-			"says": on((*stage).says), "expect": on((*stage).expect), "silent": on((*stage).silent), "menu": on((*stage).menu),
-			"prompt": on((*stage).prompt), "held": on((*stage).held), "release": on((*stage).release),
+			"host": on((*stage).runHost), "log": on((*stage).awaitLog), "clawhost": on((*stage).clawhost), "capture": on((*stage).capture),
+			"says": on((*stage).says), "topics": on((*stage).addTopics), "expect": on((*stage).expect), "silent": on((*stage).silent), "menu": on((*stage).menu),
+			"prompt": on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
 		},
 	})
 }
