@@ -144,7 +144,7 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 	}
 	if window := seconds("window", 2); window > 0 {
 		in.Burst = store.Burst{
-			Window: window, By: sender, Messages: 4, Bytes: 20, Wait: 3 * time.Second, Now: seldom("now"),
+			Window: window, By: sender, Messages: 4, Bytes: 20, Wait: 2 * time.Second, Now: seldom("now"),
 		}
 	}
 	return in

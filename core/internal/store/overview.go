@@ -4,10 +4,32 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // overviewRows is how many rows an overview has at most.
 const overviewRows = 1000
+
+// LaneStatus is a lane with work.
+type LaneStatus struct {
+	Session  string    `json:"session"`
+	Lane     Lane      `json:"lane"`
+	Waiting  int       `json:"waiting"`
+	Running  bool      `json:"running"`
+	Since    time.Time `json:"since"` // when the head was received
+	Attempts int       `json:"attempts"`
+}
+
+// DestinationStatus is a destination with undelivered pieces.
+type DestinationStatus struct {
+	To        chat.Address `json:"to"`
+	Pending   int          `json:"pending"`
+	NextAt    time.Time    `json:"next_at"` // zero: being sent
+	Attempts  int          `json:"attempts"`
+	LastError string       `json:"last_error,omitempty"`
+}
 
 // Lanes returns the lanes with work, the running ones first, then in the order in which they become ready; at most 1000.
 func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {

@@ -137,16 +137,18 @@ const (
 
 // Queueing is how a message waits in the turn lane.
 type Queueing struct {
-	Mode  Mode
-	Quiet time.Duration // how long nothing may have come before a message that had to wait is claimed
-	Cap   int           // more waiting messages are dropped; zero: no limit
+	Mode Mode
+	// Quiet is how long after it came a message is claimed that came to others, or to a running turn. What is collected
+	// waits for the quiet after the last of it, for five times as long at most.
+	Quiet time.Duration
+	Cap   int // more waiting messages are dropped; zero: no limit
 	Drop  Drop
 }
 
 // Burst joins messages that come in quick succession into one turn. The zero Burst joins none.
 type Burst struct {
 	Window time.Duration // a message that comes within it of the one before joins it
-	By     string        // who wrote: only messages of the same are joined
+	By     string        // who wrote: only messages of the same are joined; "": none
 	// The bounds of a burst; a message that goes beyond one begins another.
 	Messages int
 	Bytes    int
@@ -198,7 +200,8 @@ const (
 )
 
 // Note is something that a session's next turn is told beside its message. The turn that is claimed next gets it, in each
-// of its attempts, and it is gone once the turn is completed.
+// of its attempts, and it is gone once the turn is completed. A turn whose message claude has consumed gets no more, and the
+// host's own turns get none: of the heartbeat, a memory flush, a compaction.
 type Note struct {
 	Kind   NoteKind
 	At     time.Time
@@ -378,23 +381,4 @@ type Process struct {
 	PID       int
 	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
 	BootID    string
-}
-
-// LaneStatus is a lane with work.
-type LaneStatus struct {
-	Session  string    `json:"session"`
-	Lane     Lane      `json:"lane"`
-	Waiting  int       `json:"waiting"`
-	Running  bool      `json:"running"`
-	Since    time.Time `json:"since"` // when the head was received
-	Attempts int       `json:"attempts"`
-}
-
-// DestinationStatus is a destination with undelivered pieces.
-type DestinationStatus struct {
-	To        chat.Address `json:"to"`
-	Pending   int          `json:"pending"`
-	NextAt    time.Time    `json:"next_at"` // zero: being sent
-	Attempts  int          `json:"attempts"`
-	LastError string       `json:"last_error,omitempty"`
 }

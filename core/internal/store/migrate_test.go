@@ -1,0 +1,92 @@
+package store
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// TestMessagesOutliveAnUpgrade has a database of the first schema in which one message ran when the host ended, one had
+// been given back and two wait.
+func TestMessagesOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "clawhost.db")
+	db, err := sql.Open("sqlite", dataSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "migrations/0001_initial.sql"
+	text, err := migrations.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(ctx, conn, fstest.MapFS{first: {Data: text}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, insert := range []string{
+		`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at)
+			VALUES ('a', 'ca', 1, '', 'c', 'a', '', 1, 1), ('b', 'cb', 1, '', 'c', 'b', '', 1, 1)`,
+		`INSERT INTO claude_sessions (id, session, begun_at, started_at) VALUES ('ca', 'a', 1, 1), ('cb', 'b', 1, 1)`,
+		`INSERT INTO runs (id, session, lane, seq, channel, event_id, state, started_at) VALUES (7, 'a', 'turn', 1, 'c', 'a1', 'running', 1)`,
+		`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, run_id) VALUES ('a', 'turn', 2, 2, NULL, 7), ('b', 'turn', 2, 2, 1, NULL)`,
+		`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, attempts, claude_session) VALUES
+			('a', 'turn', 1, 'c', 'a1', '{"text":"a1"}', 1, 1, 1, 'ca'), ('a', 'turn', 2, 'c', 'a2', '{"text":"a2"}', 1, 1, 0, NULL),
+			('b', 'turn', 1, 'c', 'b1', '{"text":"b1"}', 1, 1, 2, 'cb'), ('b', 'turn', 2, 'c', 'b2', '{"text":"b2"}', 1, 1, 0, NULL)`,
+	} {
+		if _, err := conn.ExecContext(ctx, insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if lanes, err := s.Lanes(ctx); err != nil || len(lanes) != 2 || lanes[0].Waiting != 1 || lanes[1].Waiting != 2 {
+		t.Errorf("lanes %+v, %v", lanes, err)
+	}
+	if runs, _, err := s.Reclaim(ctx); runs != 1 || err != nil {
+		t.Errorf("reclaimed %d runs, %v", runs, err)
+	}
+	// A new message steers the run of an old one no more than it joins its burst: whose it was is not known.
+	if _, err := s.Accept(ctx, Inbound{
+		EventID: "a3", Session: "a", Lane: TurnLane, Message: Message{Channel: "c", Chat: chat.Chat{ID: "a"}, Text: "a3"},
+		Queue: Queueing{Mode: Steer}, Burst: Burst{Window: time.Minute, By: "anna"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for range 4 {
+		run, _, err := s.Claim(ctx, TurnLane)
+		if err != nil || run == nil || len(run.More) != 0 {
+			t.Fatalf("claimed %+v, %v", run, err)
+		}
+		if joined, err := s.Join(ctx, run.ID); len(joined) != 0 || err != nil {
+			t.Errorf("joined %+v, %v", joined, err)
+		}
+		got[run.Message.Message.Text] = run.Message.Attempts
+		if err := s.Complete(ctx, run.ID, Completion{State: RunDone}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, attempts := range map[string]int{"a1": 2, "a2": 1, "b1": 3, "b2": 1} {
+		if got[text] != attempts {
+			t.Errorf("message %s was claimed %d times, want %d", text, got[text], attempts)
+		}
+	}
+}
