@@ -46,6 +46,9 @@ const (
 	upkeepEvery = time.Hour
 )
 
+// ErrRestart is returned by Run when somebody asked for a restart: the host has gone down in order and is to be run anew.
+var ErrRestart = errors.New("the host is to be restarted")
+
 // Options are a host's settings.
 type Options struct {
 	Config  *config.Config
@@ -53,6 +56,9 @@ type Options struct {
 	// Demo is the path of the claude stand-in that answers; empty: the configured claude does.
 	Demo string
 	Log  hclog.Logger
+	// Recheck tells what would keep a host from starting anew; the host asks before it goes down to be restarted. nil: it
+	// cannot be restarted.
+	Recheck func(ctx context.Context) error
 	// Out is where the host tells its operator what must not be logged: the addresses at which its channels are opened.
 	Out io.Writer
 }
@@ -65,6 +71,7 @@ type Host struct {
 	started time.Time
 	closing chan struct{} // closed when nothing more is to be taken in
 	points  *points
+	restart chan struct{} // fires once when the host is to be restarted
 
 	complained atomic.Value // a string: the files that are not shown to the agent
 
@@ -83,7 +90,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints()}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1)}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -216,6 +223,9 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	case <-ctx.Done():
 		h.log.Info("going down")
 		return nil
+	case <-h.restart:
+		h.log.Info("going down to be restarted")
+		return ErrRestart
 	case err := <-failed:
 		return err
 	}

@@ -33,12 +33,12 @@ func (h *Host) following() []hook.TranscriptTarget {
 }
 
 const (
-	// menuRetry is when a menu that a network refused is offered again.
-	menuRetry = time.Minute
-	menuCall  = 30 * time.Second
+	// menuLook is when a menu that a network refused is offered again, and when the skills are looked at, which are in it.
+	menuLook = time.Minute
+	menuCall = 30 * time.Second
 )
 
-// menus has the networks show the commands that there are, whenever a plugin begins or ceases to run.
+// menus has the networks show the commands that there are, whenever a plugin begins or ceases to run, or a skill is new.
 func (h *Host) menus(ctx context.Context) {
 	type shown struct {
 		live any
@@ -47,7 +47,7 @@ func (h *Host) menus(ctx context.Context) {
 	known := map[string]shown{}
 	for {
 		changed := h.supervisor.Changed()
-		menu, refused := h.commands.Menu(), false
+		menu := h.commands.Menu()
 		for _, live := range h.supervisor.Running() {
 			before := known[live.Name]
 			if !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS) || before.live == any(live) && slices.Equal(before.menu, menu) {
@@ -58,20 +58,15 @@ func (h *Host) menus(ctx context.Context) {
 			cancel()
 			if err != nil && ctx.Err() == nil {
 				h.log.Warn("a channel does not show the commands", "plugin", live.Name, "error", err)
-				refused = true
 				continue
 			}
 			known[live.Name] = shown{live, menu}
-		}
-		var again <-chan time.Time
-		if refused {
-			again = time.After(menuRetry)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-again:
+		case <-time.After(menuLook):
 		}
 	}
 }

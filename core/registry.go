@@ -26,8 +26,25 @@ func (h *Host) registry() *command.Registry {
 		Now:    time.Now, Zone: h.config.Agent.Timezone,
 		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
 		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
-		Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
+		Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
 	})
+}
+
+// restarts has the host go down to be run anew; nil where it cannot be.
+func (h *Host) restarts() func(context.Context) error {
+	if h.options.Recheck == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if err := h.options.Recheck(ctx); err != nil {
+			return err
+		}
+		select {
+		case h.restart <- struct{}{}:
+		default: // it is on its way
+		}
+		return nil
+	}
 }
 
 // command answers a run's slash commands.

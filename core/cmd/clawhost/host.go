@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -32,11 +33,33 @@ func (a *app) host(ctx context.Context, args []string) error {
 	log := hclog.New(&hclog.LoggerOptions{
 		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: a.err,
 	})
-	h, err := core.New(ctx, core.Options{Config: c, Version: version, Demo: demo, Log: log, Out: a.out})
+	h, err := core.New(ctx, core.Options{Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a.recheck})
 	if err != nil {
 		return err
 	}
-	return h.Run(ctx)
+	err = h.Run(ctx)
+	if errors.Is(err, core.ErrRestart) {
+		return again()
+	}
+	return err
+}
+
+// again runs this binary, or the one that has taken its place, as it was run.
+func again() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("restart: %w", err)
+	}
+	return fmt.Errorf("restart: %w", syscall.Exec(self, os.Args, os.Environ()))
+}
+
+// recheck tells what keeps a host from starting with the config file as it is now.
+func (a *app) recheck(ctx context.Context) error {
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	return core.Validate(ctx, c, version)
 }
 
 // load reads the config file.

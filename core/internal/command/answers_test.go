@@ -218,6 +218,11 @@ func TestRestartHappensOnce(t *testing.T) {
 	if got, err := r.Run(t.Context(), again); err != nil || d.restarted != 1 || got != "Restarted." {
 		t.Errorf("%q, %v, restarted %d times", got, err, d.restarted)
 	}
+	d.cannotRestart = errors.New("config.hcl:1:1: Unknown argument")
+	want := "I go on as I am, because I could not start again:\n\n```\nconfig.hcl:1:1: Unknown argument\n```"
+	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
 	r = command.New(d, d, command.Host{})
 	if got, err := r.Run(t.Context(), d.call("/restart", chat.Owner)); err != nil || got != "The host cannot restart itself here. Whoever runs it must do so." {
 		t.Errorf("%q, %v", got, err)

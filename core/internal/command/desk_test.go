@@ -51,20 +51,21 @@ type desk struct {
 	order   []string
 	before  []time.Time // what is told to end
 
-	session   store.Session
-	notes     []store.Note
-	days      []store.DayUsage
-	from      string // what UsageByDay was asked for
-	entries   []chat.TranscriptEntry
-	pairings  []store.Pairing
-	allowed   []store.AllowedUser
-	lanes     []store.LaneStatus
-	restarted int
-	exports   string
-	plugins   []command.Command
-	skills    []agent.Skill
-	config    []string // who may write by the config
-	fail      error
+	session       store.Session
+	notes         []store.Note
+	days          []store.DayUsage
+	from          string // what UsageByDay was asked for
+	entries       []chat.TranscriptEntry
+	pairings      []store.Pairing
+	allowed       []store.AllowedUser
+	lanes         []store.LaneStatus
+	restarted     int
+	cannotRestart error
+	exports       string
+	plugins       []command.Command
+	skills        []agent.Skill
+	config        []string // who may write by the config
+	fail          error
 }
 
 func (d *desk) Clear(_ context.Context, _ string, _ store.Lane, before time.Time) (int, error) {
@@ -207,7 +208,10 @@ func (d *desk) registry() *command.Registry {
 		},
 		Pool:    func() string { return "1 running, 2 idle" },
 		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
-		Restart: func() { d.restarted++ },
+		Restart: func(context.Context) error {
+			d.restarted++
+			return d.cannotRestart
+		},
 		Plugins: func() []command.Command { return d.plugins },
 		Skills:  func() []agent.Skill { return d.skills },
 	})

@@ -68,8 +68,9 @@ type Host struct {
 	Pool func() string
 	// Welcome tells somebody that they were let in.
 	Welcome func(store.Pairing) store.Piece
-	// Restart has the host go down and come up again, and returns at once; nil: it cannot by itself.
-	Restart func()
+	// Restart has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on
+	// as it is. nil: it cannot restart by itself.
+	Restart func(ctx context.Context) error
 	// Plugins are the commands of the plugins that run now; nil: there are none.
 	Plugins func() []Command
 	// Skills are the skills that the agent has now; nil: there are none.

@@ -12,14 +12,16 @@ const maxLanes = 10
 
 // restart has the host restart. A command that it did not come to answer before it went down is run again after: it must
 // not restart the host once more.
-func (d desk) restart(_ context.Context, call Call) (string, error) {
+func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	switch {
 	case d.host.Started.After(call.At):
 		return "Restarted.", nil
 	case d.host.Restart == nil:
 		return "The host cannot restart itself here. Whoever runs it must do so.", nil
 	}
-	d.host.Restart()
+	if err := d.host.Restart(ctx); err != nil {
+		return "I go on as I am, because I could not start again:\n\n" + block(err.Error()), nil
+	}
 	return "Restarting. What runs is finished first, or taken up again.", nil
 }
 

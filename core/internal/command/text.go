@@ -90,3 +90,13 @@ func size(n int) string {
 	}
 	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 }
+
+// block returns a text of several lines as a block of code, bounded.
+func block(s string) string {
+	const most = 1500
+	s = strings.ReplaceAll(s, "```", "'''")
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return "```\n" + s + "\n```"
+}

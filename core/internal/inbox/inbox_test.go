@@ -107,7 +107,7 @@ func (known) Directives(text string, _ chat.Authority) (string, store.Overrides,
 	if !found {
 		return text, store.Overrides{}, nil
 	}
-	level, rest, _ := strings.Cut(rest, " ")
+	level, rest, _ := strings.Cut(strings.ReplaceAll(rest, "\n", " "), " ")
 	switch {
 	case level != "high" || rest == "":
 		return rest, store.Overrides{}, []store.Command{{Name: "think", Args: level}, {Name: "verbose"}}
@@ -190,6 +190,11 @@ func TestSubmit(t *testing.T) {
 		"a directive and a text":         {event: says("owner", "/think high about it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "about it", authority: chat.Owner},
 		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/think high about it", authority: chat.Other},
 		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", authority: chat.Owner},
+		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
+		"a directive beside a file":      {event: event("owner", chat.Message{Text: "/think high", Media: []chat.Media{{Kind: chat.Image}}}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "", authority: chat.Owner},
+		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "why", fresh: true, authority: chat.Owner},
+		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
 		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
 		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"too old":                        {event: old, verdict: chat.Rejected},

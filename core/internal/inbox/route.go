@@ -43,33 +43,43 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 // commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
 func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival) {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
-	text := commandText(*m)
+	text, native := commandText(*m), m.Command
+	m.Command = nil
 	if rest, ok := trigger(text, a.settings.Session.ResetTriggers); ok && may {
-		inbound.Model, rest = commands.ResetHint(rest)
-		if rest == "" && len(m.Media) == 0 {
-			m.Command, inbound.Reset = &store.Command{Name: "new"}, true
-			return
-		}
-		rewrite(m, rest)
-		m.Fresh, m.Command = true, nil
+		in.begin(m, inbound, rest)
 		return
 	}
-	if m.Command == nil && may && a.addressed && commands.IsAbort(text) {
+	switch command, known := commands.Parse(text); {
+	case known:
+		m.Command = &command
+	case may && a.addressed && commands.IsAbort(text):
 		m.Command = &store.Command{Name: "stop"}
-	}
-	if m.Command == nil {
-		if command, ok := commands.Parse(text); ok {
-			m.Command = &command
-		}
-	}
-	switch {
-	case m.Command != nil && m.Command.Name == "compact" && may:
-		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
-	case m.Command != nil, !may:
-		inbound.Reset = m.Command != nil && may && (m.Command.Name == "new" || m.Command.Name == "reset")
-	case a.addressed && m.Forwarded == nil:
+	case may && a.addressed && m.Forwarded == nil:
 		in.direct(m, text)
 	}
+	if m.Command == nil && m.Raw == "" {
+		m.Command = native // of a plugin that is down: a menu showed it, so it gets an answer
+	}
+	switch {
+	case m.Command == nil || !may:
+	case m.Command.Name == "compact":
+		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
+	case m.Command.Name == "new" || m.Command.Name == "reset":
+		inbound.Reset = true
+	}
+}
+
+// begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once.
+func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) {
+	inbound.Model, rest = in.options.Commands.ResetHint(rest)
+	if rest == "" && len(m.Media) == 0 {
+		m.Command, inbound.Reset = &store.Command{Name: "new"}, true
+		return
+	}
+	rewrite(m, rest)
+	in.direct(m, rest)
+	m.Fresh = m.Command == nil
+	inbound.Reset = !m.Fresh
 }
 
 // direct heeds the directives and the skill that a message of somebody who may use commands names.
@@ -78,6 +88,11 @@ func (in *Inbox) direct(m *store.Message, text string) {
 		rewrite(m, prompt)
 		return
 	}
+	// A file is something to be answered, so that directives beside it are not alone.
+	const file = "\n\uFFFC"
+	if len(m.Media) > 0 {
+		text += file
+	}
 	rest, overrides, asked := in.options.Commands.Directives(text, m.Authority)
 	if len(asked) > 0 {
 		m.Command = &asked[0]
@@ -85,7 +100,7 @@ func (in *Inbox) direct(m *store.Message, text string) {
 		return
 	}
 	if overrides != (store.Overrides{}) {
-		rewrite(m, rest)
+		rewrite(m, strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file))))
 		m.Overrides = overrides
 	}
 }
