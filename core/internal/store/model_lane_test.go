@@ -103,8 +103,8 @@ var modelModes = []store.Mode{store.Followup, store.Queue, store.Collect, store.
 // drawInbound draws an event for the turn lane of a session, or, seldom, one for its control lane.
 func (m *model) drawInbound(t *rapid.T) store.Inbound {
 	in := store.Inbound{
-		EventID: chat.EventID(fmt.Sprint(rapid.IntRange(0, 60).Draw(t, "event"))),
-		Session: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"),
+		EventID: chat.EventID(fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "event"))),
+		Session: rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "session"),
 		Lane:    store.TurnLane,
 	}
 	seldom := func(name string) bool { return rapid.IntRange(0, 9).Draw(t, name) == 9 }
@@ -191,13 +191,13 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	burst := m.openBurst(l, msg)
 	inBurst := func(o modelMessage) bool { return len(burst) > 0 && o.burst == burst[0].burst }
 	if in.Queue.Mode == store.Interrupt {
-		if superseded = l.run; superseded != 0 {
-			if l.queue[0].consumed {
-				m.forgetNotes(in.Session, l.queue[0].seq)
-			}
-			m.end(l.run, l)
+		if superseded = l.run; superseded != 0 && l.queue[0].consumed {
+			m.forgetNotes(in.Session, l.queue[0].seq)
 		}
 		m.cancel(l.remove(func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
+		if superseded != 0 {
+			m.end(superseded, l)
+		}
 	}
 	if over := len(l.queue) + 1 - l.held() - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
 		if in.Queue.Drop == store.DropNew {

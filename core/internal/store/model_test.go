@@ -45,7 +45,11 @@ func TestModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"accept":   m.accept,
+			"accept 2": m.accept, // more often than others
+			"accept 3": m.accept,
+			"accept 4": m.accept,
 			"claim":    m.claim,
+			"claim 2":  m.claim,
 			"consume":  m.consume,
 			"join":     m.join,
 			"complete": m.complete,
