@@ -12,8 +12,8 @@ import (
 )
 
 // converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
-// Without an own turn in the track, and without an error, the line was acknowledged and not run. The timers run on the monotonic clock, which stands still while the
-// machine sleeps: a closed laptop is no silence of claude's.
+// Without an own turn in the track, and without an error, the line was acknowledged and not run. The timers run on the
+// monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's.
 func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*track, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
