@@ -122,13 +122,13 @@ func (r *rig) turn(text string) agent.Turn {
 
 // prompt puts the host's envelope around a text.
 func prompt(text string) string {
-	return envelope.Prompt(envelope.Message{
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{{
 		Channel: "telegram",
 		Chat:    chat.Chat{ID: "1", Kind: chat.Direct},
 		Sender:  chat.Sender{ID: "2", DisplayName: "John"},
 		SentAt:  time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC),
 		Text:    text,
-	}, time.UTC)
+	}}}, time.UTC)
 }
 
 // try runs a turn, keeping what the host would store of it.
