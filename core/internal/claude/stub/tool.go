@@ -2,6 +2,7 @@ package stub
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -88,13 +89,16 @@ func (s *session) toolResult(call, output string, failed bool) {
 	}
 }
 
+// maxOutput bounds what is kept of a tool's output, in bytes.
+const maxOutput = 1 << 20
+
 // shell runs the command and serves stdin meanwhile.
 func (s *session) shell(command string, script Script, m message) (string, bool) {
 	file, err := os.CreateTemp("", "claude-stub-")
 	if err != nil {
 		return err.Error(), true
 	}
-	defer os.Remove(file.Name())
+	os.Remove(file.Name()) // it stays while it is open, and a kill leaves nothing
 	defer file.Close()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+s.opts.session, "CLAUDECODE=1")
@@ -119,7 +123,7 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	s.deaf = false
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	<-done
-	data, readErr := os.ReadFile(file.Name())
+	data, readErr := io.ReadAll(io.NewSectionReader(file, 0, maxOutput))
 	if readErr != nil {
 		return readErr.Error(), true
 	}
