@@ -150,8 +150,12 @@ func (s *stage) says(ts *testscript.TestScript, neg bool, args []string) error {
 
 // expect is the command of the same name.
 func (s *stage) expect(ts *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) == 0 {
-		return errors.New("usage: expect CHAT [PATTERN…]")
+	among := len(args) > 0 && args[0] == "-among"
+	if among {
+		args = args[1:]
+	}
+	if neg || len(args) == 0 || among && len(args) == 1 {
+		return errors.New("usage: expect [-among] CHAT [PATTERN…]")
 	}
 	b, in, err := s.find(args[0])
 	if err != nil {
@@ -167,7 +171,9 @@ func (s *stage) expect(ts *testscript.TestScript, neg bool, args []string) error
 			return err
 		}
 		ctx, cancel := s.await()
-		next, err := b.AwaitMessage(ctx, in.id, func(m telegramtest.Message) bool { return m.Thread == in.thread && m.ID > b.seen[in] })
+		next, err := b.AwaitMessage(ctx, in.id, func(m telegramtest.Message) bool {
+			return m.Thread == in.thread && m.ID > b.seen[in] && (!among || pattern.MatchString(m.Text))
+		})
 		cancel()
 		if err != nil {
 			return fmt.Errorf("in %s the bot writes nothing that could match %q: %w", args[0], pattern, err)

@@ -14,7 +14,8 @@
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
 //	topics GROUP               make a forum of a group
-//	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout
+//	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;
+//	                           with -among CHAT others may come before it
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later

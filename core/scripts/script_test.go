@@ -25,6 +25,7 @@ var binaries = map[string]string{
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
+	"clawhost-moody":    "core/scripts/testdata/plugins/moody",
 }
 
 // hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.
