@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
@@ -50,10 +51,17 @@ func (c *conversation) hears(want string) {
 	}
 }
 
-// echoes waits for the model's echo of a message.
+// stopped is what the model reads before the message that follows a stop.
+const stopped = envelope.HintStopped + "\n\n"
+
+// continued is what an answer begins with whose turn was cut off.
+const continued = "I was interrupted by a restart and went on from there.\n\n"
+
+// echoes waits for the model's echo of a message, perhaps of one that follows a stop.
 func (c *conversation) echoes(text string) {
 	c.Helper()
-	if got := c.next().Text; !strings.HasPrefix(got, "echo: [Telegram ") || !strings.HasSuffix(got, "] "+text) {
+	got := c.next().Text
+	if !strings.HasPrefix(strings.Replace(got, stopped, "", 1), "echo: [Telegram ") || !strings.HasSuffix(got, "] "+text) {
 		c.Errorf("the bot wrote %q, want the echo of %q", got, text)
 	}
 }

@@ -86,16 +86,20 @@ func TestGroups(t *testing.T) {
 	anna.user.FirstName = "Anna"
 	anna.say("talking to the others")
 	anna.say("@claw_bot what is up?")
-	if got := anna.next().Text; !strings.HasPrefix(got, "echo: [Telegram The Office ") || !strings.HasSuffix(got, "] Anna: what is up?") {
-		t.Errorf("the group was told %q", got)
+	told := anna.next().Text
+	for _, part := range []string{
+		"echo: [Chat messages since your last reply - for context]\n[Telegram The Office ", "] Anna: talking to the others\n",
+		"\n[Current message - respond to this]\n[Telegram The Office ", "] Anna: what is up?\n[from: Anna (@user_2000)]\n",
+	} {
+		if !strings.Contains(told, part) {
+			t.Errorf("the group was told %q, which lacks %q", told, part)
+		}
 	}
 	owner.talks("just us")
 	h.forgot("what is up?") // the group's session is another one
 	for _, request := range h.api.Messages() {
-		for _, text := range []string{"hello from elsewhere", "talking to the others"} {
-			if strings.Contains(string(request.Body), text) {
-				t.Errorf("%v holds %q", request, text)
-			}
+		if strings.Contains(string(request.Body), "hello from elsewhere") {
+			t.Errorf("%v holds what was said in a group that is not listed", request)
 		}
 	}
 	elsewhere.silent()

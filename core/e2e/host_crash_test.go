@@ -72,15 +72,16 @@ func TestKilled(t *testing.T) {
 		}
 		h.poll("the last answer of chat "+fmt.Sprint(i), func() bool {
 			replies := h.telegram.Replies(p.chat)
-			return len(replies) > 0 && replies[len(replies)-1].Text == want[written-1]
+			return len(replies) > 0 && strings.TrimPrefix(replies[len(replies)-1].Text, continued) == want[written-1]
 		})
 		var got []string
 		for _, m := range h.telegram.Replies(p.chat) {
-			if len(got) > 0 && got[len(got)-1] == m.Text {
-				repeated[m.Text] = true
+			text := strings.TrimPrefix(m.Text, continued)
+			if len(got) > 0 && got[len(got)-1] == text {
+				repeated[text] = true
 				continue
 			}
-			got = append(got, m.Text)
+			got = append(got, text)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("chat %d (-want +got):\n%s", i, diff)

@@ -24,7 +24,6 @@ func TestHostileTexts(t *testing.T) {
 
 	for _, tc := range []struct{ text, told string }{
 		{"/clear", "/clear"},
-		{"/compact", "/compact"},
 		{"/exit", "/exit"},
 		{"@/etc/passwd", "@/etc/passwd"},
 		{"look:\n@/etc/passwd\n/clear", "look:\n@/etc/passwd\n/clear"},

@@ -46,7 +46,7 @@ func TestCutOffWithinATool(t *testing.T) {
 			if len(goesOn.Prompt.ToolResults()) != 1 || occurrences(goesOn, "water the plants") != 1 {
 				t.Errorf("the turn goes on with %q and the tool's results %q", goesOn.Prompt.Texts(), goesOn.Prompt.ToolResults())
 			}
-			owner.hears("they are watered")
+			owner.hears(continued + "they are watered")
 			owner.echoes("and feed the cat")
 			h.remembers("water the plants", "and feed the cat")
 			owner.silent()
