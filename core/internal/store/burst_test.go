@@ -215,3 +215,20 @@ func TestOpenBurstOutlivesTheHost(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Where nobody is said to have written, nothing is joined, not even what joins none.
+func TestBurstOfNobody(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	for n := 2; n <= 3; n++ {
+		in := bursting(n)
+		in.Burst.By = ""
+		b.accept(t, in)
+	}
+	b.complete(t, run)
+	var w work
+	b.do(t, &w, time.Hour)
+	if diff := cmp.Diff([][]int64{{2}, {3}}, w.runs); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -133,7 +133,7 @@ func (h *crashHost) feed(ctx context.Context) error {
 }
 
 // crashInbound is the nth event of a session. Five in a row wait in the same way: each for itself, as a burst, to be
-// collected, to be told to the running turn.
+// collected, to be told to the running turn. Not all sessions begin with the same.
 func crashInbound(event, session string, n int, fresh bool) store.Inbound {
 	in := store.Inbound{
 		EventID: chat.EventID(event), Session: session, Lane: store.TurnLane,
@@ -142,7 +142,7 @@ func crashInbound(event, session string, n int, fresh bool) store.Inbound {
 			Text: fmt.Sprint(n), Fresh: fresh,
 		},
 	}
-	switch n / 5 % 4 {
+	switch (n/5 + int(session[len(session)-1])) % 4 {
 	case 1:
 		in.Burst = store.Burst{Window: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
 	case 2:

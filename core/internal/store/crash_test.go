@@ -183,7 +183,8 @@ func (c *crash) check(t *testing.T) {
 	}
 	repeats, repeatedPieces := c.checkSent(t)
 	runs := c.checkRuns(t)
-	if runs.again == 0 || runs.together == 0 || runs.taken == 0 || runs.joined <= runs.taken {
+	// A machine that is too busy answers little before it is killed.
+	if total > 200 && (runs.again == 0 || runs.together == 0 || runs.taken == 0 || runs.joined <= runs.taken) {
 		t.Errorf("the test shows too little: %+v", runs)
 	}
 
