@@ -103,6 +103,8 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 	}
 	if answer != "" {
 		done.Pieces = h.notice(run, answer)
+		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
 }
@@ -166,9 +168,8 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged
 	}
 	h.options.Retire(t.Session)
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
-	again, err := h.options.Run(ctx, t)
-	again.Covered = append(again.Covered, result.Covered...)
-	return again, err
+	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits.
+	return h.options.Run(ctx, t)
 }
 
 // steer takes the messages that wait to be told to the running turn.

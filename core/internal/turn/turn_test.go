@@ -234,6 +234,20 @@ func TestSteering(t *testing.T) {
 	}
 }
 
+// What was steered into a turn whose claude session is lost is unknown to the fresh one, so it must have a turn of its own.
+func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
+	t.Parallel()
+	overflowed := failure(agent.ContextOverflow)
+	overflowed.result.Covered = []string{"v"}
+	r := &room{results: []outcome{overflowed, {result: agent.Result{Text: "hi", Covered: []string{"w"}}}}}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
+		t.Errorf("covered (-want +got):\n%s", diff)
+	}
+}
+
 // The host's own housekeeping asks no hooks, is not steered, and troubles the chat only if somebody there asked for it.
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()
