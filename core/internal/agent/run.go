@@ -74,6 +74,7 @@ type Result struct {
 const (
 	MaxTools     = 50       // the first ones of a turn
 	MaxSummary   = 120      // characters
+	MaxOutput    = 400      // characters
 	MaxReasoning = 16 << 10 // bytes
 )
 
@@ -81,6 +82,7 @@ const (
 type ToolUse struct {
 	Name    string
 	Summary string // one line of at most [MaxSummary] characters: the command, path, query or the like; may be empty
+	Output  string // the beginning of what it returned, of at most [MaxOutput] characters
 	Failed  bool
 }
 

@@ -124,7 +124,7 @@ func TestWorkIsTold(t *testing.T) {
 	pool := r.pool()
 	script := map[string]any{"thinking": "let me see", "tool": "echo a\necho b", "tools": []string{"false"}, "answer": "done"}
 	got := r.ask(pool, r.turn(directive(script)))
-	want := []agent.ToolUse{{Name: "Bash", Summary: "echo a echo b"}, {Name: "Bash", Summary: "false", Failed: true}}
+	want := []agent.ToolUse{{Name: "Bash", Summary: "echo a echo b", Output: "a\nb"}, {Name: "Bash", Summary: "false", Failed: true}}
 	if diff := cmp.Diff(want, got.Tools); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}

@@ -116,6 +116,7 @@ type block struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"` // tool_result
+	Content   content         `json:"content"`
 	IsError   bool            `json:"is_error"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
@@ -47,7 +48,7 @@ func (w *work) ended(b *block) {
 	}
 	delete(w.open, b.ToolUseID)
 	if at >= 0 {
-		w.used[at].Failed = b.IsError
+		w.used[at].Failed, w.used[at].Output = b.IsError, output(b.Content)
 	}
 }
 
@@ -66,6 +67,25 @@ func (w *work) report(r *agent.Result) {
 	if len(r.Reasoning) > agent.MaxReasoning {
 		r.Reasoning = strings.ToValidUTF8(r.Reasoning[:agent.MaxReasoning], "")
 	}
+}
+
+// output is the beginning of what a tool returned.
+func output(c content) string {
+	var texts []string
+	for _, b := range c {
+		if b.Type == "text" && b.Text != "" {
+			texts = append(texts, b.Text)
+		}
+	}
+	text := strings.Join(texts, "\n")
+	if most := agent.MaxOutput * utf8.UTFMax; len(text) > most {
+		text = text[:most]
+	}
+	runes := []rune(strings.TrimSpace(strings.ToValidUTF8(text, "")))
+	if len(runes) > agent.MaxOutput {
+		runes = append(runes[:agent.MaxOutput-1], '…')
+	}
+	return string(runes)
 }
 
 // telling are the fields of a tool's input that tell what it is about, the most telling first.

@@ -116,6 +116,7 @@ func (d desk) commands() []Command {
 		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
 		{Name: "send", Usage: "/send [on|off|inherit]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},
+		{Name: "tts", Usage: "/tts", Summary: "whether I can speak my answers", Group: groupSettings, Least: chat.Authorised, Run: d.speech},
 		{Name: "activation", Usage: "/activation [mention|always|inherit]", Summary: "when I answer in this group", Group: groupSettings, Least: chat.Owner, Run: d.activation},
 
 		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.status},

@@ -38,8 +38,8 @@ func Heartbeat(answer string) Reply {
 	return Normalise(text)
 }
 
-// Tools lists the tools that a turn has used, as Markdown, for who wants to see them: verbose is off, on or full. Full
-// tells the failed ones, too, that were followed by another try.
+// Tools lists the tools that a turn has used, as Markdown, for who wants to see them: verbose is off, on or, with the
+// beginning of what they returned, full.
 func Tools(used []agent.ToolUse, verbose string) string {
 	if verbose != "on" && verbose != "full" || len(used) == 0 {
 		return ""
@@ -52,6 +52,9 @@ func Tools(used []agent.ToolUse, verbose string) string {
 		}
 		if t.Failed {
 			b.WriteString(" (failed)")
+		}
+		if verbose == "full" && t.Output != "" {
+			fmt.Fprintf(&b, "\n\n  ```\n  %s\n  ```\n", strings.NewReplacer("\n", "\n  ", "```", "'''").Replace(t.Output))
 		}
 		b.WriteString("\n")
 	}

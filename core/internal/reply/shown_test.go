@@ -33,9 +33,10 @@ func TestHeartbeat(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	t.Parallel()
-	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
+	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`", Output: "a\n```b"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
 	want := "- Bash: `ls 'pwd'`\n- Read: `/x` (failed)\n- Odd"
-	for verbose, want := range map[string]string{"on": want, "full": want, "off": "", "": ""} {
+	full := "- Bash: `ls 'pwd'`\n\n  ```\n  a\n  '''b\n  ```\n\n- Read: `/x` (failed)\n- Odd"
+	for verbose, want := range map[string]string{"on": want, "full": full, "off": "", "": ""} {
 		if got := reply.Tools(used, verbose); got != want {
 			t.Errorf("%s: %q, want %q", verbose, got, want)
 		}
