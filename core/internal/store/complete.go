@@ -49,7 +49,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
 	if c.Then != nil {
-		if err := t.putFirst(h, *c.Then); err != nil {
+		if err := t.putFirst(h, claude, *c.Then); err != nil {
 			return err
 		}
 	}
@@ -158,8 +158,14 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	return gone, nil
 }
 
-// putFirst puts a message before all that waits: in the place of the one that the run was claimed for.
-func (t *tx) putFirst(h held, in Inbound) error {
+// putFirst puts a message before all that waits: in the place of the one that the run was claimed for. It is for the claude
+// session of the run and goes with it.
+func (t *tx) putFirst(h held, claude string, in Inbound) error {
+	var current string
+	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
+	if err != nil || current != claude {
+		return err
+	}
 	e, err := encode(in)
 	if err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
 // and [SteerBacklog] that are of its authority and address, up to the first that may not be told. A burst that is still open
-// does not hold them up: claude itself takes together what it is told while it works. They are the run's as long as it runs;
-// those that it does not name as covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
+// does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
+// replaced is given none: they belong to the new one. They are the run's as long as it runs; those that it does not name as
+// covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
 }
@@ -21,8 +22,10 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 		return nil, err
 	}
 	var share string
-	err = t.row(`SELECT share FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &share)
-	if err != nil {
+	var current bool
+	err = t.row(`SELECT i.share, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &current)
+	if err != nil || !current {
 		return nil, err
 	}
 	var list []Queued

@@ -94,6 +94,26 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	}
 }
 
+// Who begins a new conversation while a turn runs does not mean the old one with what comes then.
+func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, steered(2))
+	reset := inbound("anna", 3)
+	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	if b.accept(t, reset).Replaced != run.Message.ClaudeSession {
+		t.Fatal("the running turn's conversation goes on")
+	}
+	b.accept(t, steered(4))
+	if joined := b.join(t, run); len(joined) != 0 {
+		t.Errorf("joined %v", joined)
+	}
+	b.complete(t, run)
+	if next := b.claim(t); next.Message.Seq != 2 || next.Message.ClaudeSession == run.Message.ClaudeSession {
+		t.Errorf("then runs %+v", next.Message)
+	}
+}
+
 // What a run has covered is over with it; the rest waits again, in its order.
 func TestCovered(t *testing.T) {
 	t.Parallel()
@@ -263,6 +283,23 @@ func TestThenComesFirst(t *testing.T) {
 	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
 	if err != nil || len(entries) != 4 {
 		t.Errorf("the flush is told in the transcript: %+v, %v", entries, err)
+	}
+}
+
+// What comes next is for the conversation of the run, not for one that has taken its place.
+func TestThenIsDroppedWithItsConversation(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	reset := inbound("anna", 2)
+	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	b.accept(t, reset)
+	flush := inbound("anna", 3)
+	flush.Message.Origin = store.OriginFlush
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+		t.Fatal(err)
+	}
+	if next, _, err := b.Claim(b.ctx, store.TurnLane); next != nil || err != nil {
+		t.Errorf("claimed %+v, %v", next, err)
 	}
 }
 

@@ -298,7 +298,7 @@ type Completion struct {
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
-	// Then is a message that comes before all that waits.
+	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
 }
 
