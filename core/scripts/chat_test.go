@@ -251,20 +251,27 @@ func (b *bot) conversations() string {
 
 // menu is the command of the same name.
 func (s *stage) menu(ts *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) > 1 {
-		return errors.New("usage: menu [BOT]")
+	if neg || len(args) != 1 {
+		return errors.New("usage: menu PATTERN")
 	}
-	b, ok := s.bots[strings.Join(append(args, "telegram")[:1], "")]
-	if !ok {
-		return fmt.Errorf("there is no bot %q", args[0])
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	if err != nil {
+		return err
 	}
 	ctx, cancel := s.await()
 	defer cancel()
-	if _, err := b.AwaitCalls(ctx, "setMyCommands", 1); err != nil {
-		return err
+	b, menu := s.bots["telegram"], ""
+	for n := 1; ; n++ {
+		if _, err := b.AwaitCalls(ctx, "setMyCommands", n); err != nil {
+			return fmt.Errorf("no menu matches %q, the last one is\n%s: %w", pattern, menu, err)
+		}
+		menu = ""
+		for _, c := range b.Commands() {
+			menu += fmt.Sprintf("/%s %s\n", c.Name, c.Description)
+		}
+		if pattern.MatchString(menu) {
+			fmt.Fprint(ts.Stdout(), menu)
+			return nil
+		}
 	}
-	for _, c := range b.Commands() {
-		fmt.Fprintf(ts.Stdout(), "/%s %s\n", c.Name, c.Description)
-	}
-	return nil
 }

@@ -20,7 +20,7 @@
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
-//	menu [BOT]                 print the bot's menu of commands
+//	menu PATTERN               wait until the bot's menu of commands matches; it is the stdout
 //
 // In a prompt the times are replaced by NOW and the ids of messages and threads by ID, and how long ago the previous message was
 // is left out. The scripts wait for what happens, never for a time.

@@ -26,6 +26,7 @@ var binaries = map[string]string{
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
 	"clawhost-moody":    "core/scripts/testdata/plugins/moody",
+	"clawhost-witness":  "core/scripts/testdata/plugins/witness",
 }
 
 // hold is the shell script with which a turn's tool waits for its script: "hold NAME" ends when "release NAME" is done.
