@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -59,19 +60,28 @@ func (h *Host) profile(run *store.Run) agent.Profile {
 	if chosen.Effort != "" {
 		profile.Effort = chosen.Effort
 	}
-	if chosen.Permission != "" && m.Authority == chat.Owner {
+	if chosen.Permission != "" && h.owned(m) {
 		profile.PermissionMode = chosen.Permission
 	}
 	prompt := h.systemPrompt(m, run.Session, profile.Model)
-	profile.SystemPrompt, profile.Skills = prompt.Text, prompt.Skills
+	profile.SystemPrompt, profile.Skills, profile.Private = prompt.Text, prompt.Skills, prompt.Private
 	return profile
+}
+
+// owned tells whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
+// whoever's chat they are: they count as the person's whose direct chat it is.
+func (h *Host) owned(m store.Message) bool {
+	if m.Authority != chat.Owner || m.Origin != store.OriginPlugin && m.Origin != store.OriginHeartbeat {
+		return m.Authority == chat.Owner
+	}
+	return m.Chat.Kind == chat.Direct && slices.Contains(h.config.For(m.Channel).Access.Owners, m.Channel+":"+string(m.Sender.ID))
 }
 
 // systemPrompt is what the agent is told before all messages of a session.
 func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
 	settings := h.config.For(m.Channel)
 	prompt := h.prompter.Prompt(agent.Session{
-		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: m.Authority == chat.Owner,
+		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: h.owned(m),
 		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
 	})
 	h.complain(prompt.Problems)

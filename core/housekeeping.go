@@ -27,7 +27,7 @@ func (h *Host) next(run *store.Run, r agent.Result) *store.Inbound {
 	switch {
 	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.Margin:
 		return nil
-	case m.Chat.Kind != chat.Direct, m.Authority != chat.Owner, m.Origin == store.OriginFlush, m.Origin == store.OriginCompact:
+	case m.Chat.Kind != chat.Direct, !h.owned(m), m.Origin == store.OriginFlush, m.Origin == store.OriginCompact:
 		return nil
 	case run.Session.Flushed == compactions+1:
 		return nil

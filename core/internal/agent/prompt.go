@@ -38,6 +38,7 @@ type Session struct {
 // Prompt is what the agent is told before all messages.
 type Prompt struct {
 	Text     string
+	Private  bool   // it opens the owner's memory
 	Skills   string // names the listed skills: another one as soon as one of them is; empty: there are none
 	Sections []Section
 	Problems []error // the files that are not shown, or not whole; a missing one is [io/fs.ErrNotExist]
@@ -68,7 +69,7 @@ func NewPrompter(id Identity) *Prompter {
 // list of skills does, so that prompts can be cached.
 func (p *Prompter) Prompt(s Session) Prompt {
 	files, skills := p.look()
-	prompt := Prompt{Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
+	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
 
 	var text strings.Builder
 	for _, section := range []struct{ name, text string }{

@@ -24,6 +24,7 @@ type Profile struct {
 	PermissionMode string
 	SystemPrompt   string
 	Skills         string // names the skills that SystemPrompt lists; another one needs another process
+	Private        bool   // SystemPrompt opens the owner's memory; a turn with one that does not needs another process
 }
 
 // Line is a message for a turn that runs.

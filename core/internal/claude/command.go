@@ -224,7 +224,8 @@ func permissionMode(p agent.Profile) string {
 
 // sameProcess tells whether a process that runs with one profile serves a turn with the other.
 func sameProcess(a, b agent.Profile) bool {
-	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) && a.Skills == b.Skills
+	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) &&
+		a.Skills == b.Skills && a.Private == b.Private
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -53,6 +53,8 @@ func TestProfile(t *testing.T) {
 		{change(func(p *agent.Profile) { p.Effort = "high" }), "m1 high default be kind", true},
 		{change(func(p *agent.Profile) { p.PermissionMode = "plan" }), "m1 default plan be kind", true},
 		{change(func(p *agent.Profile) { p.Skills = "a b"; p.SystemPrompt = "with skills" }), "m1 default default with skills", true},
+		{change(func(p *agent.Profile) { p.Private, p.SystemPrompt = true, "remember" }), "m1 default default remember", true},
+		{change(func(p *agent.Profile) { p.SystemPrompt = "forget" }), "m1 default default forget", true},
 		{change(func(p *agent.Profile) { p.Model = "m2"; p.SystemPrompt = "" }), "m2 default default", true},
 	} {
 		if got := r.ask(pool, r.with(step.profile)).Text; got != step.want {
