@@ -37,8 +37,8 @@ func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
 	switch {
 	case answer.Silent:
 		return nil
-	case answer.Text == "" && m.Chat.Kind != chat.Direct:
-		return nil
+	case answer.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
+		return nil // nobody waits for it
 	case answer.Text == "":
 		answer.Text = reply.Empty
 	}

@@ -1,0 +1,44 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// An answer without words is told to who waits for one, and to nobody else.
+func TestAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	h := &Host{config: &config.Config{}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	for name, test := range map[string]struct {
+		kind   chat.Kind
+		origin store.Origin
+		said   []string
+	}{
+		"a person":       {chat.Direct, "", []string{reply.Empty}},
+		"a plugin":       {chat.Direct, store.OriginPlugin, []string{reply.Empty}},
+		"a group":        {chat.Group, "", nil},
+		"a memory flush": {chat.Direct, store.OriginFlush, nil},
+		"a heartbeat":    {chat.Direct, store.OriginHeartbeat, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
+			var said []string
+			for _, p := range h.reply(run, agent.Result{}) {
+				said = append(said, p.Text)
+			}
+			if diff := cmp.Diff(test.said, said); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
