@@ -223,6 +223,9 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		}
 	}
 
+	if len(burst) > 0 { // or what is left of it
+		burst = m.openBurst(l, msg)
+	}
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
 	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 {

@@ -25,6 +25,11 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 			return err
 		}
 		accepted.Waiting = int(p.queued) - 1
+		if b.id != 0 { // of which some are gone
+			if b, err = t.openBurst(in, e, *p); err != nil {
+				return err
+			}
+		}
 	}
 	return t.pace(in, p, b)
 }

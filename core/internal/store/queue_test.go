@@ -313,6 +313,23 @@ func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	b.wantOutcome(t, 2, "")
 }
 
+// A burst of which a full lane has dropped a part is a part of it no more: the message still waits for the others' quiet.
+func TestCapAmidABurst(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	for n := 2; n <= 4; n++ {
+		in := bursting(n)
+		in.Queue = store.Queueing{Mode: store.Followup, Quiet: 4 * time.Second, Cap: 1, Drop: store.DropOld}
+		b.accept(t, in)
+	}
+	b.complete(t, run)
+	var w work
+	b.do(t, &w, time.Hour)
+	if diff := cmp.Diff(work{[][]int64{{4}}, []time.Duration{4 * time.Second}}, w, cmp.AllowUnexported(work{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A head that was given back until later holds its lane, whatever comes or goes behind it.
 func TestBackoffHolds(t *testing.T) {
 	t.Parallel()
