@@ -45,6 +45,10 @@ type Dispatcher struct {
 	options Options
 	log     hclog.Logger
 
+	// claiming is held, by any number of lanes, from before a run is claimed until it is among the running ones, so that
+	// whoever holds it alone sees all that have been claimed.
+	claiming sync.RWMutex
+
 	mu      sync.Mutex
 	running map[int64]*running
 }
@@ -52,6 +56,7 @@ type Dispatcher struct {
 type running struct {
 	run    *store.Run
 	since  time.Time
+	ctx    context.Context // of its handler
 	cancel context.CancelCauseFunc
 	nudge  chan struct{}
 
@@ -95,11 +100,11 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 		case <-ctx.Done():
 			return
 		}
-		run, next, err := d.store.Claim(ctx, lane)
-		if run != nil {
+		r, next, err := d.begin(ctx, work, lane)
+		if r != nil {
 			runs.Go(func() {
 				defer func() { <-slots }()
-				d.do(work, run)
+				d.do(work, r)
 			})
 			continue
 		}
@@ -115,6 +120,22 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 			return
 		}
 	}
+}
+
+// begin claims a run, which can be stopped from then on; nil: there is none.
+func (d *Dispatcher) begin(ctx, work context.Context, lane store.Lane) (*running, time.Time, error) {
+	d.claiming.RLock()
+	defer d.claiming.RUnlock()
+	run, next, err := d.store.Claim(ctx, lane)
+	if run == nil {
+		return nil, next, err
+	}
+	r := &running{run: run, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(work)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running[run.ID] = r
+	return r, time.Time{}, nil
 }
 
 // wait returns when a lane may be ready, and false when ctx has ended.
@@ -135,27 +156,23 @@ func (d *Dispatcher) wait(ctx context.Context, lane store.Lane, next time.Time) 
 }
 
 // do handles one run and sees that its lane goes on whatever comes.
-func (d *Dispatcher) do(work context.Context, run *store.Run) {
-	ctx, cancel := context.WithCancelCause(work)
-	r := &running{run: run, since: time.Now(), cancel: cancel, nudge: make(chan struct{}, 1), done: make(chan struct{})}
-	d.mu.Lock()
-	d.running[run.ID] = r
-	d.mu.Unlock()
+func (d *Dispatcher) do(work context.Context, r *running) {
+	run := r.run
 	defer func() {
-		cancel(nil)
+		r.cancel(nil)
 		d.mu.Lock()
 		delete(d.running, run.ID)
 		d.mu.Unlock()
 		close(r.done)
 	}()
 
-	err := d.handle(ctx, run, r.nudge)
+	err := d.handle(r.ctx, run, r.nudge)
 	r.stopped = errors.Is(err, agent.ErrStopped)
 	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
 		return
 	}
 	var again time.Time
-	if cause := context.Cause(ctx); cause == nil || !errors.Is(err, cause) {
+	if cause := context.Cause(r.ctx); cause == nil || !errors.Is(err, cause) {
 		wait := backoff(run.Message.Attempts)
 		again = time.Now().Add(wait)
 		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
@@ -239,6 +256,8 @@ func (d *Dispatcher) Nudge(session string) {
 }
 
 func (d *Dispatcher) end(id int64, cause error) {
+	d.claiming.Lock()
+	defer d.claiming.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r := d.running[id]; r != nil {
@@ -251,7 +270,10 @@ func (d *Dispatcher) end(id int64, cause error) {
 // The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
-	for _, r := range d.turns(session) {
+	d.claiming.Lock()
+	turns := d.turns(session)
+	d.claiming.Unlock()
+	for _, r := range turns {
 		if !r.run.Message.ReceivedAt.Before(before) {
 			continue
 		}

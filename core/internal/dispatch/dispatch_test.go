@@ -394,6 +394,63 @@ func TestNudge(t *testing.T) {
 	})
 }
 
+// claimed is a store that does something between the claim of a run and its handing out.
+type claimed struct {
+	*lanes
+	then func(*store.Run)
+}
+
+func (c claimed) Claim(ctx context.Context, lane store.Lane) (*store.Run, time.Time, error) {
+	r, next, err := c.lanes.Claim(ctx, lane)
+	if r != nil {
+		c.then(r)
+	}
+	return r, next, err
+}
+
+// What is claimed and not yet handled is stopped all the same.
+func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*dispatch.Dispatcher){
+		"by a lost lane": func(d *dispatch.Dispatcher) { d.End(1) },
+		"by a stop":      func(d *dispatch.Dispatcher) { _, _ = d.Stop(context.Background(), "a", time.Now().Add(time.Hour)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var d *dispatch.Dispatcher
+			var ending sync.WaitGroup
+			lanes := claimed{newLanes(run(1, "a", store.TurnLane)), func(*store.Run) {
+				ended := make(chan struct{})
+				ending.Go(func() {
+					end(d)
+					close(ended)
+				})
+				select {
+				case <-ended: // found nothing
+				case <-time.After(50 * time.Millisecond): // waits for the claim
+				}
+			}}
+			stopped := make(chan struct{})
+			d = dispatch.New(lanes, func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+				defer close(stopped)
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}, dispatch.Options{Turns: 1, Commands: 1, Grace: 10 * time.Second}, hclog.NewNullLogger())
+			ctx, cancel := context.WithCancel(t.Context())
+			var done sync.WaitGroup
+			done.Go(func() { d.Run(ctx) })
+			select {
+			case <-stopped:
+			case <-time.After(5 * time.Second):
+				t.Error("it runs on")
+			}
+			cancel()
+			ending.Wait()
+			done.Wait()
+		})
+	}
+}
+
 // A run that lost its lane ends, with the cause that keeps its handler from completing it.
 func TestEnd(t *testing.T) {
 	t.Parallel()
