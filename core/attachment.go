@@ -7,6 +7,7 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
@@ -17,14 +18,20 @@ const (
 	// inboundDir is the folder of the workspace in which the agent finds the files that people send. It may read nothing of
 	// the host's own folder.
 	inboundDir = "inbound"
-	// inboundAge is how long they are kept there.
+	// inboundAge is how long they are kept, there and in the host's own folder.
 	inboundAge = 30 * 24 * time.Hour
+	// allMedia is how much of them the host's own folder keeps, in bytes.
+	allMedia = 2 << 30
 )
 
 // attachment puts a file where the agent can read it. One that cannot be put there is told of all the same.
 func (h *Host) attachment(channel string, m chat.Media) envelope.Attachment {
 	a := envelope.Attachment{Media: m}
 	if m.Ref == "" {
+		return a
+	}
+	if ref := string(m.Ref); !filepath.IsLocal(ref) || filepath.Base(ref) != ref {
+		h.log.Warn("a plugin names a file that cannot be one of its own", "channel", channel)
 		return a
 	}
 	path, err := h.expose(filepath.Join(h.mediaDir(), channel, string(m.Ref)), string(m.Ref)+extension(m.MIMEType))
@@ -81,6 +88,35 @@ func extension(mimeType string) string {
 		return ""
 	}
 	return endings[0]
+}
+
+// forgetMedia removes the files that plugins stored long ago, and the oldest ones where all of them are too much: whoever
+// finds a bot can send it files.
+func (h *Host) forgetMedia() error {
+	type file struct {
+		path string
+		info fs.FileInfo
+	}
+	var files []file
+	err := filepath.WalkDir(h.mediaDir(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			files = append(files, file{path, info})
+		}
+		return err
+	})
+	slices.SortFunc(files, func(a, b file) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	errs := []error{err}
+	var bytes int64
+	for _, f := range files {
+		if bytes += f.info.Size(); bytes > allMedia || time.Since(f.info.ModTime()) > inboundAge {
+			errs = append(errs, os.Remove(f.path))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // forgetInbound removes the files that people sent long ago.

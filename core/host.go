@@ -325,8 +325,8 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
 		}
-		if err := h.forgetInbound(); err != nil {
-			h.log.Error("forget old files of the workspace", "error", err)
+		if err := errors.Join(h.forgetInbound(), h.forgetMedia()); err != nil {
+			h.log.Error("forget old files", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -15,12 +15,13 @@ const (
 	runAge     = 30 * 24 * time.Hour
 	sentAge    = 90 * 24 * time.Hour
 	deadAge    = 90 * 24 * time.Hour
+	mediaAge   = 30 * 24 * time.Hour // the host removes the files themselves as late
 
 	purgeRows = 1000 // in one step, so that others get their turn
 )
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; ended runs and replaced claude sessions after 30 days; the networks' ids of sent messages and dead pieces
+// requests; ended runs, replaced claude sessions and what is known of media after 30 days; the networks' ids of sent messages and dead pieces
 // after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
@@ -49,6 +50,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT channel, chat, message_id FROM sent WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
+		{`DELETE FROM media WHERE (instance, ref) IN
+			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}
 	for _, p := range purges {
 		for removed := int64(1); removed > 0; {

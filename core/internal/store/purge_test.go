@@ -112,3 +112,20 @@ func TestPurgeTakesManyRowsInSmallSteps(t *testing.T) {
 		t.Errorf("%d dedupe keys are left, want 1", got)
 	}
 }
+
+func TestPurgeForgetsMedia(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for ref, age := range map[chat.MediaRef]time.Duration{"old": 30 * 24 * time.Hour, "new": 30*24*time.Hour - time.Second} {
+		if err := b.PutMedia(b.ctx, "telegram", chat.Media{Ref: ref}, b.clock.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.purge(t)
+	if _, err := b.Media(b.ctx, "telegram", "old"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the old one: %v", err)
+	}
+	if _, err := b.Media(b.ctx, "telegram", "new"); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+}
