@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,12 @@ exec cat "$HOME/$1.gate"
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	run(t, "testdata/script")
+}
+
+// run runs the scripts of a folder.
+func run(t *testing.T, scripts string) {
+	t.Helper()
 	// The path of a host's socket has little room, so that of the scripts' folders is short.
 	root, err := os.MkdirTemp("", "s")
 	if err != nil {
@@ -50,7 +57,7 @@ func TestScripts(t *testing.T) {
 	bin := filepath.Join(root, "bin")
 	build(t, bin)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 scripts,
 		WorkdirRoot:         root,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -66,6 +73,7 @@ func TestScripts(t *testing.T) {
 // build makes the binaries. They are small and plain, as the shipped ones are.
 func build(t *testing.T, bin string) {
 	t.Helper()
+	lookAtSources(t)
 	for name, of := range binaries {
 		command := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -75,6 +83,23 @@ func build(t *testing.T, bin string) {
 	}
 	if err := os.WriteFile(filepath.Join(bin, "hold"), []byte(hold), 0o700); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// lookAtSources opens the folders of all sources: the test must run again when one of them has changed, and for that the go
+// command only knows what a test itself opens.
+func lookAtSources(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{"core", "examples", "plugins", "proto", "sdk"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(_ string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
