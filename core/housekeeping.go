@@ -80,6 +80,9 @@ func (h *Host) heartbeatTarget(target string) (chat.Address, error) {
 		target = h.config.Access.Owners[0]
 	}
 	channel, user, _ := strings.Cut(target, ":")
+	if p := h.config.Plugin(channel); p == nil || !p.Enabled {
+		return chat.Address{}, fmt.Errorf("it would be told to %s, and no plugin %q is enabled", target, channel)
+	}
 	return chat.Address{Channel: channel, Chat: chat.ID(user)}, nil
 }
 
