@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -10,6 +11,18 @@ import (
 
 // interrupted is why a message was dropped, or ended.
 const interrupted = "interrupted by a later message"
+
+// mayInterrupt tells whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
+// authority, which its share begins with.
+func (t *tx) mayInterrupt(in Inbound, p place) (bool, error) {
+	if in.Queue.Mode != Interrupt || p.queued == 1 {
+		return false, nil
+	}
+	var higher bool
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND share >= ?2)`,
+		[]any{in.Session, fmt.Sprintf("%d", in.Message.Authority+1)}, &higher)
+	return !higher, err
+}
 
 // interrupt takes the lane from the running turn and drops what waits in it, but for the burst that the new message joins.
 // The new message is not in the inbox yet. It returns the run that has lost its lane.

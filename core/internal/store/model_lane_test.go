@@ -190,7 +190,8 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 
 	burst := m.openBurst(l, msg)
 	inBurst := func(o modelMessage) bool { return len(burst) > 0 && o.burst == burst[0].burst }
-	if in.Queue.Mode == store.Interrupt {
+	outranked := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return o.Message.Authority > in.Message.Authority })
+	if in.Queue.Mode == store.Interrupt && !outranked {
 		if superseded = l.run; superseded != 0 && l.queue[0].consumed {
 			m.forgetNotes(in.Session, l.queue[0].seq)
 		}
@@ -521,7 +522,7 @@ func (m *model) complete(t *rapid.T) {
 		m.events[o.EventID] = c.State
 	}
 	var first []modelMessage
-	if rapid.IntRange(0, 4).Draw(t, "then") == 0 {
+	if k.lane == store.TurnLane && rapid.IntRange(0, 4).Draw(t, "then") == 0 {
 		m.thens++
 		event := chat.EventID(fmt.Sprintf("then-%d", m.thens/2))
 		c.Then = &store.Inbound{

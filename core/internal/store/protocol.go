@@ -122,7 +122,7 @@ const (
 	Collect      Mode = "collect"       // it waits for a turn together with others
 	Steer        Mode = "steer"         // it is told to the running turn, or waits like Followup
 	SteerBacklog Mode = "steer-backlog" // the same
-	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits
+	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits, or waits where any of that is of a higher authority
 )
 
 // Drop is which message is dropped when too many wait.

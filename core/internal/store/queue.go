@@ -10,7 +10,11 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 	if err != nil {
 		return err
 	}
-	if in.Queue.Mode == Interrupt && p.queued > 1 {
+	may, err := t.mayInterrupt(in, *p)
+	if err != nil {
+		return err
+	}
+	if may {
 		if accepted.Superseded, err = t.interrupt(in, p, b); err != nil {
 			return err
 		}

@@ -426,6 +426,40 @@ func TestInterrupt(t *testing.T) {
 	b.idle(t)
 }
 
+// Nobody ends what somebody with more authority has asked for.
+func TestInterruptOfAHigherAuthority(t *testing.T) {
+	t.Parallel()
+	of := func(n int, authority chat.Authority, mode store.Mode) store.Inbound {
+		in := queued(n, store.Queueing{Mode: mode})
+		in.Message.Authority = authority
+		return in
+	}
+	for name, test := range map[string]struct {
+		running, waiting, new chat.Authority
+		interrupts            bool
+	}{
+		"the same":             {chat.Other, chat.Other, chat.Other, true},
+		"a higher one":         {chat.Other, chat.Authorised, chat.Owner, true},
+		"a lower one":          {chat.Owner, chat.Other, chat.Authorised, false},
+		"lower than one waits": {chat.Other, chat.Authorised, chat.Other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, of(1, test.running, store.Queue))
+			run := b.claim(t)
+			b.accept(t, of(2, test.waiting, store.Queue))
+			want := store.Acceptance{Seq: 3, Waiting: 2, Running: true}
+			if test.interrupts {
+				want = store.Acceptance{Seq: 3, Superseded: run.ID}
+			}
+			if diff := cmp.Diff(want, b.accept(t, of(3, test.new, store.Interrupt))); diff != "" {
+				t.Errorf("acceptance (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestInterruptOfWhatOnlyWaits(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
