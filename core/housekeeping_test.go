@@ -1,9 +1,18 @@
 package core
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -30,4 +39,56 @@ func TestHeartbeatTarget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A heartbeat is for a session that has nothing else to do, and only if there is something to watch.
+func TestNothingToWatch(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	begun := make(chan struct{})
+	h := &Host{config: &config.Config{Agent: config.Agent{Workspace: t.TempDir()}}, store: s}
+	h.dispatcher = dispatch.New(s, func(ctx context.Context, run *store.Run, _ <-chan struct{}) error {
+		close(begun)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
+
+	expect := func(why string) {
+		t.Helper()
+		got, err := h.nothingToWatch(ctx, "telegram:1")
+		if err != nil || why == "" && got != "" || !strings.Contains(got, why) {
+			t.Errorf("%q, %v; want %q", got, err, why)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(h.config.Agent.Workspace, heartbeatFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("there is no ")
+	write("# To watch\n\n<!-- nothing yet -->\n")
+	expect("has nothing to do in it")
+	write("# To watch\n\n- the backup of the photos\n")
+	expect("")
+
+	if _, err := s.Accept(ctx, store.Inbound{
+		EventID: "1", Session: "telegram:1", Lane: store.TurnLane,
+		Message: store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	expect("messages wait")
+	running, stop := context.WithCancel(ctx)
+	var room sync.WaitGroup
+	room.Go(func() { h.dispatcher.Run(running) })
+	<-begun
+	expect("a turn runs")
+	stop()
+	room.Wait()
 }

@@ -206,6 +206,15 @@ func TestPeople(t *testing.T) {
 	}
 }
 
+func TestThereIsNoSpeech(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	want := "I answer in writing only: this version of the host makes no speech of text."
+	if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
 func TestRestartHappensOnce(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
