@@ -192,8 +192,8 @@ func (h *Handler) consumed(ctx context.Context, run *store.Run) {
 	}
 }
 
-// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, it is
-// the message that is too long.
+// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, and not as
+// a copy of another one, it is the message that is too long.
 func fresh(t agent.Turn, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
@@ -201,7 +201,7 @@ func fresh(t agent.Turn, err error) string {
 	}
 	switch failure.Class {
 	case agent.ContextOverflow:
-		if !t.Started {
+		if !t.Started && t.ForkOf == "" {
 			return ""
 		}
 		return "Our conversation had become too long for the model. I began a new one and no longer know what was said before."

@@ -127,6 +127,8 @@ func TestHandle(t *testing.T) {
 	deaf.Message.Message.Silent = true
 	first := message(1)
 	first.Session.ClaudeStarted = false
+	copied := message(1)
+	copied.Session.ClaudeStarted, copied.Session.ForkOf = false, "parent"
 	silent := message(1)
 	silent.Message.Message.Silent = true
 	for name, test := range map[string]struct {
@@ -146,6 +148,7 @@ func TestHandle(t *testing.T) {
 		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
 		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 1},
+		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
 		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
@@ -175,7 +178,7 @@ func TestHandle(t *testing.T) {
 				if r.marked != 1 {
 					t.Error("the first turn's mark is of the second session")
 				}
-				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.Attempt != 1 || again.UUID != "u" {
+				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Attempt != 1 || again.UUID != "u" {
 					t.Errorf("the second turn is %+v", again)
 				}
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
