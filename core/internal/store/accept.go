@@ -203,11 +203,11 @@ type sessionTimes struct {
 func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
-	if m.byPerson() {
-		interactedAt = sql.NullInt64{Int64: t.now, Valid: true}
-	}
 	if in.Lane == TurnLane {
 		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
+		if m.byPerson() {
+			interactedAt = messageAt
+		}
 	}
 	err = t.row(`SELECT message_at, interacted_at FROM sessions WHERE key = ?1`, []any{in.Session}, &before.messageAt, &before.interactedAt)
 	if errors.Is(err, sql.ErrNoRows) {

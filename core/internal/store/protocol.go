@@ -247,7 +247,7 @@ type Session struct {
 	Route         chat.Address // where its last message came from
 	CreatedAt     time.Time
 	ResetAt       time.Time // when the claude session was begun
-	InteractedAt  time.Time // the last message of a person; zero: there was none
+	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
 	Model         string    // the model of the last turn
 	Usage         Usage
 	ContextTokens int64 // used by the last request
