@@ -284,6 +284,6 @@ func rules(a config.Access) access.Rules {
 	}
 	return access.Rules{
 		Owners: a.Owners, DM: access.DMPolicy(a.DM), Allow: a.Allow, CommandsFrom: a.CommandsFrom,
-		Groups: access.GroupPolicy(a.Groups), Group: groups, RequireMention: a.RequireMention,
+		Groups: access.GroupPolicy(a.Groups), Group: groups, RequireMention: a.RequireMention, MentionPatterns: a.MentionPatterns,
 	}
 }
