@@ -71,8 +71,10 @@ func encode(in Inbound) (encoded, error) {
 		return encoded{}, err
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
-	if m.Overrides != (Overrides{}) {
-		overrides, err := json.Marshal(m.Overrides)
+	runs := m.Overrides
+	runs.Queue = QueueOverrides{} // is how it waits, not how it is run
+	if runs != (Overrides{}) {
+		overrides, err := json.Marshal(runs)
 		if err != nil {
 			return encoded{}, err
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
-// and [SteerBacklog] that are of its authority and address, up to the first that may not be told. A burst that is still open
+// and [SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
 // does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
 // replaced is given none: they belong to the new one. They are the run's as long as it runs; those that it does not name as
 // covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
@@ -21,10 +21,10 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	if err != nil || h.queued == h.held {
 		return nil, err
 	}
-	var share string
+	var share, overrides string
 	var current bool
-	err = t.row(`SELECT i.share, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &current)
+	err = t.row(`SELECT i.share, i.overrides, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &current)
 	if err != nil || !current {
 		return nil, err
 	}
@@ -34,13 +34,13 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
 			var m Queued
 			var id event
-			var message, of, overrides string
+			var message, of, own string
 			var mode Mode
 			var receivedAt int64
-			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &overrides); err != nil {
+			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &own); err != nil {
 				return err
 			}
-			if mode != Steer && mode != SteerBacklog || of != share || overrides != "" ||
+			if mode != Steer && mode != SteerBacklog || of != share || own != overrides ||
 				json.Unmarshal([]byte(message), &m.Message) != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}

@@ -51,6 +51,7 @@ func TestJoin(t *testing.T) {
 		"up to another chat":              {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
 		"up to another thread":            {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Thread = "t" }}, nil},
 		"up to one with its own settings": {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
+		"whatever says how it waits":      {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Queue.Mode = store.Steer }}, []int64{2}},
 		"up to a fresh conversation":      {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Fresh = true }}, []int64{2}},
 		"up to what nobody wrote":         {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Origin = store.OriginPlugin }, steer}, []int64{2}},
 		"an open burst":                   {[]func(*store.Inbound){func(in *store.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
@@ -91,6 +92,24 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	b.accept(t, steered(3))
 	if diff := cmp.Diff([]int64{3}, b.join(t, run)); diff != "" {
 		t.Errorf("what came later (-want +got):\n%s", diff)
+	}
+}
+
+// What somebody allowed for one message, such as every tool, is not for what others write into its turn.
+func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	own := func(n int) store.Inbound {
+		in := steered(n)
+		in.Message.Overrides.Permission = "bypassPermissions"
+		return in
+	}
+	b.accept(t, own(1))
+	run := b.claim(t)
+	b.accept(t, own(2))
+	b.accept(t, steered(3))
+	if diff := cmp.Diff([]int64{2}, b.join(t, run)); diff != "" {
+		t.Errorf("joined (-want +got):\n%s", diff)
 	}
 }
 

@@ -473,8 +473,7 @@ func (m *model) join(t *rapid.T) {
 			continue
 		}
 		steers := o.Queue.Mode == store.Steer || o.Queue.Mode == store.SteerBacklog
-		if !steers || o.Message.Authority != l.queue[0].Message.Authority || o.Message.Overrides != (store.Overrides{}) ||
-			o.Message.Fresh || o.Message.Origin != "" {
+		if !steers || !o.shares(l.queue[0]) || o.Message.Fresh || o.Message.Origin != "" {
 			break
 		}
 		o.joined = true
