@@ -224,7 +224,7 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result) err
 	if !run.Message.Message.Silent {
 		done.Pieces = h.options.Reply(run, r)
 	}
-	if r.Text != "" {
+	if r.Text != "" && (run.Message.Message.Silent || len(done.Pieces) > 0) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)

@@ -105,7 +105,7 @@ func (r *room) handler() *turn.Handler {
 }
 
 func piece(text string) []store.Piece {
-	if text == "" {
+	if text == "" || text == "NO_REPLY" {
 		return nil
 	}
 	return []store.Piece{{Text: text}}
@@ -234,6 +234,24 @@ func TestSteering(t *testing.T) {
 	}
 	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" || c.Then != r.next {
 		t.Errorf("completed %+v", c)
+	}
+}
+
+// What is said in order to say nothing stands in no history; what a plugin alone is told does.
+func TestTheHistoryOfASilentAnswer(t *testing.T) {
+	t.Parallel()
+	for text, entries := range map[string]map[bool]int{"NO_REPLY": {false: 0, true: 1}, "hi": {false: 1, true: 1}} {
+		for silent, want := range entries {
+			r := &room{results: []outcome{{result: agent.Result{Text: text}}}}
+			run := message(1)
+			run.Message.Message.Silent = silent
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.completed[0].Transcript; len(got) != want {
+				t.Errorf("%q, silent %v: %+v", text, silent, got)
+			}
+		}
 	}
 }
 
