@@ -27,6 +27,7 @@ type Store interface {
 	Rebind(ctx context.Context, run int64, notice ...store.Piece) (store.Session, error)
 	Join(ctx context.Context, run int64) ([]store.Queued, error)
 	Complete(ctx context.Context, run int64, c store.Completion) error
+	Spent(ctx context.Context, session, claudeSession string, f store.TurnFigures) error
 }
 
 // Options are what a handler works with.
@@ -255,6 +256,11 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, err 
 			return err
 		}
 		return agent.ErrStopped
+	case errors.Is(cause, store.ErrFenced):
+		figures := h.figures(run, r)
+		figures.Flush = false // it was cut short
+		h.spent(ctx, run, figures)
+		return cause
 	case cause != nil:
 		return cause
 	}
@@ -294,9 +300,19 @@ func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
+		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
+			h.spent(ctx, run, c.Turn)
+		}
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}
 	return nil
+}
+
+// spent counts what a turn cost that somebody interrupted.
+func (h *Handler) spent(ctx context.Context, run *store.Run, f *store.TurnFigures) {
+	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
+		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
+	}
 }
 
 // Caller is who a run's message is of.

@@ -36,6 +36,7 @@ type room struct {
 	noticed   []store.Piece
 	retired   []string
 	refuse    error // what Complete says
+	spent     int64 // input tokens of turns that were not completed
 	joined    []store.Queued
 	next      *store.Inbound
 }
@@ -69,13 +70,21 @@ func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error 
 	return r.refuse
 }
 
+func (r *room) Spent(ctx context.Context, session, claude string, f store.TurnFigures) error {
+	if ctx.Err() != nil || session != "s" || claude != "old" {
+		return errors.New("nobody's")
+	}
+	r.spent += f.Usage.InputTokens
+	return nil
+}
+
 func (r *room) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	r.turns = append(r.turns, t)
 	next := r.results[0]
 	r.results = r.results[1:]
 	if errors.Is(next.err, errBlocks) {
 		<-ctx.Done()
-		return agent.Result{}, &agent.Failure{Class: agent.Aborted}
+		return next.result, &agent.Failure{Class: agent.Aborted}
 	}
 	t.OnConsumed()
 	return next.result, next.err
@@ -329,11 +338,14 @@ func TestTheEndOfAContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: []outcome{{err: errBlocks}}}
+			r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}, err: errBlocks}}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(test.cause)
 			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if lost := errors.Is(test.cause, store.ErrFenced); (r.spent == 3) != lost {
+				t.Errorf("spent %d", r.spent)
 			}
 			if test.cancelled {
 				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 ||
@@ -374,9 +386,12 @@ func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 
 func TestALostLaneDropsTheResult(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{{}}, refuse: store.ErrFenced}
+	r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: store.ErrFenced}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) {
 		t.Error(err)
+	}
+	if r.spent != 3 {
+		t.Errorf("spent %d, want what it cost all the same", r.spent)
 	}
 }
 
