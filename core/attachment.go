@@ -103,8 +103,11 @@ func (h *Host) forgetMedia() error {
 			return err
 		}
 		info, err := e.Info()
-		if err == nil {
+		switch {
+		case err == nil:
 			files = append(files, file{path, info})
+		case errors.Is(err, fs.ErrNotExist): // an upload that failed
+			err = nil
 		}
 		return err
 	})
