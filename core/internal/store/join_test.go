@@ -243,6 +243,28 @@ func TestClearDropsJoinedMessages(t *testing.T) {
 	b.idle(t)
 }
 
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	want := func(n int) {
+		t.Helper()
+		if got, err := b.Waiting(b.ctx, "telegram:anna", store.TurnLane); got != n || err != nil {
+			t.Errorf("%d wait, %v; want %d", got, err, n)
+		}
+	}
+	want(0)
+	b.accept(t, steered(2))
+	b.accept(t, queued(3, store.Queueing{}))
+	want(2)
+	b.join(t, run)
+	want(1)
+	b.complete(t, run)
+	want(2)
+	if n, err := b.Waiting(b.ctx, "nobody's", store.TurnLane); n != 0 || err != nil {
+		t.Errorf("%d wait where nothing ever did, %v", n, err)
+	}
+}
+
 // Messages that a run holds are not among those that may be too many, and are not dropped for others.
 func TestCapCountsWhatWaits(t *testing.T) {
 	t.Parallel()
