@@ -36,6 +36,7 @@ const (
 	overflowMark  = "[Queue overflow]"
 	itemMark      = "Queued #"
 	hostMark      = "[Host"
+	runnerMark    = "[clawhost]" // of the line by which an answer that was cut off is asked for anew
 	senderMark    = "[from:"
 	quoteOpen     = "[Replying to"
 	quoteClose    = "[/Replying]"

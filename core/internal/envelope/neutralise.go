@@ -51,7 +51,7 @@ var (
 	marks = []string{
 		squeezed(eventMark), squeezed(hintMark), squeezed(contextOpen), squeezed(contextClose),
 		squeezed("[Thread"), squeezed(threadClose), squeezed("[Chat messages since"), squeezed("[Current message"),
-		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(senderMark),
+		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(runnerMark), squeezed(senderMark),
 		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark),
 		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
