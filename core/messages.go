@@ -53,7 +53,8 @@ func (h *Host) typing(ctx context.Context, run *store.Run) (stop func()) {
 	m := run.Message.Message
 	settings := h.config.For(m.Channel).Reply
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent {
+	unasked := m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat
+	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
 		return func() {}
 	}
 	return turn.ShowTyping(ctx, min(settings.TypingInterval, limits.TypingTTL), func(ctx context.Context, active bool) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -134,14 +135,15 @@ func chosen(o store.Overrides) string {
 }
 
 func (d desk) label(ctx context.Context, call Call, label string) (string, error) {
-	switch n := utf8.RuneCountInString(label); {
-	case n == 0:
+	switch label {
+	case "":
 		return "A label needs a text: /session label TEXT. `/session label -` takes it away.", nil
-	case n > store.MaxLabel:
-		return fmt.Sprintf("A label has at most %d characters, this one has %d.", store.MaxLabel, n), nil
-	}
-	if label == "-" {
+	case "-":
 		label = ""
+	default:
+		if _, err := session.ParseLabel(label); err != nil {
+			return fmt.Sprintf("That is no label: %s.", err), nil
+		}
 	}
 	if err := d.store.SetLabel(ctx, call.Caller.Session, label); err != nil {
 		return "", err

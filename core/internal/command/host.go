@@ -127,7 +127,7 @@ func (d desk) commands() []Command {
 		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Summary: "who may write to me", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.allowlist},
 		{Name: "approve", Usage: "/approve [CHANNEL] CODE", Summary: "let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
 		{Name: "deny", Usage: "/deny [CHANNEL] CODE", Summary: "refuse who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
-		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Run: d.restart},
+		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.restart},
 		{Name: "config", Usage: "/config", Summary: "where the config file is and what holds in this chat", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.config},
 		{Name: "debug", Usage: "/debug", Summary: "figures of the host for who looks for a fault", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.debug},
 	}

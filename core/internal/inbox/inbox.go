@@ -150,7 +150,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	inbound := in.inbound(a)
-	if inbound.Lane == store.TurnLane && in.policy(a) == "deny" {
+	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
 		return in.record(ctx, a)
 	}
 	outcome, err := in.accept(ctx, inbound)
@@ -217,9 +217,16 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	if m.Origin == "" {
 		m.Origin = store.OriginPlugin
 	}
+	a := arrival{message: m, key: in.Session(m.Channel, m.Chat, m.Thread)}
+	var err error
+	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Outcome{}, fmt.Errorf("look up a session: %w", err)
+	}
+	if in.policy(a) == "deny" {
+		m.Silent = true // nothing is sent there, whoever asked for it
+	}
 	return in.accept(ctx, store.Inbound{
-		EventID: id, Session: in.Session(m.Channel, m.Chat, m.Thread), Lane: store.TurnLane, Message: m,
-		Queue: store.Queueing{Mode: store.Queue},
+		EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue},
 	})
 }
 

@@ -117,6 +117,15 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
 		t.Errorf("a command in a denied session: %v", verdict)
 	}
+	compact := event("owner", chat.NativeCommand{Name: "compact"})
+	compact.ID = "g"
+	if verdict := submit(t, j, talkative, compact); verdict != chat.Accepted || len(j.accepted) != 2 {
+		t.Errorf("a compaction in a denied session: %v", verdict)
+	}
+	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Text: "the weather"}
+	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 3 || !j.accepted[2].Message.Silent {
+		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
+	}
 	broadcast := says("owner", "hi")
 	broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}
 	broadcast.Body = chat.Message{Text: "hi", MentionsSelf: true}
