@@ -113,3 +113,35 @@ func TestForgetMedia(t *testing.T) {
 	}
 	keep("telegram/new", "discord/large")
 }
+
+// What people sent is not kept in the workspace for ever.
+func TestForgetInbound(t *testing.T) {
+	t.Parallel()
+	h := withFiles(t, "telegram/old", "telegram/new")
+	if err := h.forgetInbound(); err != nil {
+		t.Fatalf("without the folder: %v", err)
+	}
+	for _, ref := range []chat.MediaRef{"old", "new"} {
+		if a := h.attachment("telegram", chat.Media{Ref: ref}); a.Path == "" {
+			t.Fatalf("%s is not shown", ref)
+		}
+	}
+	dir := filepath.Join(h.config.Agent.Workspace, inboundDir)
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-inboundAge - time.Hour)
+	for _, name := range []string{"old", "folder"} {
+		if err := os.Chtimes(filepath.Join(dir, name), before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.forgetInbound(); err != nil {
+		t.Fatal(err)
+	}
+	for name, kept := range map[string]bool{"old": false, "new": true, "folder": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
