@@ -210,7 +210,7 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		}
 		dropped := l.remove(func(o modelMessage) bool {
 			over--
-			if !o.waits() {
+			if !o.waits() || o.Message.Fresh || o.Message.Origin != "" {
 				over++
 				return false
 			}

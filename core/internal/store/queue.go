@@ -81,16 +81,19 @@ func (q Queueing) waits() bool {
 // tooMany is why a message was dropped that exceeded its lane's cap.
 const tooMany = "dropped: too many messages wait"
 
-// overflow drops the n messages that have waited for the longest.
+// overflow drops the n messages that have waited for the longest, but none that begins a conversation, in which those behind
+// it belong, and none that no person wrote.
 func (t *tx) overflow(in Inbound, p *place, n int64) error {
+	// Within a text of the message's the quotes of these patterns have a backslash before them.
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq IN
-			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0)
+			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL
+				AND message NOT LIKE '%"fresh":true%' AND message NOT LIKE '%"origin":"%' ORDER BY seq LIMIT ?3 + 0)
 		RETURNING `+removedColumns, in.Session, in.Lane, n)
 	if err != nil {
 		return err
 	}
 	p.queued -= int64(len(dropped))
-	p.moved = true
+	p.moved = p.moved || len(dropped) > 0
 	if in.Queue.Drop != DropOld {
 		for _, r := range dropped {
 			m, ok := r.decode()

@@ -297,6 +297,32 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	}
 }
 
+// What begins a conversation would take that along, and a plugin waits for its turn: neither is dropped, whatever people write.
+func TestCapSparesBeginningsAndTurnsOfNobody(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	fresh, plugin := queued(2, store.Queueing{}), queued(3, store.Queueing{})
+	fresh.Message.Fresh, plugin.Message.Origin = true, store.OriginPlugin
+	b.accept(t, fresh)
+	b.accept(t, plugin)
+	odd := queued(4, store.Queueing{})
+	odd.Message.Text = `"fresh":true,"origin":"plugin"`
+	b.accept(t, odd)
+	b.accept(t, queued(5, store.Queueing{Cap: 2, Drop: store.DropOld}))
+	b.wantOutcome(t, 4, store.RunCancelled)
+	b.accept(t, queued(6, store.Queueing{Cap: 1, Drop: store.DropOld}))
+	b.complete(t, run)
+	var texts []string
+	for range 3 {
+		next := b.claim(t)
+		texts = append(texts, next.Message.Message.Text)
+		b.complete(t, next)
+	}
+	if diff := cmp.Diff([]string{"message 2", "message 3", "message 6"}, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A lane that does not run has no head for a moment while its only message makes room for another.
 func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	t.Parallel()
