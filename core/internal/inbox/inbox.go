@@ -151,7 +151,10 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	inbound := in.inbound(a)
 	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
-		return in.record(ctx, a)
+		if !inbound.Message.Fresh {
+			return in.record(ctx, a)
+		}
+		inbound = alone(inbound)
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
@@ -160,6 +163,13 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 		}, m)
 	}
 	return outcome, err
+}
+
+// alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.
+func alone(in store.Inbound) store.Inbound {
+	m := in.Message
+	m.Fresh, m.Command = false, &store.Command{Name: "new"}
+	return store.Inbound{EventID: in.EventID, Session: in.Session, Lane: store.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
 // overhear keeps a message of a group that is not for the agent, to be told with the next one that is.
