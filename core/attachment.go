@@ -64,7 +64,10 @@ func (h *Host) expose(from, name string) (path string, err error) {
 	}
 	defer source.Close()
 	part := name + ".part"
-	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := root.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe that the agent has put there
 	if err != nil {
 		return "", err
 	}

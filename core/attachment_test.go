@@ -3,6 +3,7 @@ package core
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,6 +70,22 @@ func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
 		t.Errorf("outside of the workspace there is %v, %v", entries, err)
+	}
+}
+
+func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	h := withFiles(t, "telegram/abc")
+	dir := filepath.Join(h.config.Agent.Workspace, inboundDir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "abc.jpg.part"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := h.attachment("telegram", chat.Media{Ref: "abc", MIMEType: "image/jpeg"})
+	if text, err := os.ReadFile(a.Path); string(text) != "telegram/abc" {
+		t.Errorf("the file at %q has %q, %v", a.Path, text, err)
 	}
 }
 
