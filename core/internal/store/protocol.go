@@ -234,6 +234,10 @@ type Run struct {
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time
+	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the piece
+	// that showed how it went on; zero: none.
+	Said    string
+	Preview int64
 }
 
 // Session is a session's row.
@@ -326,11 +330,32 @@ type Followed struct {
 	Entry   chat.TranscriptEntry
 }
 
-// Piece is a message for a chat.
+// Piece is a message for a chat, or a change of one.
 type Piece struct {
 	To      chat.Address
 	Text    string
 	ReplyTo chat.MessageID
+	Media   []chat.Media
+	Buttons [][]chat.Button
+	Silent  bool // without a notification, where the network can
+	// Kept says that another piece may edit this one.
+	Kept bool
+	// Edits is the kept piece whose message gets this text and these buttons instead; without a text it is deleted. Zero:
+	// this is a message of its own. A piece that waits when another one that edits it is posted is not sent any more.
+	Edits int64
+	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own; else it is let be.
+	OrSend bool
+}
+
+// Early is what a run sends before it is completed.
+type Early struct {
+	Pieces []Piece
+	// Said is the part of the text in the making that was sent, these pieces included.
+	Said string
+	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
+	Preview *Piece
+	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
+	Unpreview bool
 }
 
 // Delivery is a piece that was claimed for sending.
@@ -342,6 +367,8 @@ type Delivery struct {
 	CreatedAt time.Time
 	Attempts  int  // sends before this one, those not that were excused
 	Uncertain bool // an earlier send's outcome is unknown
+	// Target is the message that the piece edits; empty where it is gone, or was never sent.
+	Target chat.MessageID
 }
 
 // Again is how a claimed delivery that failed is tried again.
