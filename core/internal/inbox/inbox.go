@@ -150,6 +150,9 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	inbound := in.inbound(a)
+	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
+		return rejected("the button has no command of the host's"), nil
+	}
 	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
 		if !inbound.Message.Fresh {
 			return in.record(ctx, a)
