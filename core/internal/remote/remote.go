@@ -38,6 +38,7 @@ type Plugin struct {
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
+	tools    pluginv1.ToolsClient
 }
 
 // New returns the plugin that serves on a connection.
@@ -47,6 +48,7 @@ func New(conn *grpc.ClientConn) *Plugin {
 		channel:  pluginv1.NewChannelClient(conn),
 		commands: pluginv1.NewCommandsClient(conn),
 		hooks:    pluginv1.NewHooksClient(conn),
+		tools:    pluginv1.NewToolsClient(conn),
 	}
 }
 

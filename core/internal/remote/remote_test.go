@@ -35,6 +35,7 @@ type nasty struct {
 	pluginv1.UnimplementedChannelServer
 	pluginv1.UnimplementedCommandsServer
 	pluginv1.UnimplementedHooksServer
+	pluginv1.UnimplementedToolsServer
 
 	err          error
 	described    *pluginv1.DescribeResponse
@@ -45,6 +46,8 @@ type nasty struct {
 	typing       *pluginv1.SetTypingResponse
 	commands     *pluginv1.SetCommandsResponse
 	told         []proto.Message // what the hooks and the menu were told
+	listed       *pluginv1.ListToolsResponse
+	result       *pluginv1.CallToolResponse
 	reports      []*pluginv1.RunResponse
 	reply        string
 	prepend      string
@@ -122,12 +125,19 @@ func (n *nasty) BeforeAgentStart(context.Context, *pluginv1.BeforeAgentStartRequ
 // connect serves the plugin and returns the host's side of it. Stop ends the plugin.
 func connect(t *testing.T, n *nasty) (plugin *remote.Plugin, stop func()) {
 	t.Helper()
+	return connectTools(t, n, n)
+}
+
+// connectTools serves the plugin with the tools of another one.
+func connectTools(t *testing.T, n *nasty, tools pluginv1.ToolsServer) (plugin *remote.Plugin, stop func()) {
+	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(handshake.ServerOptions()...)
 	pluginv1.RegisterPluginServer(server, n)
 	pluginv1.RegisterChannelServer(server, n)
 	pluginv1.RegisterCommandsServer(server, n)
 	pluginv1.RegisterHooksServer(server, n)
+	pluginv1.RegisterToolsServer(server, tools)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // its error says that it was stopped
 	conn, err := grpc.NewClient("passthrough:///plugin", append(handshake.DialOptions(),
@@ -162,6 +172,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"RunCommand":         func() error { _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
 		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
 		"TranscriptAppended": func() error { return p.TranscriptAppended(ctx, "s", nil) },
+		"CallTool":           func() error { _, err := p.CallTool(ctx, chat.ToolCall{Name: "x"}); return err },
 		"SetCommands":        func() error { return p.SetCommands(ctx, nil) },
 		"BeforeAgentStart":   func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
 	}
