@@ -78,6 +78,7 @@ func (c *Claude) block() block {
 		{"args", arguments(&c.Args)},
 		{"env", variables(&c.Env, hostVariables)},
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
+		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
@@ -151,6 +152,7 @@ func (a *Access) block() block {
 			{"dm", oneOf(&a.DM, "pairing", "allowlist", "open", "disabled")},
 			{"allow", people(&a.Allow)},
 			{"commands_from", people(&a.CommandsFrom)},
+			{"approvers", people(&a.Approvers)},
 			{"groups", oneOf(&a.Groups, "allowlist", "open", "disabled")},
 			{"require_mention", boolean(&a.RequireMention)},
 			{"mention_patterns", patterns(&a.MentionPatterns)},

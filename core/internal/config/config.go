@@ -65,6 +65,7 @@ type Claude struct {
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
 	Env             map[string]string // added to the CLI's environment
 	Timeout         time.Duration     // for one turn; default 30 minutes
+	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
@@ -152,6 +153,7 @@ type Access struct {
 	DM             string   // pairing (default), allowlist, open, disabled
 	Allow          []string // may write in direct chats and groups
 	CommandsFrom   []string // may use commands, beside owners; empty: whoever may chat
+	Approvers      []string // may answer what claude asks before it uses a tool, beside owners
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group
 	RequireMention bool // in groups; default true
@@ -200,6 +202,7 @@ func defaults() *Config {
 			Command:        "claude",
 			PermissionMode: "default",
 			Timeout:        30 * time.Minute,
+			AskTimeout:     time.Hour,
 			MaxProcesses:   4,
 			ParkAfter:      10 * time.Minute,
 		},

@@ -65,6 +65,8 @@ type Options struct {
 	Commands Commands
 	Turns    Turns
 	Settings func(channel string) config.Settings
+	// Reading makes a command of a text that answers what claude asks in the chat; false: it is none.
+	Reading func(caller chat.Caller, text string) (store.Command, bool)
 	// Policy tells whether a session's messages are answered: allow or deny.
 	Policy func(channel, chat, key string) string
 	// Received is told of each message of a person that was taken. It must not block.
@@ -104,6 +106,13 @@ type arrival struct {
 	known    store.Session // zero for a session that is not there yet
 
 	addressed bool // the message is meant for the agent
+}
+
+// caller is who wrote.
+func (a arrival) caller() chat.Caller {
+	return chat.Caller{
+		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
+	}
 }
 
 // Submit takes a channel's event. An error means that the host does not have the event.
@@ -161,9 +170,7 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
-		in.options.Received(chat.Caller{
-			Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
-		}, m)
+		in.options.Received(a.caller(), m)
 	}
 	return outcome, err
 }
