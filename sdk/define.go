@@ -58,6 +58,7 @@ var extras = []extra{
 	{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
 	{reflect.TypeFor[Reactor](), pluginv1.Capability_CAPABILITY_CHANNEL_REACT},
 	{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
+	{reflect.TypeFor[Drafter](), pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT},
 	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
 }
 
