@@ -70,7 +70,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt)}
+	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
@@ -177,8 +177,8 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 }
 
 // Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
-// overflowed or a transcript that is gone. The message then counts as not consumed. The notice, which tells the chat of
-// it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
+// overflowed or a transcript that is gone. The message then counts as not consumed, nothing of its answer as said, and a
+// preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
 func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Session, error) {
 	if err := checkPieces(notice); err != nil {
 		return Session{}, fmt.Errorf("rebind: %w", err)
@@ -194,6 +194,9 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 		}
 		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND batch = ?3`,
 			h.session, h.lane, h.seq, claude); err != nil {
+			return Session{}, err
+		}
+		if err := t.disown(h); err != nil {
 			return Session{}, err
 		}
 		if _, err := t.post(runID, notice); err != nil {

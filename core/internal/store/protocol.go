@@ -302,6 +302,9 @@ type Completion struct {
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
+	// Undelivered makes the pieces, which come before Pieces, that tell of pieces of the session's runs that were given up and
+	// that nobody was told of yet. It may be called twice. Where it makes none, or is nil, they are told at another time.
+	Undelivered func([]DeadPiece) []Piece
 	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
 }
@@ -388,6 +391,9 @@ type DeadPiece struct {
 	DiedAt    time.Time    `json:"died_at"`
 	Attempts  int          `json:"attempts"`
 	Error     string       `json:"error"`
+	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
+	Session   string       `json:"session,omitempty"` // the run's
+	Media     []chat.Media `json:"media,omitempty"`
 }
 
 // Pairing is a stranger's request to be let in.
