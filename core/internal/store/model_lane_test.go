@@ -29,6 +29,7 @@ type modelMessage struct {
 	batch      int64  // the seq of the head of the run that it is a part of, once it was claimed
 	claude     int    // which of its session's claude sessions it was claimed for
 	joined     bool
+	cleared    bool // while it was joined
 	consumed   bool
 }
 
@@ -456,8 +457,9 @@ func (m *model) aRun(t *rapid.T) (int64, *modelLane) {
 	return id, m.lanes[m.runs[id]]
 }
 
-// end takes a run's hold from its lane.
+// end takes a run's hold from its lane, and what was joined to it and is not wanted any more.
 func (m *model) end(id int64, l *modelLane) {
+	m.cancel(m.runs[id].session, l.remove(func(o modelMessage) bool { return o.joined && o.cleared }))
 	l.run = 0
 	for i := range l.queue {
 		l.queue[i].joined = false
@@ -579,11 +581,20 @@ func (m *model) clear(t *rapid.T) {
 	if running {
 		head = l.queue[0].seq
 	}
-	gone := l.remove(func(o modelMessage) bool { return o.receivedAt.Before(before) && !(running && o.batch == head) })
+	told := 0
+	for i := range l.queue {
+		if o := &l.queue[i]; o.joined && !o.cleared && o.receivedAt.Before(before) {
+			o.cleared = true
+			told++
+		}
+	}
+	gone := l.remove(func(o modelMessage) bool {
+		return o.receivedAt.Before(before) && !o.joined && !(running && o.batch == head)
+	})
 	m.cancel(k.session, gone)
 	dropped, err := m.store.Clear(m.ctx, k.session, k.lane, before)
-	if err != nil || dropped != len(gone) {
-		t.Fatalf("dropped %d of %d, %v", dropped, len(gone), err)
+	if err != nil || dropped != len(gone)+told {
+		t.Fatalf("dropped %d of %d, %v", dropped, len(gone)+told, err)
 	}
 	if len(gone) > 0 {
 		l.rearm(m.clock.Now())

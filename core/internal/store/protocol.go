@@ -294,7 +294,7 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
-	// Covered are the uuids of joined messages that the run has dealt with. The others wait again.
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
