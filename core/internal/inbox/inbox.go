@@ -67,8 +67,8 @@ type Options struct {
 	Settings func(channel string) config.Settings
 	// Reading makes a command of a text that answers what claude asks in the chat; false: it is none.
 	Reading func(caller chat.Caller, text string) (store.Command, bool)
-	// Policy tells whether a session's messages are answered: allow or deny.
-	Policy func(channel, chat, key string) string
+	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
+	Policy func(own, key string, from chat.Address, kind chat.Kind) string
 	// Received is told of each message of a person that was taken. It must not block.
 	Received func(caller chat.Caller, m chat.Message)
 	// Retire is told of a claude session that a reset left behind.
@@ -219,14 +219,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 
 // policy tells whether the session's messages are answered.
 func (in *Inbox) policy(a arrival) string {
-	if own := a.known.Overrides.Send; own != "" {
-		return own
-	}
-	kind := a.message.Chat.Kind.String()
-	if a.message.Thread != "" {
-		kind = "thread"
-	}
-	return in.options.Policy(a.message.Channel, kind, a.key)
+	return in.options.Policy(a.known.Overrides.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
 // Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,

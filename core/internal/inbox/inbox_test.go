@@ -240,7 +240,7 @@ func box(j *journal) *inbox.Inbox {
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Store: j, Commands: known{}, Turns: j, Settings: settings,
-		Policy:   func(_, kind, _ string) string { return map[string]string{"channel": "deny"}[kind] },
+		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
 		Received: func(caller chat.Caller, _ chat.Message) { j.received = append(j.received, caller) },
 		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
 			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && text == "2"

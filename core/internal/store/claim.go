@@ -208,17 +208,17 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
 // once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
-// it. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
+// it, unless it was cleared. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
+		if err := t.part(h, runID); err != nil {
 			return nothing{}, err
 		}
-		if err := t.part(runID); err != nil {
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
 			return nothing{}, err
 		}
 		readyAt := t.now
@@ -255,10 +255,10 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, RunLost, t.now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+		if err = t.partAll(); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run IS NOT NULL`); err != nil {
+		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
 			return r, err
 		}
 		// A clock that was set back between the lives would make lanes wait that are long ready.

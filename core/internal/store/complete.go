@@ -90,7 +90,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 }
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides waits again. It returns what has left, in order, the run's head first.
+// besides is parted from it. It returns what has left, in order, the run's head first.
 func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
@@ -124,7 +124,7 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	if !joined {
 		return done, nil
 	}
-	return done, t.part(runID)
+	return done, t.part(h, runID)
 }
 
 // said is what people, and plugins, wrote of what has left the inbox.

@@ -54,7 +54,7 @@ type Message struct {
 	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
 	Origin    Origin         `json:"origin,omitempty"`
 	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
-	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message
+	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message, or where it is dropped
 	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 }
@@ -298,7 +298,7 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
-	// Covered are the uuids of joined messages that the run has dealt with. The others wait again.
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
