@@ -117,6 +117,12 @@ func (t *tx) forget(id int64) error {
 	return err
 }
 
+// outdate removes a piece, if it is dead, that another one has taken the place of: nobody is to put it back.
+func (t *tx) outdate(id int64) error {
+	_, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
+	return err
+}
+
 // eachDead does something to each dead piece that there is now, after which it is not dead any more.
 func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) error) (int, error) {
 	var last int64

@@ -37,12 +37,12 @@ func (p *Piece) decodeRest(encoded string) {
 }
 
 // settle looks at what a new piece is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
-// not sent: then it is not sent any more. The error is of a target of another destination, whose order nobody keeps.
+// not sent: then it is not to be sent any more. The error is of a target of another destination, whose order nobody keeps.
 func (t *tx) settle(p Piece) (gone bool, err error) {
 	to, waits, err := t.whereabouts(p.Edits)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return true, nil
+		return true, t.outdate(p.Edits)
 	case err != nil:
 		return false, err
 	case to != p.To:
@@ -83,8 +83,11 @@ func (t *tx) retract(piece int64) error {
 		return nil
 	}
 	to, _, err := t.whereabouts(piece)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t.outdate(piece)
+	}
 	if err != nil {
-		return noRows(err)
+		return err
 	}
 	_, err = t.post(0, []Piece{{To: to, Edits: piece}})
 	return err

@@ -77,6 +77,9 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 				}
 				b.post(t, "", edit("anna", change.text, id, change.orSend))
 				want(t, "delivered", change.want, b.texts(t))
+				if dead, err := b.DeadPieces(b.ctx, 0); len(dead) != 0 || err != nil {
+					t.Errorf("to be put back: %+v, %v", dead, err)
+				}
 			})
 		}
 	}
