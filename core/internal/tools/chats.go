@@ -70,19 +70,24 @@ func (s *Server) owns(one store.Session) bool {
 	if one.Kind != chat.Direct {
 		return s.options.Group(one.Route.Channel, one.Route.Chat)
 	}
-	owners := s.options.Owners(one.Route.Channel)
 	name, err := session.Parse(one.Key)
 	switch {
 	case err != nil:
 		return false
 	case name == (session.Name{}):
 		// Everybody's direct chats share the session: in one the chat's id is taken to be the person's.
-		return slices.Contains(owners, one.Route.Channel+":"+string(one.Route.Chat))
+		return s.isOwner(one.Route.Channel + ":" + string(one.Route.Chat))
 	case name.Identity != "":
-		return slices.ContainsFunc(s.options.Links[name.Identity], func(user string) bool { return slices.Contains(owners, user) })
+		return slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
 	default:
-		return name.Channel == one.Route.Channel && slices.Contains(owners, name.Channel+":"+string(name.User))
+		return name.Channel == one.Route.Channel && s.isOwner(name.Channel+":"+string(name.User))
 	}
+}
+
+// isOwner tells whether a person, as channel:user, is an owner.
+func (s *Server) isOwner(person string) bool {
+	channel, _, _ := strings.Cut(person, ":")
+	return slices.Contains(s.options.Owners(channel), person)
 }
 
 // chatNames lists chats for the model.
