@@ -33,7 +33,7 @@ func Split(text string, r Rule) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	if r.fits(text) {
+	if r.Fits(text) {
 		return []string{text}
 	}
 	var out []string
@@ -43,8 +43,8 @@ func Split(text string, r Rule) []string {
 	return out
 }
 
-// fits tells whether the text is one piece.
-func (r Rule) fits(text string) bool {
+// Fits tells whether the text is one piece.
+func (r Rule) Fits(text string) bool {
 	return (r.Limit.Max <= 0 || Size(text, r.Limit.Unit) <= r.Limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
 }
 
