@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -24,7 +25,7 @@ func (h *Host) limit(channel string, kind chat.Kind) chat.TextLimit {
 
 // reply makes pieces of what a turn brought: what the session wants to see of the work, then the answer, or nothing where
 // that is silent, or a word where it is empty.
-func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
+func (h *Host) reply(run *store.Run, r agent.Result, sent turn.Sent) []store.Piece {
 	m := run.Message.Message
 	if m.Origin == store.OriginCompact {
 		return h.notice(run, compacted(r))
@@ -35,7 +36,7 @@ func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
 		answer = reply.Heartbeat(r.Text)
 	}
 	switch {
-	case answer.Silent:
+	case answer.Silent, sent.Told != nil && sent.Told(answer.Text):
 		return nil
 	case answer.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
 		return nil // nobody waits for it

@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -33,7 +34,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 			t.Parallel()
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
 			var said []string
-			for _, p := range h.reply(run, agent.Result{}) {
+			for _, p := range h.reply(run, agent.Result{}, turn.Sent{}) {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" {

@@ -46,6 +46,7 @@ func (h *Host) newPrompter() *agent.Prompter {
 
 // run has Claude do a turn.
 func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	t.Profile.Tools = h.tools.Fingerprint(ctx)
 	result, err := h.claude.Run(ctx, t)
 	h.points.pass("result") // Claude has answered, the answer is not durable yet
 	return result, err

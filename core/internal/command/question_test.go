@@ -1,7 +1,9 @@
 package command_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +35,58 @@ func TestQuestions(t *testing.T) {
 		if diff := cmp.Diff(test.asked, d.order); diff != "" || said != test.said {
 			t.Errorf("%s by %s: %q %s", test.typed, test.who, said, diff)
 		}
+	}
+}
+
+func TestAside(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		desk  *desk
+		typed string
+		said  string
+	}{
+		{&desk{running: true, beside: "42"}, "/btw what is six times seven?", "42"},
+		{&desk{running: true, beside: " "}, "/side why?", "Claude had no answer to this."},
+		{&desk{running: true}, "/btw", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
+		{&desk{}, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
+		{&desk{running: true, fail: context.DeadlineExceeded}, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
+		{&desk{running: true, fail: errors.New("pipe")}, "/btw why?", "/btw failed. The host's log says why."},
+	} {
+		if said := test.desk.say(t, test.typed, chat.Authorised); said != test.said {
+			t.Errorf("%s: %q, want %q", test.typed, said, test.said)
+		}
+	}
+}
+
+func TestWaitingMessages(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"/next 3":     "It is next.",
+		"/withdraw 3": "Taken back.",
+		"/withdraw 7": "Taken back.",
+		"/next 12":    "This message does not wait any more.",
+		"/next it":    "Which message? The buttons of a waiting one know its number: `/next NUMBER`.",
+		"/withdraw":   "Which message? The buttons of a waiting one know its number: `/withdraw NUMBER`.",
+	} {
+		d := &desk{}
+		if said := d.say(t, typed, chat.Authorised); said != want {
+			t.Errorf("%s: %q", typed, said)
+		}
+		if done := len(d.order) == 1 && d.order[0] == strings.TrimPrefix(typed, "/"); done != strings.HasSuffix(typed, "3") && done != strings.HasSuffix(typed, "7") {
+			t.Errorf("%s: %v", typed, d.order)
+		}
+	}
+}
+
+// Who stops may keep what waits.
+func TestStopThatKeeps(t *testing.T) {
+	t.Parallel()
+	d := &desk{running: true, waiting: 2}
+	if said := d.say(t, "/stop keep", chat.Authorised); said != "Stopped." || d.waiting != 2 {
+		t.Errorf("%q, %d wait", said, d.waiting)
+	}
+	if said := d.say(t, "/stop never", chat.Authorised); !strings.Contains(said, "keep") || d.waiting != 2 {
+		t.Errorf("%q, %d wait", said, d.waiting)
 	}
 }
 

@@ -69,8 +69,8 @@ type Options struct {
 	Reading func(caller chat.Caller, text string) (store.Command, bool)
 	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
 	Policy func(own, key string, from chat.Address, kind chat.Kind) string
-	// Received is told of each message of a person that was taken. It must not block.
-	Received func(caller chat.Caller, m chat.Message)
+	// Received is told of each message of a person that was taken, and of the lane that it waits in. It must not block.
+	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
 	// Retire is told of a claude session that a reset left behind.
 	Retire func(claudeSession string)
 	Zone   *time.Location
@@ -170,7 +170,7 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
-		in.options.Received(a.caller(), m)
+		in.options.Received(a.caller(), m, inbound.Lane)
 	}
 	return outcome, err
 }

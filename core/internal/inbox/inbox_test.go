@@ -241,7 +241,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Store: j, Commands: known{}, Turns: j, Settings: settings,
 		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
-		Received: func(caller chat.Caller, _ chat.Message) { j.received = append(j.received, caller) },
+		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
 		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
 			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && text == "2"
 		},

@@ -2,12 +2,12 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +39,25 @@ type room struct {
 	spent     int64 // input tokens of turns that were not completed
 	joined    []store.Queued
 	next      *store.Inbound
-	over      []string // sessions
+	over      []store.RunState
+	view      view
+	posted    []store.Piece
+}
+
+// view is a chat that is shown a turn.
+type view struct {
+	progress []agent.Progress
+	sent     turn.Sent
+	ended    int
+}
+
+func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
+
+func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+
+func (v *view) End() turn.Sent {
+	v.ended++
+	return v.sent
 }
 
 type outcome struct {
@@ -59,6 +77,11 @@ func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.
 	r.noticed = append(r.noticed, notice...)
 	r.marked = r.consumed
 	return store.Session{ClaudeSession: "fresh"}, nil
+}
+
+func (r *room) Post(_ context.Context, _ string, pieces ...store.Piece) (int64, error) {
+	r.posted = append(r.posted, pieces...)
+	return 1, nil
 }
 
 func (r *room) Join(context.Context, int64) ([]store.Queued, error) { return r.joined, nil }
@@ -103,15 +126,17 @@ func (r *room) handler() *turn.Handler {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
 		},
 		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
-		Over:    func(_ context.Context, session string) { r.over = append(r.over, session) },
+		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
 		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
-		Reply:   func(_ *store.Run, result agent.Result) []store.Piece { return piece(result.Text) },
+		Reply: func(_ *store.Run, result agent.Result, sent turn.Sent) []store.Piece {
+			return piece(strings.TrimPrefix(result.Text, sent.Said))
+		},
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
-		Typing:  func(context.Context, *store.Run) func() { return func() {} },
+		View:    func(context.Context, *store.Run) turn.View { return &r.view },
 		Retire:  func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
@@ -217,7 +242,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	got.OnConsumed, got.Steer, got.Ask = nil, nil, nil
+	got.OnConsumed, got.Steer, got.Ask, got.Progress, got.Tools = nil, nil, nil, nil, nil
 	want := agent.Turn{Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -396,24 +421,4 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 	if r.spent != 3 {
 		t.Errorf("spent %d, want what it cost all the same", r.spent)
 	}
-}
-
-func TestTyping(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var signals []bool
-		var mu sync.Mutex
-		stop := turn.ShowTyping(t.Context(), 5*time.Second, func(_ context.Context, active bool) error {
-			mu.Lock()
-			defer mu.Unlock()
-			signals = append(signals, active)
-			return errors.New("nobody minds")
-		})
-		time.Sleep(12 * time.Second)
-		stop()
-		stop()
-		if diff := cmp.Diff([]bool{true, true, true, false}, signals); diff != "" {
-			t.Error(diff)
-		}
-	})
 }
