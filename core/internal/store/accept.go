@@ -91,6 +91,7 @@ type place struct {
 	queued  int64 // messages in the lane, this one included
 	held    int64 // of them the running turn's
 	running bool
+	behind  bool // there are others before it than its own burst
 	moved   bool // the lane's head may be another one now, or have another time
 }
 
@@ -122,7 +123,11 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		}
 	}
 	if accepted.Seq != 0 {
-		if err := t.put(in, e, p, before.messageAt); err != nil {
+		receipt, err := t.receipt(in, p, accepted)
+		if err != nil {
+			return Acceptance{}, err
+		}
+		if err := t.put(in, e, p, before.messageAt, receipt); err != nil {
 			return Acceptance{}, err
 		}
 	}
@@ -149,12 +154,16 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 }
 
 // put puts a message into its lane.
-func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64) error {
+func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
+	var id chat.MessageID
+	if in.Lane == TurnLane { // nobody takes a command back
+		id = in.Message.ID
+	}
 	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, share, overrides, size, burst, burst_by)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+			mode, share, overrides, size, burst, burst_by, message_id, receipt)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, previousAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by())
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt)
 	return err
 }
 

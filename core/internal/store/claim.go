@@ -93,7 +93,10 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		m := &batch[i]
 		m.Attempts++
 		m.ClaudeSession = run.Session.ClaudeSession
-		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if err := t.retract(m.receipt); err != nil {
+			return nil, 0, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
@@ -126,13 +129,14 @@ type held struct {
 	seq     int64
 	held    int64 // messages that are the run's
 	queued  int64 // messages in the lane
+	urgent  bool  // some of those that wait come before others
 }
 
 // fence finds a run that has its lane still, else ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued)
+	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0 FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrFenced
 	}

@@ -48,8 +48,14 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if h.lane == TurnLane {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
+	first := h.seq + 1
+	if h.urgent {
+		if first, err = t.advanceUrgent(h.session, h.lane, first); err != nil {
+			return err
+		}
+	}
 	if c.Then != nil {
-		if err := t.putFirst(h, claude, *c.Then); err != nil {
+		if err := t.putFirst(h, placesBefore(first, 1), claude, *c.Then); err != nil {
 			return err
 		}
 	}
@@ -166,9 +172,8 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	return gone, nil
 }
 
-// putFirst puts a message before all that waits: in the place of the one that the run was claimed for. It is for the claude
-// session of the run and goes with it.
-func (t *tx) putFirst(h held, claude string, in Inbound) error {
+// putFirst puts a message before all that waits. It is for the claude session of the run and goes with it.
+func (t *tx) putFirst(h held, seq int64, claude string, in Inbound) error {
 	var current string
 	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
 	if err != nil || current != claude {
@@ -184,7 +189,7 @@ func (t *tx) putFirst(h held, claude string, in Inbound) error {
 	}
 	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
-		h.session, h.lane, h.seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
+		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE lanes SET queued = queued + 1 WHERE session = ?1 AND lane = ?2`, h.session, h.lane)

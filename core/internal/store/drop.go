@@ -16,26 +16,36 @@ type removed struct {
 	claude     string // the claude session that it was claimed for; "": none
 	message    string // JSON
 	receivedAt int64
+	preview    int64 // what was shown of its answer; 0: nothing was
+	receipt    int64 // what shows that it waits; 0: nothing does
 }
 
 // removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at`
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at, preview, receipt`
 
 // decode returns the message, unless it cannot be read.
 func (r removed) decode() (m Message, ok bool) {
 	return m, json.Unmarshal([]byte(r.message), &m) == nil
 }
 
-// remove runs a DELETE that returns what it removed, in order.
+// remove runs a DELETE that returns what it removed, in order. Nothing shows any more that it waits.
 func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	var list []removed
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt, &r.preview, &r.receipt)
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(list, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
-	return list, err
+	for _, r := range list {
+		if err := t.retract(r.receipt); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // begins tells whether a conversation was to begin with the message, and has not begun yet.
@@ -57,6 +67,9 @@ func (t *tx) cancel(session string, lane Lane, list []removed, why string) error
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
 			session, lane, r.seq, r.channel, r.id, RunCancelled, t.now, why)
 		if err != nil {
+			return err
+		}
+		if err := t.retract(r.preview); err != nil {
 			return err
 		}
 		t.after.ended = append(t.after.ended, r.event)

@@ -29,15 +29,16 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 		return nil, err
 	}
 	var list []Queued
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides FROM inbox
+	var receipts []int64
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
 		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
 			var m Queued
 			var id event
 			var message, of, own string
 			var mode Mode
-			var receivedAt int64
-			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &own); err != nil {
+			var receivedAt, receipt int64
+			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &own, &receipt); err != nil {
 				return err
 			}
 			if mode != Steer && mode != SteerBacklog || of != share || own != overrides ||
@@ -45,14 +46,17 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 				return errEnough
 			}
 			m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
-			list = append(list, m)
+			list, receipts = append(list, m), append(receipts, receipt)
 			return nil
 		})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	for _, m := range list {
-		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+	for i, m := range list {
+		if err := t.retract(receipts[i]); err != nil {
+			return nil, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			h.session, h.lane, m.Seq, runID); err != nil {
 			return nil, err
 		}

@@ -110,6 +110,9 @@ type Inbound struct {
 	Model string
 	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
 	Hint *Note
+	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
+	// lane. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
+	Receipt func(Acceptance) Piece
 }
 
 // Mode is what becomes of a message that arrives while its session's turn runs.
@@ -174,6 +177,16 @@ type Acceptance struct {
 	// Superseded is the run that the event took the lane from, which must end; zero: none.
 	Superseded int64
 }
+
+// Standing is how far a message is on its way to an answer.
+type Standing string
+
+// The standings.
+const (
+	StandingNone    Standing = ""        // it is not known, was answered, or was dropped
+	StandingWaiting Standing = "waiting" // no turn has it
+	StandingRunning Standing = "running" // a turn has it, or had it and tries again
+)
 
 // Overheard is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
 // is told that must not answer.

@@ -31,10 +31,12 @@ CREATE INDEX dead_pieces_untold ON dead_pieces (session, id) WHERE told = 0;
 ALTER TABLE inbox ADD COLUMN said TEXT NOT NULL DEFAULT '';
 ALTER TABLE inbox ADD COLUMN preview BIGINT NOT NULL DEFAULT 0; -- a kept piece; 0: none
 
--- What waits can be found by the network's id of its message, comes before others if somebody wants that, and is shown by
--- a receipt.
+-- What waits can be found by the network's id of its message, is shown by a receipt, and comes before others if somebody
+-- wants that. What is urgent gets a seq before theirs once no run is in the way; its ticket is the one that it had. The
+-- lane counts the wishes.
 ALTER TABLE inbox ADD COLUMN message_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE inbox ADD COLUMN receipt BIGINT NOT NULL DEFAULT 0; -- a kept piece; 0: none
-ALTER TABLE inbox ADD COLUMN urgent BIGINT NOT NULL DEFAULT 0;  -- it comes before what waits and is not
-ALTER TABLE inbox ADD COLUMN ticket BIGINT;                     -- the seq that it had before it came before others
+ALTER TABLE inbox ADD COLUMN urgent BIGINT NOT NULL DEFAULT 0;  -- the higher, the earlier
+ALTER TABLE inbox ADD COLUMN ticket BIGINT;                     -- NULL: its seq
+ALTER TABLE lanes ADD COLUMN urgent BIGINT NOT NULL DEFAULT 0;  -- 0: nothing that waits is
 CREATE INDEX inbox_message ON inbox (message_id) WHERE message_id != '';
