@@ -14,7 +14,7 @@ access {
 
 # Without this, Claude asks before it uses one of these tools.
 claude {
-  allowed_tools = ["mcp__clawhost__*"]
+  allowed_tools = ["mcp__clawhost__todo_*", "mcp__clawhost__memory_*"]
 }
 
 plugin "webchat" {}
