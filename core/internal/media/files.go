@@ -34,7 +34,7 @@ const (
 	forgetAfter = allBytes / 8
 )
 
-// ErrTooLarge: the file has more bytes than it may have.
+// ErrTooLarge says that a file has more bytes than it may have.
 var ErrTooLarge = errors.New("the file is too large")
 
 // Rows is what is known of the files: a plugin downloads what stands there, under the names there.

@@ -21,8 +21,8 @@ const (
 )
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; ended runs, replaced claude sessions and what is known of media after 30 days; the networks' ids of sent messages and dead pieces
-// after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+// requests; ended runs, replaced claude sessions and what is known of media, or was made of it, after 30 days; the networks' ids of sent
+// messages and dead pieces after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
 func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
@@ -54,6 +54,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
+		{`DELETE FROM extracts WHERE source IN
+			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}
 	for _, p := range purges {
 		for removed := int64(1); removed > 0; {
