@@ -583,3 +583,31 @@ func TestRest(t *testing.T) {
 		}
 	}
 }
+
+// What is noted as said is of the text in the making, never of one that is over: after a crash it is taken for the
+// beginning of the answer.
+func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}})
+		said := func(want string) {
+			t.Helper()
+			if u.room.said != want {
+				t.Errorf("%q is noted, want %q", u.room.said, want)
+			}
+		}
+		u.write("One.\n\nTwo")
+		said("One.")
+		u.use(bash("make"))
+		said("")
+		u.used()
+		u.write("Three")
+		u.complete()
+		pass(2 * time.Second)
+		said("Three")
+		u.use(bash("make"))
+		said("")
+		u.finish()
+		u.happened("0s send: One.", "100ms send: Two", "1.1s send: Three", `2.2s said ""`)
+	})
+}
