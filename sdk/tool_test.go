@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -241,4 +243,58 @@ func TestMistakesInTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// guarded is a service with a tool that is at work when the plugin is shut down.
+type guarded struct {
+	t                *testing.T
+	entered, release chan struct{}
+	left             *atomic.Bool
+}
+
+func (g guarded) Tools() []sdk.AgentTool {
+	return []sdk.AgentTool{
+		sdk.Tool("work", "Works.", func(context.Context, sdk.ToolCall, struct{}) (string, error) {
+			close(g.entered)
+			<-g.release
+			g.left.Store(true)
+			return "done", nil
+		}),
+		sdk.Tool("ping", "Answers.", func(context.Context, sdk.ToolCall, struct{}) (string, error) { return "pong", nil }),
+	}
+}
+
+func (g guarded) Stop(context.Context) error {
+	if !g.left.Load() {
+		g.t.Error("the service is stopped while a tool is at work")
+		close(g.release)
+	}
+	return nil
+}
+
+func TestShutdownWaitsForTools(t *testing.T) {
+	t.Parallel()
+	g := guarded{t: t, entered: make(chan struct{}), release: make(chan struct{}), left: &atomic.Bool{}}
+	h := sdktest.New(t, sdk.Service(func(context.Context, sdk.Env, struct{}) (guarded, error) { return g, nil }))
+	h.Configure(nil)
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		if got, err := h.CallTool(t.Context(), chat.ToolCall{Name: "work"}); got.Text != "done" {
+			t.Errorf("the call ends with %+v, %v", got, err)
+		}
+	})
+	<-g.entered
+	calls.Go(h.Shutdown)
+	for { // until the plugin takes no calls any more
+		if _, err := h.CallTool(t.Context(), chat.ToolCall{Name: "ping"}); err != nil {
+			if status.Code(err) != codes.Unavailable {
+				t.Errorf("a late call ends with %v", err)
+			}
+			break
+		}
+	}
+	if !t.Failed() {
+		close(g.release)
+	}
+	calls.Wait()
 }

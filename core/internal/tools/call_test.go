@@ -212,7 +212,8 @@ func TestFilesOfATool(t *testing.T) {
 		}}, nil
 	}
 	r.run(tools.Plugin{Name: "p", Live: p})
-	got := use(t, r.Turn("1", anna), "p_draw", `{}`)
+	turn := r.Turn("1", anna)
+	got := use(t, turn, "p_draw", `{}`)
 	if got.IsError || len(got.Content) != 6 {
 		t.Fatalf("the result is %+v", got)
 	}
@@ -224,5 +225,11 @@ func TestFilesOfATool(t *testing.T) {
 		if i != 1 && (c.Type != "text" || c.Data != "") || i > 1 && !strings.Contains(c.Text, `cannot be shown here: image "a.png"`) {
 			t.Errorf("content %d is %+v", i, c)
 		}
+	}
+	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
+		return chat.ToolResult{Media: []chat.Media{image("r1", "image/png", 9)}, Failed: true}, nil
+	}
+	if got := use(t, turn, "p_draw", `{}`); !got.IsError || len(got.Content) != 1 || got.Content[0].Type != "image" {
+		t.Errorf("an image of a failure is %+v", got)
 	}
 }
