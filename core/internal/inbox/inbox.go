@@ -31,6 +31,8 @@ type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
 	Session(ctx context.Context, key string) (store.Session, error)
+	Amend(ctx context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
@@ -71,6 +73,8 @@ type Options struct {
 	Policy func(own, key string, from chat.Address, kind chat.Kind) string
 	// Received is told of each message of a person that was taken, and of the lane that it waits in. It must not block.
 	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
+	// Receipt makes what shows in the chat that a message waits, with buttons for what can be done about it; nil: nothing does.
+	Receipt func(m store.Message) func(store.Acceptance) store.Piece
 	// Retire is told of a claude session that a reset left behind.
 	Retire func(claudeSession string)
 	Zone   *time.Location
@@ -120,6 +124,10 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if e.At.IsZero() {
 		e.At = in.options.Now() // the network told no time
 	}
+	switch e.Body.(type) {
+	case chat.Edited, chat.Deleted:
+		return in.change(ctx, channel, e)
+	}
 	message, ok := finalise(channel, e)
 	if !ok {
 		return rejected("this kind of event is not used"), nil
@@ -134,13 +142,9 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
-	rules := rules(a.settings.Access)
-	rules.Activation = a.known.Overrides.Activation
-	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
-		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
-	})
+	decision, err := in.decide(ctx, channel, e, a.known.Overrides.Activation)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("decide on access: %w", err)
+		return Outcome{}, err
 	}
 	switch decision.Action {
 	case access.Let:

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ type journal struct {
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
+	changes   []string
+	standing  store.Standing
 }
 
 func (j *journal) Session(_ context.Context, key string) (store.Session, error) {
@@ -49,6 +52,16 @@ func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
 	}
 	j.overheard = append(j.overheard, o)
 	return false, j.fail
+}
+
+func (j *journal) Amend(_ context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error) {
+	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s: %q, written %q", channel, in, id, text, raw))
+	return j.standing, j.fail
+}
+
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error) {
+	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
+	return j.standing, j.fail
 }
 
 func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }
@@ -244,6 +257,9 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
 		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
 			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && text == "2"
+		},
+		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
+			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
 		},
 		Retire: func(s string) { j.retired = append(j.retired, s) }, Zone: time.UTC, Now: func() time.Time { return now },
 	}, hclog.NewNullLogger())

@@ -32,6 +32,9 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	if m.Thread != "" {
 		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
+	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {
+		inbound.Receipt = in.options.Receipt(m)
+	}
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}

@@ -72,7 +72,7 @@ func TestHowAMessageWaits(t *testing.T) {
 			if got.Lane == store.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
 				t.Errorf("the hint is %+v", got.Hint)
 			}
-			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint")
+			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")
 			if diff := cmp.Diff(test.want, got, ignored); diff != "" {
 				t.Error(diff)
 			}
