@@ -164,7 +164,7 @@ func (h *Host) wire() {
 	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
 	h.inbox = inbox.New(inbox.Options{
 		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Reading: h.reading, Received: h.received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+		Reading: h.reading, Receipt: h.receipt, Received: h.received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,

@@ -19,7 +19,7 @@ import (
 // registry builds the commands.
 func (h *Host) registry() *command.Registry {
 	c := h.config.Claude
-	return command.New(tmpStore{h.store}, turnsOf{h}, command.Host{
+	return command.New(h.store, turnsOf{h}, command.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},
