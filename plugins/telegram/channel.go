@@ -27,8 +27,8 @@ type channel struct {
 	previews bool
 
 	mu      sync.Mutex
-	trouble error                       // why the bot is not connected
-	begun   map[string][]chat.MessageID // by key: the parts sent of messages that failed between two parts
+	trouble error               // why the bot is not connected
+	begun   map[string]progress // by key, of messages that failed between two steps
 }
 
 // open makes a channel; it talks to nobody yet.
@@ -43,7 +43,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		pace:     usualPace(),
 		previews: cfg.LinkPreviews,
 		trouble:  errors.New("not connected yet"),
-		begun:    map[string][]chat.MessageID{},
+		begun:    map[string]progress{},
 	}, nil
 }
 
@@ -55,15 +55,17 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		Markup:    chat.Markdown,
 		Edit:      chat.EditLimits{MinInterval: time.Second},
 		TypingTTL: 5 * time.Second,
-		Draft:     chat.DraftByEdit,
-		Buttons:   chat.ButtonLimits{Rows: 12, Columns: 8, DataBytes: 64},
+		Draft:     chat.NativeDraft,
+		Buttons:   chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
 		Threads:   true,
 		Replies:   true,
 	}
-	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video, chat.Sticker} {
+	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video} {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
 	}
 	if kind != chat.Direct {
+		limits.Draft = chat.DraftByEdit
 		limits.Edit.MinInterval = 3 * time.Second // A group takes 20 messages and edits a minute.
 	}
 	return limits

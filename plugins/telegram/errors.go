@@ -73,8 +73,10 @@ func (e *callError) reason() chat.Reason {
 		return chat.NotConnected
 	case e.code == http.StatusForbidden:
 		return chat.Forbidden
-	case e.code == http.StatusRequestEntityTooLarge:
+	case e.code == http.StatusRequestEntityTooLarge && e.method == "sendMessage":
 		return chat.TooLong
+	case e.code == http.StatusRequestEntityTooLarge:
+		return chat.MediaRejected
 	}
 	for _, known := range descriptions {
 		if e.says(known.words...) {
@@ -97,6 +99,9 @@ var descriptions = []struct {
 	{chat.TooLong, []string{"too long", "too_long"}},
 	{chat.Forbidden, []string{
 		"not enough rights", "have no rights", "need administrator rights", "chat_write_forbidden", "chat_restricted", "topic_closed",
-		"user is blocked", "bot was kicked", "chat_send_plain_forbidden",
+		"user is blocked", "bot was kicked", "_forbidden",
+	}},
+	{chat.MediaRejected, []string{
+		"the host has no such file", "wrong file", "file is too big", "file must be non-empty", "photo", "image", "video", "media", "dimensions",
 	}},
 }
