@@ -258,8 +258,11 @@ func (r *receiver) disconnected(failed *callError) {
 	if r.self.ID == 0 {
 		state = chat.Connecting
 	}
-	if failed.code == http.StatusConflict {
-		detail = "another program receives this bot's updates (another poller or a webhook); stop it or make a bot of your own for it"
+	switch {
+	case failed.code == http.StatusConflict && failed.says("webhook"):
+		detail = "another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
+	case failed.code == http.StatusConflict:
+		detail = "another program polls for this bot's updates; stop it or make a bot of your own for it"
 	}
 	r.report(state, detail)
 }
