@@ -14,6 +14,9 @@ import (
 
 // Edit implements sdk.Editor. A message that is as wanted already is edited. Of a file with a caption the caption is.
 func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	if done, err := c.editRich(ctx, to, id, text, buttons); done {
+		return err
+	}
 	err := c.edit(ctx, "editMessageText", to, id, text, buttons)
 	if failed, ok := errors.AsType[*callError](err); ok && failed.says("there is no text in the message to edit") {
 		return c.edit(ctx, "editMessageCaption", to, id, text, buttons)
@@ -77,13 +80,19 @@ func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) erro
 // Draft implements sdk.Drafter, for private chats. Telegram shows it for 30 seconds at most, with a button that stops the
 // answer. Of a text that grew beyond a message by being rendered the beginning is shown.
 func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
-	params := tgbotapi.Params{"draft_id": strconv.FormatInt(draftID, 10), "can_stop": "true", "keep_on_stop": "true", "text": ""}
+	params := tgbotapi.Params{"draft_id": strconv.FormatInt(draftID, 10), "can_stop": "true", "keep_on_stop": "true"}
+	c.address(params, to)
+	if text != "" {
+		if done, err := c.tryRich(ctx, "sendRichMessageDraft", params, text, nil); done {
+			return failed(err)
+		}
+		delete(params, "rich_message")
+	}
+	params["text"] = ""
 	plain, looks := markdown.ToEntities(text)
 	if parts := markdown.Split(plain, looks, maxText); len(parts) > 0 {
 		adorn(params, "text", "entities", parts[0])
 	}
-	c.address(params, to)
-	delete(params, "link_preview_options") // Drafts know none.
 	err := c.apply(ctx, "sendMessageDraft", params, "")
 	if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusNotFound {
 		return refuse(chat.Invalid, "this Bot API server is too old to know drafts")
@@ -94,11 +103,8 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 // apply calls a method without a result of interest. An error that says done, if not empty, means that all is as wanted.
 func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Params, done string) error {
 	err := c.api.callChat(ctx, method, params, nil)
-	if err == nil {
-		return nil
-	}
 	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {
 		return nil
 	}
-	return failure(err)
+	return failed(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,6 +26,9 @@ type channel struct {
 	media    sdk.Media
 	pace     pace
 	previews bool
+	rich     bool // texts go as rich messages
+
+	richUnknown atomic.Bool // the Bot API server does not know them
 
 	mu      sync.Mutex
 	trouble error               // why the bot is not connected
@@ -42,6 +46,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		media:    env.Media,
 		pace:     usualPace(),
 		previews: cfg.LinkPreviews,
+		rich:     cfg.RichMessages,
 		trouble:  errors.New("not connected yet"),
 		begun:    map[string]progress{},
 	}, nil

@@ -53,6 +53,14 @@ func (e *callError) badToken() bool {
 	return e.code == http.StatusUnauthorized || e.code == http.StatusNotFound
 }
 
+// failed is failure for an error that may be nil.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure(err)
+}
+
 // failure is err as the host understands it.
 func failure(err error) *chat.Failure {
 	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}

@@ -29,6 +29,11 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		return chat.Receipt{}, err
 	}
 	done := c.resume(out.Key)
+	if done.steps == 0 {
+		if receipt, sent, err := c.sendRich(ctx, out); sent {
+			return receipt, err
+		}
+	}
 	for ; done.steps < len(steps); done.steps++ {
 		ids, err := c.take(ctx, out.To, steps[done.steps])
 		if err != nil {

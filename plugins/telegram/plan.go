@@ -108,23 +108,26 @@ func plan(out chat.Outgoing) ([]step, error) {
 			steps[i].params["disable_notification"] = "true"
 		}
 	}
+	if under < 0 {
+		under = slices.IndexFunc(steps, func(s step) bool { return len(s.files) == 1 })
+	}
+	if under < 0 && len(out.Buttons) > 0 {
+		return nil, refuse(chat.Invalid, "an album has no buttons")
+	}
+	return steps, attach(out, steps[0].params, steps[max(under, 0)].params)
+}
+
+// attach adds what a message answers to its first request, and its buttons to the one that they stand under.
+func attach(out chat.Outgoing, first, under tgbotapi.Params) (err error) {
 	if out.ReplyTo != "" {
-		if steps[0].params["reply_parameters"], err = replyTo(out.ReplyTo); err != nil {
-			return nil, err
+		if first["reply_parameters"], err = replyTo(out.ReplyTo); err != nil {
+			return err
 		}
 	}
 	if len(out.Buttons) > 0 {
-		if under < 0 {
-			under = slices.IndexFunc(steps, func(s step) bool { return len(s.files) == 1 })
-		}
-		if under < 0 {
-			return nil, refuse(chat.Invalid, "an album has no buttons")
-		}
-		if steps[under].params["reply_markup"], err = keyboard(out.Buttons); err != nil {
-			return nil, err
-		}
+		under["reply_markup"], err = keyboard(out.Buttons)
 	}
-	return steps, nil
+	return err
 }
 
 // enclosures are the steps of a message's files, in order: of each row of files that may be together an album.

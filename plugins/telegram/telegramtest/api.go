@@ -9,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // What a message may hold.
 const (
-	maxText       = 4096 // UTF-16 code units
-	maxCaption    = 1024 // UTF-16 code units
-	maxButtonData = 64   // bytes
+	maxText       = 4096  // UTF-16 code units
+	maxCaption    = 1024  // UTF-16 code units
+	maxRich       = 32768 // characters
+	maxButtonData = 64    // bytes
 
 	maxFile = 20 << 20 // bytes of a file that a bot may fetch
 )
@@ -48,12 +50,14 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 	case "getwebhookinfo":
 		return succeeded(map[string]any{"url": s.webhook, "has_custom_certificate": false, "pending_update_count": len(s.updates.waiting)})
 	case "sendmessage":
-		return s.sendMessage(params)
+		return s.sendMessage(params, "text")
+	case "sendrichmessage":
+		return s.sendMessage(params, "rich_message")
 	case "sendphoto", "senddocument", "sendaudio", "sendvoice", "sendvideo":
 		return s.sendFile(strings.ToLower(strings.TrimPrefix(strings.ToLower(method), "send")), params, files)
 	case "sendmediagroup":
 		return s.sendMediaGroup(params, files)
-	case "sendmessagedraft":
+	case "sendmessagedraft", "sendrichmessagedraft":
 		return s.sendMessageDraft(params)
 	case "editmessagetext", "editmessagecaption", "editmessagereplymarkup":
 		return s.editMessage(strings.TrimPrefix(strings.ToLower(method), "editmessage"), params)
@@ -140,12 +144,13 @@ func (s *Server) chat(params map[string]string) (*chatRoom, response, bool) {
 	return room, response{}, true
 }
 
-func (s *Server) sendMessage(params map[string]string) response {
+// sendMessage takes the text from the field text or rich_message.
+func (s *Server) sendMessage(params map[string]string, field string) response {
 	m, refusal, ok := s.begin(params)
 	if !ok {
 		return refusal
 	}
-	if r, ok := setContent(m, params, "text"); !ok {
+	if r, ok := setContent(m, params, field); !ok {
 		return r
 	}
 	return s.post(m)
@@ -197,8 +202,17 @@ func (s *Server) post(m *Message) response {
 	return succeeded(s.messageJSON(m))
 }
 
-// setContent takes text, entities and buttons from params: those of a text or of a caption, which may be empty.
+// setContent takes text, entities and buttons from params: those of a text, of a rich message or of a caption, which may be
+// empty.
 func setContent(m *Message, params map[string]string, field string) (response, bool) {
+	if field == "rich_message" {
+		text, err := parseRich(params[field])
+		if err != nil {
+			return badRequest("%v", err), false
+		}
+		m.Text, m.Entities, m.Rich = text, nil, true
+		return setButtons(m, params)
+	}
 	text := params[field]
 	entities, most, tooLong := "entities", maxText, "message is too long"
 	if field == "caption" {
@@ -213,8 +227,25 @@ func setContent(m *Message, params map[string]string, field string) (response, b
 	if err != nil {
 		return badRequest("%v", err), false
 	}
-	m.Text, m.Entities = text, looks
+	m.Text, m.Entities, m.Rich = text, looks, false
 	return setButtons(m, params)
+}
+
+// parseRich returns the Markdown of a rich message. It is kept as it is: how it looks is the apps' business.
+func parseRich(raw string) (string, error) {
+	var rich struct {
+		Markdown string `json:"markdown"`
+	}
+	err := json.Unmarshal([]byte(raw), &rich)
+	switch {
+	case err != nil:
+		return "", errors.New("can't parse rich message JSON object")
+	case strings.TrimSpace(rich.Markdown) == "":
+		return "", errors.New("rich message is empty")
+	case utf8.RuneCountInString(rich.Markdown) > maxRich:
+		return "", errors.New("rich message is too long")
+	}
+	return rich.Markdown, nil
 }
 
 func parseEntities(text, raw string) ([]Entity, error) {
@@ -269,6 +300,9 @@ func (s *Server) editMessage(what string, params map[string]string) response {
 	case what == "caption" && m.Media == "":
 		return badRequest("there is no caption in the message to edit")
 	}
+	if what == "text" && params["rich_message"] != "" {
+		what = "rich_message"
+	}
 	edited := *m
 	set := func() (response, bool) { return setContent(&edited, params, what) }
 	if what == "replymarkup" {
@@ -277,7 +311,7 @@ func (s *Server) editMessage(what string, params map[string]string) response {
 	if r, ok := set(); !ok {
 		return r
 	}
-	if edited.Text == m.Text && slices.EqualFunc(edited.Entities, m.Entities, sameEntity) &&
+	if edited.Text == m.Text && edited.Rich == m.Rich && slices.EqualFunc(edited.Entities, m.Entities, sameEntity) &&
 		slices.EqualFunc(edited.Buttons, m.Buttons, slices.Equal[[]Button]) {
 		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}

@@ -16,7 +16,8 @@ type Message struct {
 	Chat     int64
 	Thread   int // the forum topic
 	From     int64
-	Text     string // or the caption
+	Text     string // or the caption, or the Markdown of a rich message
+	Rich     bool
 	Entities []Entity
 	ReplyTo  int
 	Quote    string

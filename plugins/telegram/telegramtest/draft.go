@@ -12,6 +12,7 @@ type Draft struct {
 	Thread   int
 	Text     string // empty: the answer has just begun
 	Entities []Entity
+	Rich     bool
 	CanStop  bool // there is a button to stop the answer
 }
 
@@ -78,6 +79,12 @@ func (s *Server) sendMessageDraft(params map[string]string) response {
 	var err error
 	if d.Entities, err = parseEntities(d.Text, params["entities"]); err != nil {
 		return badRequest("%v", err)
+	}
+	if raw, ok := params["rich_message"]; ok {
+		if d.Text, err = parseRich(raw); err != nil {
+			return badRequest("%v", err)
+		}
+		d.Rich = true
 	}
 	s.drafts[room.id] = d
 	return succeeded(true)
