@@ -51,6 +51,9 @@ func (s *Server) sendFile(kind string, params map[string]string, files uploads) 
 		return refusal
 	}
 	file, ok := files[kind]
+	if name, attached := strings.CutPrefix(params[kind], "attach://"); attached {
+		file, ok = files[name]
+	}
 	if !ok {
 		return badRequest("there is no %s in the request", kind)
 	}
