@@ -77,7 +77,7 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 	defer cancel()
 	for range maxMends {
 		id := a.chats.current(params["chat_id"])
-		params["chat_id"] = id
+		params.AddNonEmpty("chat_id", id) // The menu of commands is no chat's.
 		if wait := a.chats.patience(id, method); wait > 0 {
 			return &callError{method: method, code: http.StatusTooManyRequests, description: "Telegram asked to wait", retryAfter: wait}
 		}

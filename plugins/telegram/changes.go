@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -57,10 +58,13 @@ func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID
 	return c.apply(ctx, "deleteMessage", params, "message to delete not found")
 }
 
+// variation is what others write behind an emoji that could also be a letter. Telegram's set of reactions has none.
+const variation = "\ufe0f"
+
 // React implements sdk.Reactor. Telegram takes the emojis of a fixed set.
 func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	reaction := []map[string]any{}
-	if emoji != "" {
+	if emoji = strings.ReplaceAll(emoji, variation, ""); emoji != "" {
 		reaction = append(reaction, map[string]any{"type": "emoji", "emoji": emoji})
 	}
 	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id), "reaction": object(reaction)}

@@ -35,6 +35,19 @@ type channel struct {
 	begun   map[string]progress // by key, of messages that failed between two steps
 }
 
+// What a channel is beside a channel.
+var (
+	_ sdk.Editor        = (*channel)(nil)
+	_ sdk.Deleter       = (*channel)(nil)
+	_ sdk.Reactor       = (*channel)(nil)
+	_ sdk.Typer         = (*channel)(nil)
+	_ sdk.Drafter       = (*channel)(nil)
+	_ sdk.CommandMenu   = (*channel)(nil)
+	_ sdk.Limiter       = (*channel)(nil)
+	_ sdk.HealthChecker = (*channel)(nil)
+	_ sdk.Stopper       = (*channel)(nil)
+)
+
 // open makes a channel; it talks to nobody yet.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	if err := cfg.validate(); err != nil {

@@ -126,6 +126,25 @@ func TestServersLimit(t *testing.T) {
 	}
 }
 
+// TestAGroupThatSaysThatItMoves is not tried under its old id.
+func TestAGroupThatSaysThatItMoves(t *testing.T) {
+	t.Parallel()
+	s, in := telegramtest.New(t), newInbox()
+	s.SmallGroup(-5, "small")
+	c := newChannel(t, s)
+	run(t, c, in)
+	s.Migrate(s.User(7), -5, -1005)
+	if err := s.AwaitConfirmed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "-5"}, Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if calls := s.Calls("sendMessage"); len(calls) != 1 || calls[0].Params["chat_id"] != "-1005" {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
 // TestAGroupThatMovedIsFoundAtOnce: only the first message goes to the old group.
 func TestAGroupThatMovedIsFoundAtOnce(t *testing.T) {
 	t.Parallel()

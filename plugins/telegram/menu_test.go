@@ -15,8 +15,6 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-var _ sdk.CommandMenu = (*channel)(nil)
-
 func TestMenu(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -222,6 +222,9 @@ func TestTypingAndReactions(t *testing.T) {
 	if got := s.Messages(7)[0].Reaction; got != "👀" {
 		t.Errorf("reaction %q", got)
 	}
+	if err := c.React(t.Context(), to, messageID(asked.ID), "❤\ufe0f"); err != nil || s.Messages(7)[0].Reaction != "❤" {
+		t.Errorf("a heart: %v, %q", err, s.Messages(7)[0].Reaction)
+	}
 	if err := c.React(t.Context(), to, messageID(asked.ID), ""); err != nil {
 		t.Error(err)
 	}

@@ -185,6 +185,9 @@ func (r *receiver) handOver(ctx context.Context, u received) error {
 		}
 		r.submitted(event, verdict)
 	}
+	if m := u.Message; u.unreadable == nil && m != nil && m.Chat != nil && m.MigrateToChatID != 0 {
+		r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
+	}
 	if u.UpdateID >= r.offset {
 		r.offset = u.UpdateID + 1
 	}
