@@ -109,7 +109,7 @@ func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error
 }
 
 // Edit changes a message that the channel sent; without buttons it loses those it had. An error that is no [*chat.Failure]
-// and no [ErrUnsupported] means that the outcome is not known.
+// and no [errors.ErrUnsupported] means that the outcome is not known.
 func (p *Plugin) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
 	response, err := p.channel.EditMessage(ctx, &pluginv1.EditMessageRequest{
 		Address: wire.AddressToProto(to), MessageId: string(id), Text: wire.Repair(text), Buttons: wire.ButtonsToProto(buttons),

@@ -23,9 +23,6 @@ import (
 // ErrGone is returned when the plugin's process or its connection has ended.
 var ErrGone = errors.New("the plugin is gone")
 
-// ErrUnsupported is returned by what a plugin does not offer, such as edits on a network that has none.
-var ErrUnsupported = errors.New("the plugin does not offer this")
-
 // Bounds of what a plugin describes.
 const (
 	maxSchema       = 1 << 20
@@ -190,7 +187,8 @@ func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.
 	return wire.Cut(response.GetReply(), wire.MaxText), nil
 }
 
-// translate makes our errors of gRPC's.
+// translate makes our errors of gRPC's. What a plugin does not offer, such as edits on a network that has none, gives
+// [errors.ErrUnsupported].
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -202,7 +200,7 @@ func translate(err error) error {
 	case codes.FailedPrecondition:
 		return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Unimplemented:
-		return fmt.Errorf("%w: %s", ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
+		return fmt.Errorf("%w: %s", errors.ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
 		return context.Canceled
 	case codes.DeadlineExceeded:

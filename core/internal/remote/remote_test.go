@@ -216,7 +216,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 		"cancelled":    {status.Error(codes.Canceled, "x"), context.Canceled, ""},
 		"too late":     {status.Error(codes.DeadlineExceeded, "x"), context.DeadlineExceeded, ""},
 		"a panic":      {status.Error(codes.Internal, "panic in Send"), nil, "the plugin failed (Internal): panic in Send"},
-		"no such call": {status.Error(codes.Unimplemented, "not mine"), remote.ErrUnsupported, "not mine"},
+		"no such call": {status.Error(codes.Unimplemented, "not mine"), errors.ErrUnsupported, "not mine"},
 		"a plain one":  {errors.New("oops"), nil, "the plugin failed (Unknown): oops"},
 		"a novel":      {status.Error(codes.Internal, strings.Repeat("é", 10_000)), nil, "the plugin failed (Internal): é"},
 	} {
