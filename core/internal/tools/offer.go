@@ -60,10 +60,13 @@ func (s *Server) current(ctx context.Context) *offer {
 		return &offer{list: json.RawMessage("[]")}
 	}
 	plugins := s.options.Plugins()
-	if changed := s.ask(ctx, plugins); !changed && s.offer != nil {
-		return s.offer
+	var names []string
+	for _, p := range plugins {
+		names = append(names, p.Name)
 	}
-	s.offer = s.compose(plugins)
+	if changed := s.ask(ctx, plugins); changed || s.offer == nil || !slices.Equal(names, s.names) {
+		s.offer, s.names = s.compose(plugins), names
+	}
 	return s.offer
 }
 

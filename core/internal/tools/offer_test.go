@@ -59,6 +59,10 @@ func TestTheOfferFollowsThePlugins(t *testing.T) {
 	check("it is back with another one", "memory_put", "memory_search")
 	r.run(tools.Plugin{Name: "memory", Live: offering()})
 	check("it has none any more")
+	r.run(tools.Plugin{Name: "memory", Live: offering("get")})
+	check("it has one again", "memory_get")
+	r.run()
+	check("it is not there any more")
 }
 
 func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {

@@ -46,7 +46,8 @@ type Store interface {
 // Options are what a server works with.
 type Options struct {
 	Version string // of the host
-	// Plugins are the enabled plugins, in the order of the config file. It is asked at each use.
+	// Plugins are the enabled plugins, in the order of the config file, those that are known to have no tools left out or
+	// not. It is asked at each use.
 	Plugins func() []Plugin
 	Store   Store
 	// Owners lists a channel's owners as "channel:user".
@@ -92,6 +93,7 @@ type Server struct {
 	known map[string]known
 	told  map[string]bool // what the log was told of the offer
 	offer *offer
+	names []string // of the plugins that the offer was put together of
 }
 
 // New returns a server.
