@@ -131,19 +131,6 @@ func (q *Queue) block() block {
 	}}
 }
 
-func (r *Reply) block() block {
-	return block{path: "reply", attrs: []attr{
-		{"prefix", text(&r.Prefix)},
-		{"text_limit", textLimit(&r.TextLimit)},
-		{"typing", oneOf(&r.Typing, "never", "thinking")},
-		{"typing_interval", duration(&r.TypingInterval, time.Second)},
-		{"silent", oneOf(&r.Silent, "never", "groups")},
-		{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
-		{"reasoning", oneOf(&r.Reasoning, "off", "on")},
-		{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
-	}}
-}
-
 func (a *Access) block() block {
 	return block{
 		path: "access",
@@ -328,20 +315,5 @@ func ageLimit(to *time.Duration, drop *bool) setter {
 			return
 		}
 		*to, *drop = d, dropped
-	}
-}
-
-// leastTextLimit leaves room for a reopened code fence and some text.
-const leastTextLimit = 64
-
-func textLimit(to *int) setter {
-	return func(v value) {
-		n := 0
-		whole(&n, 0, 1<<20)(v)
-		if n > 0 && n < leastTextLimit {
-			v.refuse("must be 0 or at least %d", leastTextLimit)
-			return
-		}
-		*to = n
 	}
 }

@@ -135,18 +135,6 @@ type Queue struct {
 	Drop     string        // what is done beyond that: summarize (default), old, new
 }
 
-// Reply says how answers are sent, and what is shown with them.
-type Reply struct {
-	Prefix         string        // put before each answer
-	TextLimit      int           // in the channel's unit; zero (default): what the channel can
-	Typing         string        // never, thinking (default)
-	TypingInterval time.Duration // default 6 seconds
-	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
-	Verbose        string        // the tools in use: off (default), on, full
-	Reasoning      string        // the model's reasoning: off (default), on
-	Usage          string        // what an answer cost: off (default), tokens, full
-}
-
 // Access says who may talk to the agent. People are written channel:user.
 type Access struct {
 	Owners         []string
@@ -212,7 +200,9 @@ func defaults() *Config {
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
 			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 			Reply: Reply{
-				Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups",
+				ChunkMode: "length", Stream: "off",
+				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
+				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups",
 				Verbose: "off", Reasoning: "off", Usage: "off",
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},

@@ -80,17 +80,25 @@ queue {
 reply {
   prefix          = "> "
   text_limit      = 1000
-  chunk_mode      = "length"
-  stream          = "off"
-  human_delay     = "off"
-  typing          = "never"
+  max_lines       = 17
+  chunk_mode      = "newline"
+  stream          = "block"
+  human_delay     = "1s-1m"
+  typing          = "message"
   typing_interval = "3s"
-  reply_to        = "off"
-  ack_reaction    = ""
+  reply_to        = "first"
+  ack_reaction    = "👀"
   silent          = "never"
   verbose         = "full"
-  reasoning       = "on"
+  reasoning       = "stream"
   usage           = "tokens"
+  block {
+    min      = 100
+    max      = 200
+    idle     = "0"
+    break_on = "sentence"
+    flush_at = "message_end"
+  }
 }
 outbox {
   attempts = 3
@@ -212,8 +220,11 @@ plugin "plain" {}
 			Inbound: config.Inbound{Debounce: 2 * time.Second},
 			Queue:   config.Queue{Mode: "collect", Debounce: time.Second, Cap: 5, Drop: "old"},
 			Reply: config.Reply{
-				Prefix: "> ", TextLimit: 1000, Typing: "never", TypingInterval: 3 * time.Second, Silent: "never",
-				Verbose: "full", Reasoning: "on", Usage: "tokens",
+				Prefix: "> ", TextLimit: 1000, MaxLines: 17, ChunkMode: "newline", Stream: "block",
+				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
+				HumanDelay: config.Delay{Least: time.Second, Most: time.Minute},
+				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", Silent: "never",
+				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},
 			Access: config.Access{
 				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"}, Approvers: []string{"telegram:9"},
@@ -260,7 +271,9 @@ func TestDefaults(t *testing.T) {
 		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
 		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 		Reply: config.Reply{
-			Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
+			ChunkMode: "length", Stream: "off",
+			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
+			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
 		},
 		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}
