@@ -51,7 +51,7 @@ type Options struct {
 	To    chat.Address
 	Rule  chunk.Rule // of the chat's messages
 	Block Block      // Blocks: when one is sent
-	// Interval is the least time from one change of the preview or draft to the next.
+	// Interval is the least time from one change of the preview or draft to the next; zero: a second.
 	Interval time.Duration
 	// Delay returns how long to wait before a block that is neither the first nor the last; nil: not at all.
 	Delay func() time.Duration

@@ -519,7 +519,7 @@ func TestDraft(t *testing.T) {
 func TestPreviewFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := start(t, stream.Options{Mode: stream.Preview, Interval: time.Second})
+		u := start(t, stream.Options{Mode: stream.Preview}) // a second from one edit to the next
 		u.write("One")
 		u.room.err = errRefused
 		u.write(" two")
