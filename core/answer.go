@@ -7,7 +7,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -21,46 +20,6 @@ func (h *Host) limit(channel string, kind chat.Kind) chat.TextLimit {
 		return fallbackLimit
 	}
 	return limits.Text
-}
-
-// reply makes pieces of what a turn brought: what the session wants to see of the work, then the answer, or nothing where
-// that is silent, or a word where it is empty.
-func (h *Host) reply(run *store.Run, r agent.Result, sent turn.Sent) []store.Piece {
-	m := run.Message.Message
-	if m.Origin == store.OriginCompact {
-		return h.notice(run, compacted(r))
-	}
-	settings := h.config.For(m.Channel).Reply
-	answer := reply.Normalise(r.Text)
-	if m.Origin == store.OriginHeartbeat {
-		answer = reply.Heartbeat(r.Text)
-	}
-	switch {
-	case answer.Silent, sent.Told != nil && sent.Told(answer.Text):
-		return nil
-	case answer.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
-		return nil // nobody waits for it
-	case answer.Text == "":
-		answer.Text = reply.Empty
-	}
-	shown := run.Message.Message.Overrides.Over(run.Session.Overrides).Over(store.Overrides{
-		Verbose: settings.Verbose, Reasoning: settings.Reasoning, Usage: settings.Usage,
-	})
-	var list []store.Piece
-	if tools := reply.Tools(r.Tools, shown.Verbose); tools != "" {
-		list = append(list, h.notice(run, tools)...)
-	}
-	if shown.Reasoning == "on" && r.Reasoning != "" {
-		list = append(list, h.notice(run, reply.Reasoning(r.Reasoning))...)
-	}
-	text := answer.Text
-	if r.Continued {
-		text = reply.Continued + "\n\n" + text
-	}
-	if line := reply.Usage(r, shown.Usage); line != "" {
-		text += "\n\n" + line
-	}
-	return append(list, pieces(m.Address(), reply.Pieces(text, settings.Prefix, h.limit(m.Channel, m.Chat.Kind), settings.TextLimit))...)
 }
 
 // compacted is what a chat is told that asked to have its conversation compacted.

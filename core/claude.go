@@ -57,10 +57,8 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 func (h *Host) profile(run *store.Run) agent.Profile {
 	m, c := run.Message.Message, h.config.Claude
 	chosen := m.Overrides.Over(run.Session.Overrides)
-	profile := agent.Profile{Model: h.model(chosen.Model), Effort: c.Effort, PermissionMode: c.PermissionMode}
-	if chosen.Effort != "" {
-		profile.Effort = chosen.Effort
-	}
+	speaker := h.speaker(run)
+	profile := agent.Profile{Model: speaker.Model, Effort: speaker.Effort, PermissionMode: c.PermissionMode}
 	if chosen.Permission != "" && h.owned(m) {
 		profile.PermissionMode = chosen.Permission
 	}

@@ -64,7 +64,7 @@ func (h *Host) react(to chat.Address, id chat.MessageID, emoji string) {
 
 // acknowledge shows that a message was taken.
 func (h *Host) acknowledge(to chat.Address, id chat.MessageID) {
-	emoji := h.ackReaction(to.Channel)
+	emoji := h.config.For(to.Channel).Reply.AckReaction
 	if emoji == statusReactions {
 		emoji = reactionQueued
 	}
@@ -73,7 +73,7 @@ func (h *Host) acknowledge(to chat.Address, id chat.MessageID) {
 
 // reactTo shows how far a run is on its messages, where the config wants that.
 func (h *Host) reactTo(run *store.Run, emoji string) {
-	if h.ackReaction(run.Message.Message.Channel) != statusReactions {
+	if h.config.For(run.Message.Message.Channel).Reply.AckReaction != statusReactions {
 		return
 	}
 	for _, q := range append([]store.Queued{run.Message}, run.More...) {

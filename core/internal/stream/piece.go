@@ -17,6 +17,7 @@ const Anew = "_The answer began anew:_"
 type Outcome struct {
 	Said    string   // the part of the answer's text that was sent
 	Preview int64    // the piece that shows how it goes on; zero: none
+	Shown   string   // what was to be seen behind Said, of a text that is perhaps not over
 	Anew    bool     // what was sent of the answer is not its beginning
 	Begun   bool     // something of the answer, or of a text before it, was sent
 	Whole   []string // texts before the answer that were sent from beginning to end

@@ -165,8 +165,13 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 		sent.finish(a)
 	}
 	tell()
+	shown := ""
+	if s.shown != "" {
+		shown = s.growing()
+	}
 	return Outcome{
-		Said: sent.said, Preview: sent.preview, Anew: sent.anew, Begun: sent.begun,
+		Shown: shown,
+		Said:  sent.said, Preview: sent.preview, Anew: sent.anew, Begun: sent.begun,
 		Whole: sent.whole, Before: before, Media: sent.media,
 	}
 }

@@ -41,15 +41,16 @@ type View interface {
 	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
 	// End says that the turn is over, and returns what the chat has of it already.
 	End() Sent
+	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
+	// after End.
+	Reply(r agent.Result) []store.Piece
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
 type Sent struct {
-	Said    string // the beginning of the answer that was sent
-	Shown   string // the part behind that which was shown and not sent
+	Begun   bool   // something of it was sent for good
+	Shown   string // what was shown behind that
 	Preview int64  // the piece that shows it; zero: there is none
-	// Told says whether the agent itself has sent a text to the chat, by a tool. nil: it has sent nothing.
-	Told func(text string) bool
 }
 
 // Options are what a handler works with.
@@ -70,9 +71,7 @@ type Options struct {
 	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
 	Prompt  func(run *store.Run, added []string) string
 	Steered func(m store.Queued) string
-	// Reply makes pieces of an answer, or of the rest of one whose beginning was sent: none when there is nothing to send.
 	// Notice makes pieces of a text of the host's.
-	Reply  func(run *store.Run, result agent.Result, sent Sent) []store.Piece
 	Notice func(run *store.Run, text string) []store.Piece
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
@@ -118,7 +117,7 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 	if err != nil {
 		return h.fail(ctx, run, result, sent, err)
 	}
-	return h.reply(ctx, run, result, sent)
+	return h.reply(ctx, run, result, sent, view.Reply)
 }
 
 // command answers a slash command.
@@ -243,7 +242,7 @@ func fresh(t agent.Turn, err error) string {
 }
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, pieces func(agent.Result) []store.Piece) error {
 	done := store.Completion{
 		State:   store.RunDone,
 		Covered: r.Covered,
@@ -252,9 +251,9 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sen
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
-		done.Pieces = onto(run, sent.Preview, h.options.Reply(run, r, sent))
+		done.Pieces = onto(run, sent.Preview, pieces(r))
 	}
-	if r.Text != "" && (run.Message.Message.Silent || sent.Said != "" || speaks(done.Pieces)) { // not what the agent says in order to say nothing
+	if r.Text != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)

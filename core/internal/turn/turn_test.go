@@ -48,12 +48,15 @@ type room struct {
 type view struct {
 	progress []agent.Progress
 	sent     turn.Sent
+	said     string
 	ended    int
 }
 
 func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+
+func (v *view) Reply(r agent.Result) []store.Piece { return piece(strings.TrimPrefix(r.Text, v.said)) }
 
 func (v *view) End() turn.Sent {
 	v.ended++
@@ -129,9 +132,6 @@ func (r *room) handler() *turn.Handler {
 		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
 		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
-		Reply: func(_ *store.Run, result agent.Result, sent turn.Sent) []store.Piece {
-			return piece(strings.TrimPrefix(result.Text, sent.Said))
-		},
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,

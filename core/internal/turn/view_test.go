@@ -17,6 +17,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	answered := outcome{result: agent.Result{Text: "hello there"}}
 	for name, test := range map[string]struct {
 		sent    turn.Sent
+		said    string
 		outcome outcome
 		cause   error
 		want    []store.Piece
@@ -26,8 +27,8 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	}{
 		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []store.Piece{{Text: "hello there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
 		"no preview":                   {outcome: answered, want: []store.Piece{{Text: "hello there"}}, state: store.RunDone, history: 1},
-		"the rest of an answer":        {sent: turn.Sent{Preview: 5, Said: "hello "}, outcome: answered, want: []store.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
-		"all was sent":                 {sent: turn.Sent{Said: "hello there"}, outcome: answered, state: store.RunDone, history: 1},
+		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []store.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
+		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: store.RunDone, history: 1},
 		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []store.Piece{{Edits: 5}}, state: store.RunDone},
 		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []store.Piece{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: store.RunFailed, history: 1},
 		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []store.Piece{{Text: "hel", Edits: 5, OrSend: true}}, state: store.RunCancelled, history: 1},
@@ -38,7 +39,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: []outcome{test.outcome}, view: view{sent: test.sent}}
+			r := &room{results: []outcome{test.outcome}, view: view{sent: test.sent, said: test.said}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if test.cause != nil {
