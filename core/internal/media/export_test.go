@@ -11,6 +11,7 @@ import (
 const (
 	AllBytes = allBytes
 	KeptFor  = keptFor
+	MaxPage  = maxPage
 )
 
 // Public tells whether an address is one of the public internet.
@@ -52,4 +53,12 @@ func NewOutgoingAmong(n Neighbours, port string, files *Files, workspace string)
 // NewOutgoingMoving returns outgoing files whose names resolve to something else as they are checked.
 func NewOutgoingMoving(n Neighbours, port string, files *Files, workspace string) *Outgoing {
 	return newOutgoing(files, workspace, n.strict(port), hclog.NewNullLogger())
+}
+
+// Links returns the links of a text that are read.
+func Links(text string) []string { return links(text) }
+
+// NewReaderAmong returns a reader of links to hosts that a resolver of the test tells of.
+func NewReaderAmong(n Neighbours, options ReaderOptions) *Reader {
+	return newReader(options, n.strict("8443"), hclog.NewNullLogger())
 }
