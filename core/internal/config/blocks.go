@@ -24,6 +24,8 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
 			one(c.Heartbeat.block()),
+			one(c.Media.block()),
+			one(c.Links.block()),
 			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},

@@ -28,6 +28,9 @@ type Config struct {
 	MemoryFlush MemoryFlush
 	Heartbeat   Heartbeat
 
+	Media Media
+	Links Links
+
 	// Settings holds the blocks as they stand at the top level; [Config.For] has those of a channel.
 	Settings
 
@@ -207,6 +210,8 @@ func defaults() *Config {
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},
+		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, TTS: "off"},
+		Links:       Links{Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},
 		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: heartbeatPrompt},

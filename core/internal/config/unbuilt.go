@@ -29,7 +29,7 @@ var unbuilt = []gap{
 }
 
 // unbuiltBlocks are refused as a whole.
-var unbuiltBlocks = []string{"admin", "media", "links"}
+var unbuiltBlocks = []string{"admin"}
 
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {

@@ -151,6 +151,17 @@ heartbeat {
   target = "telegram:123"
   prompt = "Look around."
 }
+media {
+  max_bytes  = "1 gb"
+  transcribe = ["sh", "./write-down", "--in={file}", ""]
+  speak      = ["./speak", "{out}"]
+  timeout    = "2m"
+  tts        = "inbound"
+}
+links {
+  command = ["./page", "{url}"]
+  timeout = "5s"
+}
 plugin "telegram" {
   enabled = true
   source  = "my-telegram"
@@ -170,6 +181,11 @@ plugin "plain" {}
 	dir := filepath.Dir(path)
 	if err := os.WriteFile(filepath.Join(dir, "persona.md"), []byte("  Be kind.\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, program := range []string{"speak", "page"} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
 	}
 	got, err := config.Load(path, variables(map[string]string{"A": "a", "PROCESSES": "2", "MENTION": "false", "CAP": "5"}))
 	if err != nil {
@@ -207,6 +223,11 @@ plugin "plain" {}
 		Heartbeat: config.Heartbeat{
 			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
 		},
+		Media: config.Media{
+			MaxBytes: 1 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
+			Timeout: 2 * time.Minute, TTS: "inbound",
+		},
+		Links: config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},
