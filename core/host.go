@@ -42,8 +42,6 @@ const (
 	pluginGrace   = 5 * time.Second
 	// commands is how many commands of the host, and how many of plugins, run at the same time.
 	commands = 16
-	// maxMedia bounds a file that a plugin stores.
-	maxMedia = 20 << 20
 	// upkeepEvery is how often the store forgets what is old.
 	upkeepEvery = time.Hour
 )
@@ -78,6 +76,7 @@ type Host struct {
 	complained atomic.Value // a string: the files that are not shown to the agent
 
 	store      *store.Store
+	media      attachments
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
@@ -152,12 +151,12 @@ func (h *Host) runFolder() error {
 	return nil
 }
 
-func (h *Host) runDir() string   { return filepath.Join(h.config.StateDir, "run") }
-func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }
+func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") }
 
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
+	h.media = newAttachments(h.config, h.store, h.mediaDir(), h.runDir(), h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
 	h.tools = h.newTools()
@@ -168,7 +167,7 @@ func (h *Host) wire() {
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
-		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
+		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
@@ -337,7 +336,7 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
 		}
-		if err := errors.Join(h.forgetInbound(), h.forgetMedia()); err != nil {
+		if err := h.media.forget(); err != nil {
 			h.log.Error("forget old files", "error", err)
 		}
 		select {
