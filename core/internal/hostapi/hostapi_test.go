@@ -91,6 +91,7 @@ func setup(t *testing.T) *bundle {
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
 		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, store.Lane) {},
+		Receipt: func(store.Message) func(store.Acceptance) store.Piece { return nil },
 		Reading: func(chat.Caller, string) (store.Command, bool) { return store.Command{}, false },
 		Settings: func(string) config.Settings {
 			return config.Settings{
