@@ -32,6 +32,8 @@ type Session struct {
 	Owner       bool
 	Always      bool   // in a group: it is given every message, not only those that are addressed to it
 	MayBeSilent bool   // in a group: it may answer with nothing; never in a direct chat, whatever stands here
+	Files       bool   // the chat takes files
+	Speech      bool   // what it marks is spoken
 	Model       string // may be empty
 }
 
