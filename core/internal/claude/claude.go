@@ -34,7 +34,7 @@ type Config struct {
 	DenyPaths       []string // files and folders that the agent's file tools may not touch
 	MaxProcesses    int      // zero: 4
 	ParkAfter       time.Duration
-	Timeout         time.Duration // of a turn; zero: 30 minutes
+	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
 	Stall           time.Duration // silence after which a turn has hung, while no tool runs; zero: 3 minutes
 	Demo            bool          // the command is the stub: said in the log
 }

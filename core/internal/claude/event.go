@@ -47,8 +47,13 @@ type result struct {
 type control struct {
 	RequestID string `json:"request_id"`
 	Request   struct {
-		Subtype  string `json:"subtype"`
-		ToolName string `json:"tool_name"`
+		Subtype     string          `json:"subtype"`
+		ToolName    string          `json:"tool_name"` // can_use_tool
+		ToolUseID   string          `json:"tool_use_id"`
+		Input       json.RawMessage `json:"input"`
+		Description string          `json:"description"`
+		BlockedPath string          `json:"blocked_path"`
+		Suggestions []suggestion    `json:"permission_suggestions"`
 	} `json:"request"`
 	Response struct {
 		RequestID string `json:"request_id"`
@@ -56,6 +61,16 @@ type control struct {
 			Cancelled bool `json:"cancelled"` // cancel_async_message; a list for others
 		} `json:"response"`
 	} `json:"response"`
+}
+
+// suggestion is a change of the permissions that would spare a question.
+type suggestion struct {
+	Type     string `json:"type"`
+	Behavior string `json:"behavior"`
+	Rules    []struct {
+		ToolName    string `json:"toolName"`
+		RuleContent string `json:"ruleContent"`
+	} `json:"rules"`
 }
 
 type limitInfo struct {

@@ -3,6 +3,7 @@ package claude
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -47,6 +48,7 @@ type session struct {
 	mu       sync.Mutex
 	track    *track // the running turn
 	tell     func(agent.Progress)
+	desk     *desk         // of the running turn, or of that which the process was started for; nil: no turn
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
@@ -70,8 +72,9 @@ const (
 	forked         // a copy of another session's
 )
 
-// launch starts claude for a turn's session. Where it returns a session, done is called once that has ended.
-func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hclog.Logger, done func(*session)) (*session, error) {
+// launch starts claude for a turn's session, whose requests are answered until ctx ends or the session is dismissed. Where
+// it returns a session, done is called once that has ended.
+func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt, life string, log hclog.Logger, done func(*session)) (*session, error) {
 	var args []string
 	switch from {
 	case fresh:
@@ -95,7 +98,9 @@ func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hcl
 	if err != nil {
 		return nil, err
 	}
+	s.attend(ctx, t)
 	if err := s.cmd.Start(); err != nil {
+		s.dismiss()
 		for _, f := range []*os.File{stdin, stdout, stderr} {
 			f.Close()
 		}
@@ -171,6 +176,7 @@ func (s *session) wait(readers *sync.WaitGroup, stdout, stderr *os.File, done fu
 	s.stdin.Close()
 	close(s.gone)
 	readers.Wait()
+	s.dismiss()
 	stdout.Close()
 	stderr.Close()
 	close(s.exited)
@@ -270,7 +276,10 @@ func (s *session) line(line []byte) {
 func (s *session) observe(e *event) {
 	switch e.Type {
 	case "control_request":
-		s.answer(e)
+		s.receive(e)
+		return
+	case "control_cancel_request":
+		s.retract(e.RequestID)
 		return
 	case "control_response":
 		// Answers to the host's requests come back, and so do copies of the host's own answers.
@@ -287,22 +296,14 @@ func (s *session) observe(e *event) {
 	before := s.track.stage()
 	s.track.observe(e)
 	if s.track.stage() != before {
-		close(s.moved)
-		s.moved = make(chan struct{})
+		s.stir()
 	}
 }
 
-// answer refuses what the CLI asks for: nobody is there to decide.
-func (s *session) answer(e *event) {
-	response := map[string]any{"subtype": "error", "request_id": e.RequestID, "error": "the host does not support this request"}
-	if e.Request.Subtype == "can_use_tool" {
-		s.log.Info("a tool was not allowed", "tool", e.Request.ToolName)
-		response = map[string]any{"subtype": "success", "request_id": e.RequestID, "response": map[string]any{
-			"behavior": "deny",
-			"message":  e.Request.ToolName + " is not allowed here; the owner can add it to claude.allowed_tools.",
-		}}
-	}
-	s.send(map[string]any{"type": "control_response", "response": response})
+// stir has whoever follows the turn look again. The session is locked.
+func (s *session) stir() {
+	close(s.moved)
+	s.moved = make(chan struct{})
 }
 
 // count keeps the process's totals, and gives a result the figures of its own turn where the CLI did not.

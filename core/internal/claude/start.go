@@ -92,7 +92,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	p.work.Add(1)
-	s, err := p.command.launch(t, from, prompt, p.life, p.log, p.ended)
+	s, err := p.command.launch(ctx, t, from, prompt, p.life, p.log, p.ended)
 	if err != nil {
 		p.work.Done()
 		p.removePrompt(prompt)

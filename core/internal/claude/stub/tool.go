@@ -25,15 +25,16 @@ func (s *session) tool(command, thinking string, script Script, m message) {
 	output, failed := "", true
 	if script.Ask && !s.allowed("Bash") {
 		s.state("requires_action")
-		allowed, reason := s.ask(map[string]any{
+		answer := s.ask(map[string]any{
 			"subtype": "can_use_tool", "tool_name": "Bash", "display_name": "Bash", "input": use["input"], "tool_use_id": call,
 			"permission_suggestions": []any{},
 		})
 		s.state("running")
-		if !allowed {
-			s.toolResult(call, reason, true)
+		if answer.Behavior != "allow" {
+			s.toolResult(call, answer.Message, true)
 			return
 		}
+		command = answer.command(command)
 	}
 	if !s.stop {
 		output, failed = s.shell(command, script, m)
@@ -131,23 +132,40 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	return string(data), err != nil
 }
 
-// ask sends a control request and waits for its answer.
-func (s *session) ask(request map[string]any) (allowed bool, message string) {
+// decision is the answer to a question.
+type decision struct {
+	Behavior  string          `json:"behavior"`
+	Message   string          `json:"message"`
+	Interrupt bool            `json:"interrupt"`
+	Input     json.RawMessage `json:"updatedInput"`
+}
+
+// command is the command that was allowed: that of the answer, if it has one.
+func (d decision) command(asked string) string {
+	var input struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(d.Input, &input) == nil && input.Command != "" {
+		return input.Command
+	}
+	return asked
+}
+
+// ask sends a control request and waits for its answer. One that denies may end the turn, too.
+func (s *session) ask(request map[string]any) decision {
 	id := uuid.NewString()
 	s.out.bare(map[string]any{"type": "control_request", "request_id": id, "request": request})
 	s.out.flush()
 	for !s.stop && s.fatal == "" && !s.over {
 		if data, ok := s.answers[id]; ok {
 			delete(s.answers, id)
-			var answer struct {
-				Behavior string `json:"behavior"`
-				Message  string `json:"message"`
-			}
+			var answer decision
 			_ = json.Unmarshal(data, &answer) // an error has no response: not allowed
-			return answer.Behavior == "allow", answer.Message
+			s.stop = s.stop || answer.Interrupt
+			return answer
 		}
 		s.wait(nil, nil)
 	}
 	s.out.bare(map[string]any{"type": "control_cancel_request", "request_id": id})
-	return false, "cancelled"
+	return decision{Behavior: "deny", Message: "cancelled"}
 }
