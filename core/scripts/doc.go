@@ -16,6 +16,16 @@
 //	topics GROUP               make a forum of a group
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;
 //	                           with -among CHAT others may come before it
+//	shows CHAT PATTERN [BUTTON…]
+//	                           wait until the newest message of the bot that matches has these buttons, each named by a part of
+//	                           its label ("-": none); it is the stdout; "! shows" waits until no message matches
+//	drafts WHO PATTERN         wait until the draft in a private chat matches; it is the stdout
+//	stops WHO                  press the button of that draft
+//	presses WHO CHAT PATTERN BUTTON
+//	                           press a button of the bot's newest message that matches
+//	edits WHO CHAT PATTERN TEXT
+//	                           give the newest message that matches another text
+//	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later

@@ -129,6 +129,7 @@ func (q *Queue) block() block {
 		{"mode", oneOf(&q.Mode, "steer", "followup", "collect", "interrupt", "steer-backlog", "queue")},
 		{"debounce", duration(&q.Debounce, 0)},
 		{"cap", whole(&q.Cap, 1, 1000)},
+		{"receipt", boolean(&q.Receipt)},
 		{"drop", oneOf(&q.Drop, "summarize", "old", "new")},
 	}}
 }

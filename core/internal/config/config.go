@@ -136,6 +136,7 @@ type Queue struct {
 	Debounce time.Duration // how long it must have been quiet before what waits is taken; default 500 ms
 	Cap      int           // how many messages may wait, 1 to 1000; default 20
 	Drop     string        // what is done beyond that: summarize (default), old, new
+	Receipt  bool          // a message that waits is said to, where it can be taken back by a button; default true
 }
 
 // Access says who may talk to the agent. People are written channel:user.
@@ -201,9 +202,9 @@ func defaults() *Config {
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
-			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
 			Reply: Reply{
-				ChunkMode: "length", Stream: "off",
+				ChunkMode: "length", Stream: "preview",
 				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
 				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups",
 				Verbose: "off", Reasoning: "off", Usage: "off",

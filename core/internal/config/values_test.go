@@ -75,6 +75,7 @@ queue {
   mode     = "collect"
   debounce = "1s"
   cap      = env("CAP")
+  receipt  = false
   drop     = "old"
 }
 reply {
@@ -290,9 +291,9 @@ func TestDefaults(t *testing.T) {
 	want := config.Settings{
 		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: config.Off},
 		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
-		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
 		Reply: config.Reply{
-			ChunkMode: "length", Stream: "off",
+			ChunkMode: "length", Stream: "preview",
 			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
 			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
 		},
