@@ -179,7 +179,7 @@ func (c *collection) folder(ctx context.Context, folder string) {
 			return // it may have been removed, or be a link of the agent's making
 		}
 	}
-	dir, err := c.root.Open(folder)
+	dir, err := openDir(c.root, folder)
 	if err != nil {
 		return
 	}

@@ -223,6 +223,22 @@ func TestLargeAndManyFiles(t *testing.T) {
 	}
 }
 
+// What is not sent is not kept.
+func TestWhatIsNotSentIsNotKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "report.pdf", pdf)
+	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", []chat.MediaLimit{{Kind: chat.Image}})
+	if got != nil || len(problems) != 1 || len(b.kept(t)) != 0 {
+		t.Errorf("sent %v, problems %q, kept %q", got, problems, b.kept(t))
+	}
+	b.rows.fail = fmt.Errorf("the disk is full")
+	got, problems = b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", all)
+	if diff := cmp.Diff([]string{"report.pdf could not be read, so it was not sent."}, problems); diff != "" || got != nil || len(b.kept(t)) != 0 {
+		t.Errorf("sent %v, kept %q, problems %s", got, b.kept(t), diff)
+	}
+}
+
 func TestMegabytes(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]string{
