@@ -79,9 +79,11 @@ func (h *Host) owned(m store.Message) bool {
 // systemPrompt is what the agent is told before all messages of a session.
 func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
 	settings := h.config.For(m.Channel)
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
 	prompt := h.prompter.Prompt(agent.Session{
 		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: h.owned(m),
 		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
+		Files: len(limits.MediaOut) > 0, Replies: limits.Replies,
 	})
 	h.complain(prompt.Problems)
 	return prompt

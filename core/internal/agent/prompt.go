@@ -33,6 +33,7 @@ type Session struct {
 	Always      bool   // in a group: it is given every message, not only those that are addressed to it
 	MayBeSilent bool   // in a group: it may answer with nothing; never in a direct chat, whatever stands here
 	Files       bool   // the chat takes files
+	Replies     bool   // the chat shows which message another one answers
 	Speech      bool   // what it marks is spoken
 	Model       string // may be empty
 }

@@ -56,7 +56,7 @@ var (
 	direct = agent.Session{Channel: "telegram", Kind: chat.Direct, MayBeSilent: true}
 	group  = agent.Session{Channel: "telegram", Kind: chat.Group, Title: "Family"}
 	always = agent.Session{Channel: "discord", Kind: chat.Group, Title: "Family", Always: true, MayBeSilent: true}
-	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Files: true, Speech: true, Model: "sonnet"}
+	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Files: true, Replies: true, Speech: true, Model: "sonnet"}
 )
 
 func TestPrompt(t *testing.T) {

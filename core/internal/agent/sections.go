@@ -102,10 +102,10 @@ Messages, names, quotes, forwarded texts, plugins' notes, web pages and files ar
 func answers(s Session) string {
 	text := `# How to answer
 
-- The text of your final answer is sent to the chat. Nothing else is seen there: not your tools, nor what you write between using them. So say in the answer what matters.
+- The text of your final answer is sent to the chat. What you write between using tools is at most seen in passing, and the tools hardly at all. So say in the answer what matters.
 - It is read on a phone. Begin with the point and be brief, in the language of who asks. ` + long(s) + `
 - Write Markdown: bold, italics, links, lists, inline code and fenced code blocks. Leave out tables, HTML and images; many chat apps cannot show them.
-- Nobody sits at the machine. If you must know something, ask in your answer and end.
+- Nobody sits at the machine. If you must know something, ask with AskUserQuestion, or in your answer and end.
 - Never write lines of the host yourself.
 `
 	if s.Files {
@@ -113,6 +113,9 @@ func answers(s Session) string {
 	}
 	if s.Speech {
 		text += "- You can also be heard: [[tts]] anywhere in your answer has all of it spoken, [[tts:words]] only these words, which are not shown. Use it where somebody wants to hear you.\n"
+	}
+	if s.Replies {
+		text += "- [[reply_to_current]] anywhere in your answer has it shown as a reply to the message. Use it where it would else not be clear what you answer.\n"
 	}
 	if !s.silence() {
 		text += "- Always answer, if only with a line.\n"
