@@ -24,6 +24,7 @@ const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 type command struct {
 	path      string
 	args      []string
+	allowed   []string // tools that nobody is asked about
 	env       []string
 	workspace string // as given
 	projects  string // the folder of the workspace's transcripts
@@ -60,7 +61,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c := &command{allowed: cfg.AllowedTools, path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,
@@ -71,9 +72,6 @@ func newCommand(cfg Config, life string) (*command, error) {
 	)
 	if len(cfg.FallbackModels) > 0 {
 		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
-	}
-	if len(cfg.AllowedTools) > 0 {
-		c.args = append(append(c.args, "--allowedTools"), cfg.AllowedTools...)
 	}
 	if len(cfg.DisallowedTools) > 0 {
 		c.args = append(append(c.args, "--disallowedTools"), cfg.DisallowedTools...)
@@ -200,6 +198,19 @@ func denyPattern(path string) (string, error) {
 	return "/" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(path), nil
 }
 
+// tooled are the flags that say which tools there are beside the CLI's, and which are allowed.
+func (c *command) tooled(t agent.Turn) []string {
+	allowed := c.allowed
+	var args []string
+	if t.Tools != nil {
+		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
+	}
+	if len(allowed) > 0 {
+		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	return args
+}
+
 // profiled are the flags of a profile; prompt is the file of its system prompt, empty if it has none.
 func profiled(p agent.Profile, prompt string) []string {
 	args := []string{"--permission-mode", permissionMode(p)}
@@ -225,7 +236,7 @@ func permissionMode(p agent.Profile) string {
 // sameProcess tells whether a process that runs with one profile serves a turn with the other.
 func sameProcess(a, b agent.Profile) bool {
 	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) &&
-		a.Skills == b.Skills && a.Private == b.Private
+		a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -29,6 +29,7 @@ type desk struct {
 type request struct {
 	id       string
 	question bool
+	call     string // the id of the JSON-RPC call in it, as JSON; empty: none
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -80,6 +81,8 @@ func (s *session) receive(e *event) {
 	switch e.Request.Subtype {
 	case "can_use_tool":
 		s.askedFor(e)
+	case "mcp_message":
+		s.sent(e)
 	default:
 		s.respond(e.RequestID, nil, "the host does not support this request")
 	}
@@ -104,11 +107,11 @@ func (s *session) begin(r *request, answer func(d *desk)) bool {
 	return true
 }
 
-// conclude closes a request with its answer, unless it was withdrawn or the turn has ended.
+// conclude closes a request with its answer, unless it was withdrawn or the turn has ended. nil: it is answered already.
 func (s *session) conclude(d *desk, r *request, body any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.ctx.Err() == nil && d.open[r.id] == r {
+	if body != nil && r.ctx.Err() == nil && d.open[r.id] == r {
 		s.respond(r.id, body, "")
 	}
 	s.forget(d, r)

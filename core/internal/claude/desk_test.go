@@ -78,6 +78,10 @@ func TestRecordedQuestions(t *testing.T) {
 				}
 				r := s.replied(t)
 				switch {
+				case e.Request.Subtype == "mcp_message":
+					if !strings.HasPrefix(string(r.Response.Response), `{"mcp_response":`) {
+						t.Errorf("a message for a server is answered by %+v", r)
+					}
 				case e.Request.Subtype != "can_use_tool":
 					if r.Response.Subtype != "error" {
 						t.Errorf("%s is answered by %+v", e.Request.Subtype, r)

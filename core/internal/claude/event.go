@@ -18,7 +18,8 @@ type event struct {
 	Stream  apiEvent  `json:"event"`   // stream_event
 	Error   string    `json:"error"`   // assistant (synthetic), api_retry
 	Status  *string   `json:"status"`  // status
-	State   string    `json:"state"`   // session_state_changed, command_lifecycle
+	Mode    string    `json:"permissionMode"`
+	State   string    `json:"state"` // session_state_changed, command_lifecycle
 	Command string    `json:"command_uuid"`
 	Limits  limitInfo `json:"rate_limit_info"`
 	Compact struct {
@@ -54,11 +55,17 @@ type control struct {
 		Description string          `json:"description"`
 		BlockedPath string          `json:"blocked_path"`
 		Suggestions []suggestion    `json:"permission_suggestions"`
+		Server      string          `json:"server_name"` // mcp_message
+		Message     json.RawMessage `json:"message"`
 	} `json:"request"`
 	Response struct {
+		Subtype   string `json:"subtype"`
 		RequestID string `json:"request_id"`
+		Error     string `json:"error"`
 		Response  struct {
-			Cancelled bool `json:"cancelled"` // cancel_async_message; a list for others
+			Cancelled bool   `json:"cancelled"` // cancel_async_message; a list for others
+			Text      string `json:"response"`  // side_question
+			Synthetic bool   `json:"synthetic"` // the CLI's own text
 		} `json:"response"`
 	} `json:"response"`
 }

@@ -27,6 +27,7 @@ type session struct {
 	id      string
 	life    string
 	profile agent.Profile
+	tools   bool            // the host's are offered
 	prompt  string          // the file of the system prompt; empty: none
 	before  map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
 	log     hclog.Logger
@@ -52,8 +53,9 @@ type session struct {
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
-	total    map[string]modelUsage // what the process has used, by its own count
-	spent    map[string]bool       // the ids of withdrawn lines, which the process would not run
+	total    map[string]modelUsage    // what the process has used, by its own count
+	expected map[string]chan<- *event // answers to requests of the host's, by their ids
+	spent    map[string]bool          // the ids of withdrawn lines, which the process would not run
 	overlong bool
 
 	// The pool's.
@@ -84,9 +86,9 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt,
 	case forked:
 		args = []string{"--resume", t.ForkOf, "--fork-session", "--session-id", t.Session}
 	}
-	args = slices.Concat(args, c.args, profiled(t.Profile, prompt))
+	args = slices.Concat(args, c.args, c.tooled(t), profiled(t.Profile, prompt))
 	s := &session{
-		id: t.Session, life: life, profile: t.Profile, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
+		id: t.Session, life: life, profile: t.Profile, tools: t.Tools != nil, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}
@@ -123,6 +125,20 @@ func (s *session) record() store.Process {
 	return store.Process{
 		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(),
 	}
+}
+
+// initID is the id of the request whose answer says that the process is ready.
+const initID = "initialize"
+
+// initialize has the process get ready.
+func (s *session) initialize() {
+	// Without the switch newer CLIs go on with the system prompt that the session was begun with, whatever the flags of a
+	// later process say.
+	body := map[string]any{"subtype": "initialize", "systemPromptSnapshot": false}
+	if s.tools {
+		body["sdkMcpServers"] = []string{serverName}
+	}
+	s.request(initID, body)
 }
 
 // request sends a request of the control protocol.
@@ -282,10 +298,15 @@ func (s *session) observe(e *event) {
 		s.retract(e.RequestID)
 		return
 	case "control_response":
-		// Answers to the host's requests come back, and so do copies of the host's own answers.
-		if !s.isReady {
+		// Answers to the host's requests come, and so do copies of the host's own answers.
+		if !s.isReady && e.Response.RequestID == initID {
 			s.isReady = true
 			close(s.ready)
+		}
+		s.answeredBy(e)
+	case "system":
+		if e.Subtype == "status" && e.Mode != "" {
+			s.profile.PermissionMode = e.Mode // as when a plan was approved
 		}
 	case "result":
 		s.count(e)

@@ -112,8 +112,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
 	s.log.Debug("claude was started", "pid", s.self.pid, "resumed", from == resumed, "forked", from == forked, "took", time.Since(began))
-	// Else newer CLIs go on with the system prompt that the session was begun with, whatever the flags of a later process say.
-	s.request(uuid.NewString(), map[string]any{"subtype": "initialize", "systemPromptSnapshot": false})
+	s.initialize()
 	return s, nil
 }
 
