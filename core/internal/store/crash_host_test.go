@@ -43,7 +43,7 @@ type crashHost struct {
 
 	mu      sync.Mutex
 	random  *rand.Rand
-	changed chan struct{} // poked when a delivery has ended
+	changed chan struct{} // poked when a delivery or a run has ended
 }
 
 func runCrashHost(args string) error {
@@ -208,6 +208,7 @@ func wait(ctx context.Context, until time.Time, poke <-chan struct{}) {
 // turn answers the messages of a run and some of those that it was told meanwhile: the first ones, as claude takes them in
 // order.
 func (h *crashHost) turn(ctx context.Context, run *store.Run) {
+	defer h.poke() // all of it may be delivered by then
 	session, answered := run.Session.Key, []string{run.Message.Message.Text}
 	for _, m := range run.More {
 		answered = append(answered, m.Message.Text)
@@ -329,12 +330,7 @@ func (h *crashHost) deliver(ctx context.Context, work *sync.WaitGroup) {
 
 // send is now and then refused, and now and then the network's answer is lost.
 func (h *crashHost) send(ctx context.Context, d store.Delivery) {
-	defer func() {
-		select {
-		case h.changed <- struct{}{}:
-		default:
-		}
-	}()
+	defer h.poke()
 	soon := time.Now().Add(time.Millisecond)
 	if h.chance(30) {
 		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "refused"}))
@@ -360,6 +356,13 @@ func (h *crashHost) send(ctx context.Context, d store.Delivery) {
 		return
 	}
 	must(ctx, h.store.Delivered(ctx, d.ID, ids))
+}
+
+func (h *crashHost) poke() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
 }
 
 // readHistory keeps a reader busy beside the writer.
