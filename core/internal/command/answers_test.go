@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 	d.talk(t, "settings", chat.Owner,
 		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
 		"/verbose", "/v full", "/verbose loud", "/verbose reset",
-		"/reasoning", "/reason on", "/reasoning off",
+		"/reasoning", "/reason on", "/reasoning stream", "/reasoning off",
 		"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
 		"/exec", "/exec deny", "/elevated", "/exec sandbox", "/exec full",
 		"/usage tokens", "/usage weekly",

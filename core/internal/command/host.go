@@ -125,7 +125,7 @@ func (d desk) commands() []Command {
 		{Name: "model", Usage: "/model [name]", Summary: "show or choose the model", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.model},
 		{Name: "models", Usage: "/models", Summary: "list the models", Group: groupSettings, Least: chat.Authorised, Run: d.models},
 		d.setting(verbose, "/verbose [off|on|full]", "show the tools in use", chat.Authorised, true),
-		d.setting(reasoning, "/reasoning [off|on]", "show what the model thinks", chat.Authorised, true),
+		d.setting(reasoning, "/reasoning [off|on|stream]", "show what the model thinks", chat.Authorised, true),
 		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
 		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
