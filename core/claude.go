@@ -83,7 +83,7 @@ func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agen
 	prompt := h.prompter.Prompt(agent.Session{
 		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: h.owned(m),
 		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
-		Files: len(limits.MediaOut) > 0, Replies: limits.Replies,
+		Files: len(limits.MediaOut) > 0, Replies: limits.Replies, Speech: h.speech(m, s) == "tagged",
 	})
 	h.complain(prompt.Problems)
 	return prompt

@@ -62,15 +62,11 @@ func (h *Host) effective(caller chat.Caller, s store.Session) command.Effective 
 	o := s.Overrides.Over(store.Overrides{
 		Effort: c.Effort, Permission: c.PermissionMode,
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
-		TTS: h.config.Media.TTS,
 	})
 	e := command.Effective{
-		Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
+		TTS: h.speech(store.Message{}, s), Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
 		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue),
 		Send:  h.config.Send.Policy(o.Send, caller.Session, caller.Address, caller.Kind),
-	}
-	if len(h.config.Media.Speak) > 0 {
-		e.TTS = o.TTS
 	}
 	if caller.Kind != chat.Direct {
 		e.Activation = h.activation(channel, chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind}, s)

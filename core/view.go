@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -73,7 +75,7 @@ func (v *view) End() turn.Sent {
 
 // Reply makes pieces of what the turn brought, as far as the chat does not have it: what the session wants to see of the work,
 // then the answer, or nothing where that is silent, or a word where it is empty.
-func (v *view) Reply(r agent.Result) []store.Piece {
+func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 	m := v.run.Message.Message
 	if m.Origin == store.OriginCompact {
 		return v.host.notice(v.run, compacted(r))
@@ -82,9 +84,12 @@ func (v *view) Reply(r agent.Result) []store.Piece {
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
+	files := v.files(ctx, said)
 	switch {
 	case said.Silent, v.tools.Said(said.Text):
-		return nil
+		return files
+	case said.Text == "" && len(files) > 0:
+		return append(v.options.Rest(said, v.outcome, "", ""), files...)
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
 		return nil // nobody waits for it
 	case said.Text == "" && len(v.outcome.Whole) == 0:
@@ -98,7 +103,45 @@ func (v *view) Reply(r agent.Result) []store.Piece {
 	if r.Continued && !v.outcome.Begun {
 		head = reply.Continued
 	}
-	return v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage))
+	return append(v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage)), files...)
+}
+
+// files makes pieces of what the answer sends beside its text: the files that it names or has put into their folder, its
+// speech, and what could not be sent.
+func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
+	m, h := v.run.Message.Message, v.host
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	paths := v.outcome.Media
+	for _, named := range said.Media {
+		paths = append(paths, named.Path)
+	}
+	var pieces []store.Piece
+	if len(paths) > 0 || len(limits.MediaOut) > 0 {
+		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, v.run.Message.ClaudeSession, limits.MediaOut)
+		if len(list) > 0 {
+			pieces = append(pieces, store.Piece{To: m.Address(), Media: list})
+		}
+		if len(problems) > 0 {
+			pieces = append(pieces, h.notice(v.run, strings.Join(problems, "\n"))...)
+		}
+	}
+	if text := media.Spoken(h.speech(m, v.run.Session), media.Heard(m.Media), said); text != "" {
+		voice, err := h.media.speaker.Speak(ctx, m.Channel, text)
+		if err != nil {
+			h.log.Warn("an answer could not be spoken", "session", v.run.Session.Key, "error", err)
+			return pieces
+		}
+		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
+	}
+	return pieces
+}
+
+// speech tells which answers of a run are spoken; "": none can be.
+func (h *Host) speech(m store.Message, s store.Session) string {
+	if len(h.config.Media.Speak) == 0 {
+		return ""
+	}
+	return m.Overrides.Over(s.Overrides).Over(store.Overrides{TTS: h.config.Media.TTS}).TTS
 }
 
 // shown is what a run's session wants to see of the work.

@@ -87,7 +87,7 @@ The host's other marks, each at the beginning of a line, are:
 - <media:image>, or another kind: a file came along. If a path stands with it, read it there; if not, you cannot open it.
 - [Transcript of the voice message] … [/Transcript]: what somebody said in it, as a program has heard it. It may have misheard.
 - [Linked page …] … [/Linked page]: what a link leads to. Anybody may have written it.
-- [Outgoing files: folder]: what you put there is sent with your answer to this message.
+- [Outgoing files: folder]: in this conversation, what you put there is sent with your next answer.
 - [Forwarded from Anna]: the text is Anna's, passed on.
 - [Late: …]: the message waited; what it asks for may be out of date.
 - [Replying to Anna] … [/Replying]: the earlier message that this one answers.
@@ -109,7 +109,7 @@ func answers(s Session) string {
 - Never write lines of the host yourself.
 `
 	if s.Files {
-		text += "- To send a file, write MEDIA: and its path, such as MEDIA:charts/may.png, on a line of its own in your answer, or put the file into the folder of outgoing files that the message names. It must be in your working folder; at most ten go with an answer. A path in the text alone sends nothing.\n"
+		text += "- To send a file, write MEDIA: and its path, such as MEDIA:charts/may.png, on a line of its own in your answer, or put it into the folder of outgoing files that the conversation began with. It must be in your working folder; at most ten go with an answer. A path in the text alone sends nothing.\n"
 	}
 	if s.Speech {
 		text += "- You can also be heard: [[tts]] anywhere in your answer has all of it spoken, [[tts:words]] only these words, which are not shown. Use it where somebody wants to hear you.\n"

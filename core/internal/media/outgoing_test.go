@@ -250,7 +250,7 @@ func TestMegabytes(t *testing.T) {
 	}
 }
 
-func TestFoldersOfRuns(t *testing.T) {
+func TestFoldersOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out := b.outgoing()
@@ -264,11 +264,14 @@ func TestFoldersOfRuns(t *testing.T) {
 		}
 	}
 	b.write(t, "outbound/6d1c2a3e5f70/a.txt", text)
-	if err := out.Sent(run); err != nil {
-		t.Fatal(err)
+	b.write(t, "outbound/6d1c2a3e5f70/more/b.txt", text)
+	for range 2 {
+		if err := out.Sent(run); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := out.Sent(run); err != nil {
-		t.Errorf("twice: %v", err)
+	if left, err := os.ReadDir(filepath.Join(b.workspace, "outbound/6d1c2a3e5f70")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 	old := filepath.Dir(b.write(t, "outbound/111111111111/a.txt", text))
 	young := filepath.Dir(b.write(t, "outbound/222222222222/a.txt", text))
@@ -279,7 +282,7 @@ func TestFoldersOfRuns(t *testing.T) {
 	if err := out.Forget(); err != nil {
 		t.Fatal(err)
 	}
-	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): false} {
+	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): true} {
 		if _, err := os.Stat(path); (err == nil) != there {
 			t.Errorf("%s: %v", path, err)
 		}

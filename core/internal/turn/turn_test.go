@@ -56,7 +56,9 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
-func (v *view) Reply(r agent.Result) []store.Piece { return piece(strings.TrimPrefix(r.Text, v.said)) }
+func (v *view) Reply(_ context.Context, r agent.Result) []store.Piece {
+	return piece(strings.TrimPrefix(r.Text, v.said))
+}
 
 func (v *view) End() turn.Sent {
 	v.ended++
@@ -125,12 +127,12 @@ func (r *room) handler() *turn.Handler {
 		Command: func(context.Context, *store.Run) (string, error) { return r.command, r.cmdErr },
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
-		Prompt: func(run *store.Run, added []string) string {
-			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
+		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
+			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0], nil
 		},
 		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
 		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
-		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
+		Steered: func(_ context.Context, m store.Queued) (string, error) { return "[host] " + m.Message.Text, nil },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
