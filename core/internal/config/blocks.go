@@ -76,7 +76,8 @@ func (c *Claude) block() block {
 		{"allowed_tools", texts(&c.AllowedTools)},
 		{"disallowed_tools", texts(&c.DisallowedTools)},
 		{"args", arguments(&c.Args)},
-		{"env", variables(&c.Env, hostVariables)},
+		{"api_keys", keys(&c.APIKeys)},
+		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},

@@ -25,7 +25,6 @@ var unbuilt = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
 	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
-	{name: "claude.api_keys"},
 	{name: "reply.chunk_mode", is: []string{`"length"`}, later: []string{"newline"}},
 	{name: "reply.stream", is: []string{`"off"`}, later: []string{"block", "preview"}},
 	{name: "reply.human_delay", is: []string{`"off"`}},

@@ -67,7 +67,7 @@ type grant struct {
 
 // Listen starts a proxy on a free port of 127.0.0.1. No error shows a key or the upstream's address.
 func Listen(options Options, log hclog.Logger) (*Proxy, error) {
-	upstream, err := ParseUpstream(options.Upstream)
+	upstream, err := parseUpstream(options.Upstream)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func Listen(options Options, log hclog.Logger) (*Proxy, error) {
 	return p, nil
 }
 
-// ParseUpstream reads the address of an API; empty: Anthropic's. The error does not show it, as it may hold a secret.
-func ParseUpstream(address string) (*url.URL, error) {
+// parseUpstream reads the address of an API; empty: Anthropic's. The error does not show it, as it may hold a secret.
+func parseUpstream(address string) (*url.URL, error) {
 	if address == "" {
 		address = api
 	}
