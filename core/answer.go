@@ -53,6 +53,10 @@ func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
 		list = append(list, h.notice(run, reply.Reasoning(r.Reasoning))...)
 	}
 	text := answer.Text
+	// Once, until another model answers: mostly the chosen one, which is tried again at each turn.
+	if line := reply.Fallback(r.Fallback); line != "" && r.Model != run.Session.Model {
+		text = line + "\n\n" + text
+	}
 	if r.Continued {
 		text = reply.Continued + "\n\n" + text
 	}

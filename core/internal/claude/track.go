@@ -38,6 +38,7 @@ type turn struct {
 	retried       string // why the last request was tried again: named better there than at the end
 	resetsAt      time.Time
 	model         string
+	fallback      agent.Fallback
 	contextTokens int64
 	request       tokens // of the API request that is being answered
 }
@@ -145,6 +146,8 @@ func (t *track) system(e *event) {
 		t.now.contextTokens = e.Compact.PostTokens
 	case "api_retry":
 		t.now.retried = e.Error
+	case "model_fallback":
+		t.now.fallBack(e)
 	case "session_state_changed":
 		if e.State == "idle" {
 			t.rest()
@@ -161,6 +164,14 @@ func (t *track) rest() {
 	case !t.now.began:
 		t.forgetEchoes()
 	}
+}
+
+// fallBack takes that another model is asked from now on. There may be several, one after the other.
+func (t *turn) fallBack(e *event) {
+	if t.fallback.From == "" {
+		t.fallback = agent.Fallback{From: e.OriginalModel, Overloaded: e.Trigger == "overloaded"}
+	}
+	t.fallback.To = e.FallbackModel
 }
 
 // user takes a message of the user's side that the CLI wrote.
@@ -254,7 +265,10 @@ func (t *turn) text() string {
 func (t *turn) add(r *agent.Result) {
 	r.Compactions += t.compactions
 	if t.model != "" {
-		r.Model = t.model
+		r.Model, r.Fallback = t.model, agent.Fallback{}
+		if from, _, _ := strings.Cut(t.fallback.From, "["); t.model != from { // else it was a subagent's
+			r.Fallback = t.fallback
+		}
 	}
 	if t.contextTokens > 0 {
 		r.ContextTokens = t.contextTokens

@@ -217,18 +217,18 @@ func (p *Proxy) enter(h http.Header) *grant {
 	return found
 }
 
-// failed answers a request that has no answer of the API.
+// failed ends a request that has no answer of the API. A connection that fails there fails here, too: an answer of the
+// proxy's own would have the CLI turn to its fallback models at once, where it tries again after a broken connection.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
+	if errors.As(err, &tooLarge) {
 		refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "the request is larger than clawhost forwards")
-	case r.Context().Err() != nil:
-		w.WriteHeader(http.StatusBadGateway) // nobody is there to read it
-	default:
-		p.log.Warn("the model's API cannot be reached", "error", err)
-		refuse(w, http.StatusBadGateway, "api_error", "clawhost cannot reach the API")
+		return
 	}
+	if r.Context().Err() == nil {
+		p.log.Warn("the model's API cannot be reached", "error", err)
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // refuse answers as the API would.

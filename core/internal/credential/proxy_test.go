@@ -281,6 +281,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// A connection that fails behind the proxy fails before it.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
@@ -288,8 +289,9 @@ func TestUnreachable(t *testing.T) {
 	p, log := listen(t, gone.URL, key)
 	token, revoke := p.Issue()
 	defer revoke()
-	if status, text := answered(t, p, token, "{}"); status != 502 || !strings.Contains(text, "clawhost cannot reach the API") {
-		t.Errorf("answered %d %s", status, text)
+	if answer, err := post(t.Context(), p, token, "{}"); err == nil {
+		answer.Body.Close()
+		t.Errorf("answered %d", answer.StatusCode)
 	}
 	if !strings.Contains(log.String(), "the model's API cannot be reached") {
 		t.Errorf("the log: %s", log)

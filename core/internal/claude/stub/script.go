@@ -17,6 +17,7 @@ type Script struct {
 	Tools        []string `json:"tools,omitempty"`          // more of them, one after the other
 	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each tool
 	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
+	Fallback     string   `json:"fallback,omitempty"`       // this model answers, as the chosen one is overloaded
 	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
 	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens
 	Compact      bool     `json:"compact,omitempty"`        // compact before the answer
