@@ -1,7 +1,6 @@
 package credential
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,9 +21,7 @@ type keyring struct {
 type key struct {
 	number int // from 1: what the log calls it
 	value  string
-
-	until time.Time // it rests
-	why   verdict
+	last   verdict
 }
 
 func newKeyring(values []string, log hclog.Logger) *keyring {
@@ -35,39 +32,34 @@ func newKeyring(values []string, log hclog.Logger) *keyring {
 	return r
 }
 
-// order returns the keys to try: those that do not rest, the first of the list first, so that it is mostly the same one,
-// whose account has the conversation cached. If all rest it is one: of those with the least cause the first to wake.
+// order returns the keys to try: those that do not rest, as they stand in the list, so that it is mostly the same one, whose
+// account has the conversation cached. If all rest it is all of them, as one may be good again before its time.
 func (r *keyring) order() []*key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	awake := slices.DeleteFunc(slices.Clone(r.keys), func(k *key) bool { return k.until.After(now) })
+	awake := slices.DeleteFunc(slices.Clone(r.keys), func(k *key) bool { return k.last.until.After(now) })
 	if len(awake) > 0 {
 		return awake
 	}
-	return []*key{slices.MinFunc(r.keys, func(a, b *key) int {
-		return cmp.Or(cmp.Compare(a.why, b.why), a.until.Compare(b.until))
-	})}
+	return slices.SortedStableFunc(slices.Values(r.keys), func(a, b *key) int { return a.last.compare(b.last) })
 }
 
 // tell takes what an answer says of a key. The log is told when that changes.
-func (r *keyring) tell(k *key, v verdict, answer *http.Response) {
-	if v == accepted && answer.StatusCode >= http.StatusBadRequest {
+func (r *keyring) tell(k *key, v verdict, status int) {
+	if v.why == accepted && status >= http.StatusBadRequest {
 		return // it failed for another reason
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	before := k.why
-	k.why, k.until = v, time.Time{}
-	if v != accepted {
-		k.until = now.Add(rest(v, answer.Header, now))
-	}
+	before := k.last
+	k.last = v
 	switch {
-	case v == before:
-	case v == accepted:
+	case v.why == before.why:
+	case v.why == accepted:
 		r.log.Info("an API key works again", "key", k.number)
 	default:
-		r.log.Warn("an API key is refused and rests", "key", k.number, "of", len(r.keys), "cause", v, "status", answer.StatusCode, "until", k.until)
+		r.log.Warn("an API key is refused and rests", "key", k.number, "of", len(r.keys), "cause", v.why, "status", status,
+			"until", v.until.Format(time.RFC3339))
 	}
 }

@@ -25,10 +25,30 @@ const (
 	otherKey = "sk-ant-canary-two"
 )
 
+// journal is a log.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to the log.
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// String is what was logged.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 // listen starts a proxy before an API. It ends with the test.
-func listen(t testing.TB, upstream string, keys ...string) (*credential.Proxy, *bytes.Buffer) {
+func listen(t testing.TB, upstream string, keys ...string) (*credential.Proxy, *journal) {
 	t.Helper()
-	log := new(bytes.Buffer)
+	log := new(journal)
 	p, err := credential.Listen(credential.Options{Keys: keys, Upstream: upstream}, hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Trace}))
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ type rotation struct {
 	keys *keyring
 }
 
-// RoundTrip sends a request. Only one that asks the model tells whether a key is good, and is tried with each key that does
-// not rest. When all refuse, the answer is the one with the least cause, of several the last: waiting ends a limit.
+// RoundTrip sends a request. Only one that asks the model tells whether a key is good, and is tried with one key after the
+// other. When all are refused, the answer is that to the key which will be good again first, as it is.
 func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := buffer(req)
 	if err != nil {
@@ -25,24 +25,24 @@ func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
 		return r.next.RoundTrip(with(req, keys[0].value, body))
 	}
 	var kept *http.Response
-	cause := accepted
+	var least verdict
 	for _, k := range keys {
 		answer, err := r.next.RoundTrip(with(req, k.value, body))
 		if err != nil {
 			drop(kept)
 			return nil, err
 		}
-		v := judge(answer)
-		r.keys.tell(k, v, answer)
+		found := judge(answer)
+		r.keys.tell(k, found, answer.StatusCode)
 		switch {
-		case v == accepted:
+		case found.why == accepted:
 			drop(kept)
 			return answer, nil
-		case kept != nil && v > cause:
+		case kept != nil && found.compare(least) > 0:
 			drop(answer)
 		default:
 			drop(kept)
-			kept, cause = answer, v
+			kept, least = answer, found
 		}
 	}
 	return kept, nil

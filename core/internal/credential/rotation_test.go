@@ -92,11 +92,11 @@ var (
 	noAccess = answer{status: 403, body: "not for this model"}
 	unpaid   = answer{status: 402, body: "pay"}
 	broke    = answer{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your Credit balance is too low to access the API"}}`}
-	limited  = answer{status: 429, body: "limited"}
+	limited  = answer{status: 429, body: "limited for some time"}
 )
 
 func until(seconds string) answer {
-	return answer{status: 429, body: "limited", header: map[string]string{"Retry-After": seconds}}
+	return answer{status: 429, body: "limited for " + seconds, header: map[string]string{"Retry-After": seconds}}
 }
 
 // Each cause has the next key tried with the same request, and the refused one rests for as long as it takes.
@@ -167,41 +167,45 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// When no key is left the API's answer is passed on as it is: one that waiting helps with, else the last.
+// When all keys are refused, the API's answer to the one that will be good again first is passed on as it is. As long as all
+// rest, they are tried all the same, that one first.
 func TestNoKeyIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		one, two answer
 		want     answer
-		next     string // the key that is asked when all rest
+		next     []string // the keys that are asked when all rest
 	}{
-		"both refused":            {noKey, noAccess, noAccess, "one"},
-		"both limited":            {until("90"), until("60"), until("60"), "two"},
-		"limited, then refused":   {until("90"), noKey, until("90"), "one"},
-		"refused, then limited":   {noKey, until("7200"), until("7200"), "two"},
-		"no credit, then refused": {broke, noKey, broke, "one"},
-		"limited, then no credit": {until("7200"), unpaid, until("7200"), "one"},
+		"both refused":            {noKey, noAccess, noAccess, []string{"one", "two"}},
+		"both limited":            {until("60"), until("90"), until("60"), []string{"one", "two"}},
+		"the first one longer":    {until("90"), until("60"), until("60"), []string{"two", "one"}},
+		"limited, then refused":   {until("7200"), noKey, until("7200"), []string{"one", "two"}},
+		"refused, then limited":   {noKey, until("7200"), until("7200"), []string{"two", "one"}},
+		"no credit, then refused": {broke, noKey, broke, []string{"one", "two"}},
+		"refused, then no credit": {noAccess, unpaid, unpaid, []string{"two", "one"}},
+		"limited, then no credit": {until("7200"), unpaid, until("7200"), []string{"one", "two"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				u := &upstream{answers: map[string]answer{"one": tc.one, "two": tc.two}}
 				r := u.rotation(hclog.NewNullLogger(), "one", "two")
-				if status, body := r.ask(t, "POST", messages); status != tc.want.status || body != tc.want.body {
-					t.Errorf("answered %d %q, want %d %q", status, body, tc.want.status, tc.want.body)
+				for range 2 {
+					if status, body := r.ask(t, "POST", messages); status != tc.want.status || body != tc.want.body {
+						t.Errorf("answered %d %q, want %d %q", status, body, tc.want.status, tc.want.body)
+					}
 				}
-				r.ask(t, "POST", messages)
-				if diff := cmp.Diff([]string{"one", "two", tc.next}, u.asked); diff != "" {
+				if diff := cmp.Diff(append([]string{"one", "two"}, tc.next...), u.asked); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
 				}
-				// As soon as it is taken again it does not rest any more.
-				u.answers[tc.next] = fine
-				r.ask(t, "POST", messages)
-				u.asked = nil
+				// The second of them is good again before its time, and does not rest any more.
+				u.answers[tc.next[1]], u.asked = fine, nil
 				for range 2 {
-					r.ask(t, "POST", messages)
+					if status, _ := r.ask(t, "POST", messages); status != 200 {
+						t.Errorf("answered %d", status)
+					}
 				}
-				if diff := cmp.Diff([]string{tc.next, tc.next}, u.asked); diff != "" {
+				if diff := cmp.Diff(append(tc.next, tc.next[1]), u.asked); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
 				}
 				if u.open != 0 {

@@ -2,25 +2,37 @@ package credential
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 )
 
-// verdict is what an answer of the API says of the key. The refusals are in order: those that end by themselves first.
-type verdict int
+// cause is what an answer of the API has against a key. They are in order: what ends by itself is the least.
+type cause int
 
 const (
-	accepted  verdict = iota // nothing against it
-	rateLimit                // its account's limit is used up
-	billing                  // its account has no credit
-	auth                     // it is no key, or not for this
+	accepted  cause = iota // nothing
+	rateLimit              // its account's limit is used up
+	billing                // its account has no credit
+	auth                   // it is no key, or not for this
 )
 
-// String returns the verdict as the log prints it.
-func (v verdict) String() string {
-	return [...]string{"accepted", "rate_limit", "billing", "auth"}[v]
+// String returns the cause as the log prints it.
+func (c cause) String() string {
+	return [...]string{"accepted", "rate_limit", "billing", "auth"}[c]
+}
+
+// verdict is what an answer of the API says of a key.
+type verdict struct {
+	why   cause
+	until time.Time // a key that was refused rests
+}
+
+// compare puts the key that will be good again first before the other.
+func (v verdict) compare(other verdict) int {
+	return cmp.Or(cmp.Compare(v.why, other.why), v.until.Compare(other.until))
 }
 
 const (
@@ -35,11 +47,23 @@ const (
 	longestRest  = 24 * time.Hour
 )
 
+// judge reads what an answer says of the key. The answer can still be read as a whole.
+func judge(answer *http.Response) verdict {
+	now := time.Now()
+	switch why := against(answer); why {
+	case accepted:
+		return verdict{}
+	case rateLimit:
+		return verdict{why, now.Add(limitOf(answer.Header, now))}
+	default:
+		return verdict{why, now.Add(refusedRest)}
+	}
+}
+
 // noCredit is how the API says that an account has no credit, in an answer that is otherwise that to a bad request.
 var noCredit = []byte("credit balance is too low")
 
-// judge reads what an answer says of the key. The answer can still be read as a whole.
-func judge(answer *http.Response) verdict {
+func against(answer *http.Response) cause {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return auth
@@ -61,11 +85,8 @@ func judge(answer *http.Response) verdict {
 	return accepted
 }
 
-// rest is how long a key rests after an answer.
-func rest(v verdict, h http.Header, now time.Time) time.Duration {
-	if v != rateLimit {
-		return refusedRest
-	}
+// limitOf is how long a limit holds.
+func limitOf(h http.Header, now time.Time) time.Duration {
 	d, told := wait(h, now)
 	if !told {
 		return limitedRest
@@ -73,7 +94,7 @@ func rest(v verdict, h http.Header, now time.Time) time.Duration {
 	return min(max(d, shortestRest), longestRest)
 }
 
-// wait is how long the API says that a limit holds: in seconds or as a date, or, for subscriptions, as a Unix time.
+// wait is what the API says of that: seconds or a date, or, for subscriptions, a Unix time.
 func wait(h http.Header, now time.Time) (time.Duration, bool) {
 	after := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(after, 64); err == nil && seconds >= 0 {
