@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
@@ -76,6 +77,7 @@ type Host struct {
 	complained atomic.Value // a string: the files that are not shown to the agent
 
 	store      *store.Store
+	keys       *credential.Proxy // nil: claude has its own login
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
@@ -100,11 +102,17 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.store.Close())
+			err = errors.Join(err, h.closeKeys(), h.store.Close())
 		}
 	}()
 	if err := h.runFolder(); err != nil {
 		return nil, err
+	}
+	if keys := h.config.Claude.APIKeys; len(keys) > 0 {
+		h.keys, err = credential.Listen(credential.Options{Keys: keys, Upstream: h.config.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))
+		if err != nil {
+			return nil, fmt.Errorf("keep claude's keys: %w", err)
+		}
 	}
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
 	if err != nil {
@@ -233,7 +241,14 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // Close ends what New began. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
-	return errors.Join(h.claude.Close(ctx), h.store.Close())
+	return errors.Join(h.claude.Close(ctx), h.closeKeys(), h.store.Close())
+}
+
+func (h *Host) closeKeys() error {
+	if h.keys == nil {
+		return nil
+	}
+	return h.keys.Close()
 }
 
 // running is a room at work.
