@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -192,43 +193,44 @@ func TestWhatIsForwarded(t *testing.T) {
 	}
 }
 
-// Each event is passed on before the next one is there.
+// Each piece of an answer is passed on before the next one is there, and a cut is passed on as one.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	next := make(chan struct{})
-	p, _ := listen(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush()
-		for i := range 3 {
-			<-next
-			fmt.Fprintf(w, "data: %d\n\n", i)
-			_ = http.NewResponseController(w).Flush()
-		}
-		<-next
-		panic(http.ErrAbortHandler)
-	}), key)
-	token, revoke := p.Issue()
-	defer revoke()
-	answer, err := post(t.Context(), p, token, "{}") // returns with the headers alone
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewReader(answer.Body)
-	for i := range 3 {
-		next <- struct{}{}
-		line, err := lines.ReadString('\n')
-		if err != nil || line != fmt.Sprintf("data: %d\n", i) {
-			t.Fatalf("line %d is %q, %v", i, line, err)
-		}
-		if _, err := lines.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
-	next <- struct{}{}
-	if rest, err := lines.ReadString('\n'); err == nil || err == io.EOF {
-		t.Errorf("a stream that was cut ended well: %q, %v", rest, err)
+	for _, contentType := range []string{"text/event-stream", "application/octet-stream"} {
+		t.Run(contentType, func(t *testing.T) {
+			t.Parallel()
+			next := make(chan struct{})
+			p, _ := listen(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", contentType)
+				w.WriteHeader(http.StatusOK)
+				_ = http.NewResponseController(w).Flush()
+				for i := range 3 {
+					<-next
+					fmt.Fprintf(w, "data: %d\n", i)
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-next
+				panic(http.ErrAbortHandler)
+			}), key)
+			token, revoke := p.Issue()
+			defer revoke()
+			answer, err := post(t.Context(), p, token, "{}") // returns with the headers alone
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			lines := bufio.NewReader(answer.Body)
+			for i := range 3 {
+				next <- struct{}{}
+				if line, err := lines.ReadString('\n'); err != nil || line != fmt.Sprintf("data: %d\n", i) {
+					t.Fatalf("line %d is %q, %v", i, line, err)
+				}
+			}
+			next <- struct{}{}
+			if rest, err := lines.ReadString('\n'); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("a stream that was cut ended well: %q, %v", rest, err)
+			}
+		})
 	}
 }
 
