@@ -86,7 +86,12 @@ func (h *Host) notice(run *store.Run, text string) []store.Piece {
 
 // posted makes pieces of a text that is no answer.
 func (h *Host) posted(to chat.Address, text string) []store.Piece {
-	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, chat.Direct), 0))
+	return h.told(to, chat.Direct, text)
+}
+
+// told makes pieces of a text of the host's, in any chat.
+func (h *Host) told(to chat.Address, kind chat.Kind, text string) []store.Piece {
+	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, kind), 0))
 }
 
 func pieces(to chat.Address, texts []string) []store.Piece {

@@ -26,6 +26,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -81,6 +82,7 @@ type Host struct {
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
+	questions  *permission.Desk
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none
@@ -113,6 +115,9 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("keep claude's keys: %w", err)
 		}
+	}
+	if h.questions, err = h.newQuestions(ctx); err != nil {
+		return nil, err
 	}
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
 	if err != nil {
@@ -161,7 +166,7 @@ func (h *Host) wire() {
 	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
 	messages := inbox.New(inbox.Options{
 		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Received: h.observers.Received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+		Reading: h.reading, Received: h.observers.Received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{messages, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
@@ -174,7 +179,7 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
-		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Prompt: h.prompt, Steered: h.steered,
+		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Over: h.questions.End, Prompt: h.prompt, Steered: h.steered,
 		Reply: h.reply, Notice: h.notice, Trouble: h.trouble, Next: h.next, Typing: h.typing, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))

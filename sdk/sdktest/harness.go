@@ -53,6 +53,7 @@ type Harness struct {
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
+	tools    pluginv1.ToolsClient
 	runs     chan struct{} // one entry for each Run that returned in the plugin
 	failed   <-chan error
 	stop     func() // idempotent
@@ -101,6 +102,7 @@ func New(t testing.TB, components ...sdk.Component) *Harness {
 	}
 	h.plugin, h.channel = pluginv1.NewPluginClient(h.conn), pluginv1.NewChannelClient(h.conn)
 	h.commands, h.hooks = pluginv1.NewCommandsClient(h.conn), pluginv1.NewHooksClient(h.conn)
+	h.tools = pluginv1.NewToolsClient(h.conn)
 	h.stop = sync.OnceFunc(func() {
 		h.shutdown()
 		calls.Lock()

@@ -79,7 +79,7 @@ func follow(t *testing.T, name, id string) replayed {
 	case !tr.succeeded():
 		return replayed{End: tr.own().failed(strings.TrimSpace).Class.String()}
 	}
-	result := tr.result()
+	result := tr.outcome()
 	if result.Fallback != fallback[name] {
 		t.Errorf("fallback = %+v, want %+v", result.Fallback, fallback[name])
 	}
@@ -180,7 +180,7 @@ func TestFallback(t *testing.T) {
 				}
 				tr.observe(e)
 			}
-			if got := tr.result(); got.Model != tc.model || got.Fallback != tc.want {
+			if got := tr.outcome(); got.Model != tc.model || got.Fallback != tc.want {
 				t.Errorf("%q answered, fallback %+v; want %q, %+v", got.Model, got.Fallback, tc.model, tc.want)
 			}
 		})
@@ -251,7 +251,7 @@ func TestFortunes(t *testing.T) {
 			if tr.finished && tr.expect("too late") {
 				t.Error("a line was expected in a turn that is over")
 			}
-			if got := tr.result().Text; got != tc.text {
+			if got := tr.outcome().Text; got != tc.text {
 				t.Errorf("text = %q, want %q", got, tc.text)
 			}
 			if got := len(tr.covered(false)) > 0; got != tc.covered {
@@ -443,7 +443,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		if own := tr.own(); own != nil {
-			_ = tr.result()
+			_ = tr.outcome()
 			_ = fmt.Sprint(own.failed(strings.TrimSpace))
 		}
 		if _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {

@@ -65,6 +65,7 @@ type desk struct {
 	plugins       []command.Command
 	skills        []agent.Skill
 	config        []string // who may write by the config
+	grants        []store.Grant
 	fail          error
 }
 
@@ -116,6 +117,20 @@ func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) 
 	}
 	return page[max(0, len(page)-min(limit, 3)):], d.fail
 }
+
+func (d *desk) Grants(context.Context, string) ([]store.Grant, error) { return d.grants, d.fail }
+
+func (d *desk) Revoke(_ context.Context, _, rule string) (int64, error) {
+	d.order = append(d.order, "revoke "+rule)
+	return int64(len(d.grants)), d.fail
+}
+
+func (d *desk) Answer(_ context.Context, caller chat.Caller, id, answer string) (string, bool, error) {
+	d.order = append(d.order, fmt.Sprintf("%s: %s by %s", id, answer, caller.Authority))
+	return "", id != "ZZZZZ", d.fail
+}
+
+func (d *desk) ID(typed string) (string, bool) { return strings.ToUpper(typed), len(typed) == 5 }
 
 func (d *desk) Pairings(context.Context) ([]store.Pairing, error) {
 	return append([]store.Pairing(nil), d.pairings...), d.fail
@@ -206,8 +221,9 @@ func (d *desk) registry() *command.Registry {
 		Prompt: func(chat.Caller, store.Session) []agent.Section {
 			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 		},
-		Pool:    func() string { return "1 running, 2 idle" },
-		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
+		Questions: d,
+		Pool:      func() string { return "1 running, 2 idle" },
+		Welcome:   func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
 		Restart: func(context.Context) error {
 			d.restarted++
 			return d.cannotRestart

@@ -13,6 +13,7 @@ import (
 type Store interface {
 	Sessions
 	People
+	Grants
 	UsageByDay(ctx context.Context, from string) ([]store.DayUsage, error)
 	Lanes(ctx context.Context) ([]store.LaneStatus, error)
 }
@@ -68,6 +69,8 @@ type Host struct {
 	Pool func() string
 	// Welcome tells somebody that they were let in.
 	Welcome func(store.Pairing) store.Piece
+	// Questions are those that claude asks.
+	Questions Questions
 	// Restart has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on
 	// as it is. nil: it cannot restart by itself.
 	Restart func(ctx context.Context) error
@@ -123,10 +126,12 @@ func (d desk) commands() []Command {
 		{Name: "usage", Usage: "/usage [off|tokens|full]", Summary: "what was used, or a line about it below each answer", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.usage},
 		{Name: "context", Usage: "/context", Summary: "what fills the context", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.context},
 		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Summary: "your id and what you may do", Group: groupInfo, Least: chat.Other, Menu: true, Run: d.whoami},
+		{Name: "answer", Usage: "/answer ID ANSWER", Summary: "answer a question of Claude's", Group: groupSession, Least: chat.Other, Run: d.answer},
 
 		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Summary: "who may write to me", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.allowlist},
-		{Name: "approve", Usage: "/approve [CHANNEL] CODE", Summary: "let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
-		{Name: "deny", Usage: "/deny [CHANNEL] CODE", Summary: "refuse who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
+		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Summary: "allow what Claude asks, or let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
+		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Summary: "refuse what Claude asks, or who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
+		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Summary: "what Claude may do here unasked", Group: groupOwner, Least: chat.Owner, Run: d.grants},
 		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.restart},
 		{Name: "config", Usage: "/config", Summary: "where the config file is and what holds in this chat", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.config},
 		{Name: "debug", Usage: "/debug", Summary: "figures of the host for who looks for a fault", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.debug},

@@ -365,7 +365,7 @@ memory_flush {
   model   = "haiku"
 }
 heartbeat {
-  every  = "30s"
+  every  = "30ms"
   active = "08:00-08:00"
   target = "owners"
   prompt = "  "
@@ -407,8 +407,8 @@ F:20:13: Unsuitable value; memory_flush.prompt must not be empty.
     prompt  = ""
 F:21:3: Unknown argument; The block memory_flush has no argument "model".
     model …
-F:24:12: Unsuitable value; heartbeat.every must be "0" or at least "1m".
-    every  = "30s"
+F:24:12: Unsuitable value; heartbeat.every must be "0" or at least "1s".
+    every  = "30ms"
 F:25:12: Unsuitable value; heartbeat.active must be two times of day, such as "08:00-22:00", or "".
     active = "08:00-08:00"
 F:26:12: Unsuitable value; heartbeat.target must be "owner" or a person as "channel:user", such as "telegram:123".

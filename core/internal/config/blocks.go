@@ -79,6 +79,7 @@ func (c *Claude) block() block {
 		{"api_keys", keys(&c.APIKeys)},
 		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
+		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
@@ -152,6 +153,7 @@ func (a *Access) block() block {
 			{"dm", oneOf(&a.DM, "pairing", "allowlist", "open", "disabled")},
 			{"allow", people(&a.Allow)},
 			{"commands_from", people(&a.CommandsFrom)},
+			{"approvers", people(&a.Approvers)},
 			{"groups", oneOf(&a.Groups, "allowlist", "open", "disabled")},
 			{"require_mention", boolean(&a.RequireMention)},
 			{"mention_patterns", patterns(&a.MentionPatterns)},

@@ -66,6 +66,7 @@ type Claude struct {
 	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
 	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
 	Timeout         time.Duration     // for one turn; default 30 minutes
+	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
@@ -153,6 +154,7 @@ type Access struct {
 	DM             string   // pairing (default), allowlist, open, disabled
 	Allow          []string // may write in direct chats and groups
 	CommandsFrom   []string // may use commands, beside owners; empty: whoever may chat
+	Approvers      []string // may answer what claude asks before it uses a tool, beside owners
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group
 	RequireMention bool // in groups; default true
@@ -201,6 +203,7 @@ func defaults() *Config {
 			Command:        "claude",
 			PermissionMode: "default",
 			Timeout:        30 * time.Minute,
+			AskTimeout:     time.Hour,
 			MaxProcesses:   4,
 			ParkAfter:      10 * time.Minute,
 		},

@@ -48,6 +48,7 @@ claude {
   env              = { A = env("A"), B = env("B", "b"), C = jsonencode([1]) }
   mode             = "persistent"
   timeout          = "90s"
+  ask_timeout          = "5m"
   max_processes    = env("PROCESSES")
   park_after       = "1m"
 }
@@ -101,6 +102,7 @@ access {
   dm            = "open"
   allow         = ["telegram:5"]
   commands_from = ["telegram:6"]
+  approvers = ["telegram:9"]
   groups        = "disabled"
   group "-100" {
     require_mention = env("MENTION")
@@ -187,7 +189,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, MaxProcesses: 2, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{
@@ -216,7 +218,7 @@ plugin "plain" {}
 				Verbose: "full", Reasoning: "on", Usage: "tokens",
 			},
 			Access: config.Access{
-				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"},
+				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"}, Approvers: []string{"telegram:9"},
 				Groups: "disabled", RequireMention: true, HistoryLimit: 10,
 				Group:           map[string]config.Group{"-100": {RequireMention: &mention, HistoryLimit: &no}, "-200": {HistoryLimit: &most}},
 				MentionPatterns: []*regexp.Regexp{regexp.MustCompile("(?i)@?claw(bot)?"), regexp.MustCompile("(?i)^hey")},

@@ -65,8 +65,10 @@ type Options struct {
 	Commands Commands
 	Turns    Turns
 	Settings func(channel string) config.Settings
-	// Policy tells whether a session's messages are answered: allow or deny.
-	Policy func(channel, chat, key string) string
+	// Reading makes a command of a text that answers what claude asks in the chat; false: it is none.
+	Reading func(caller chat.Caller, text string) (store.Command, bool)
+	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
+	Policy func(own, key string, from chat.Address, kind chat.Kind) string
 	// Received is told of each message of a person that was taken. It must not block.
 	Received func(caller chat.Caller, m chat.Message)
 	// Retire is told of a claude session that a reset left behind.
@@ -104,6 +106,13 @@ type arrival struct {
 	known    store.Session // zero for a session that is not there yet
 
 	addressed bool // the message is meant for the agent
+}
+
+// caller is who wrote.
+func (a arrival) caller() chat.Caller {
+	return chat.Caller{
+		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
+	}
 }
 
 // Submit takes a channel's event. An error means that the host does not have the event.
@@ -150,6 +159,9 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	inbound := in.inbound(a)
+	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
+		return rejected("the button has no command of the host's"), nil
+	}
 	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
 		if !inbound.Message.Fresh {
 			return in.record(ctx, a)
@@ -158,9 +170,7 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
-		in.options.Received(chat.Caller{
-			Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
-		}, m)
+		in.options.Received(a.caller(), m)
 	}
 	return outcome, err
 }
@@ -209,14 +219,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 
 // policy tells whether the session's messages are answered.
 func (in *Inbox) policy(a arrival) string {
-	if own := a.known.Overrides.Send; own != "" {
-		return own
-	}
-	kind := a.message.Chat.Kind.String()
-	if a.message.Thread != "" {
-		kind = "thread"
-	}
-	return in.options.Policy(a.message.Channel, kind, a.key)
+	return in.options.Policy(a.known.Overrides.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
 // Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,

@@ -23,6 +23,9 @@ import (
 // ErrGone is returned when the plugin's process or its connection has ended.
 var ErrGone = errors.New("the plugin is gone")
 
+// ErrUnsupported is returned by what a plugin does not offer, such as edits on a network that has none.
+var ErrUnsupported = errors.New("the plugin does not offer this")
+
 // Bounds of what a plugin describes.
 const (
 	maxSchema       = 1 << 20
@@ -38,6 +41,7 @@ type Plugin struct {
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
+	tools    pluginv1.ToolsClient
 }
 
 // New returns the plugin that serves on a connection.
@@ -47,6 +51,7 @@ func New(conn *grpc.ClientConn) *Plugin {
 		channel:  pluginv1.NewChannelClient(conn),
 		commands: pluginv1.NewCommandsClient(conn),
 		hooks:    pluginv1.NewHooksClient(conn),
+		tools:    pluginv1.NewToolsClient(conn),
 	}
 }
 
@@ -196,6 +201,8 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %s", ErrGone, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.FailedPrecondition:
 		return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(s.Message(), wire.MaxDetail))
+	case codes.Unimplemented:
+		return fmt.Errorf("%w: %s", ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
 		return context.Canceled
 	case codes.DeadlineExceeded:

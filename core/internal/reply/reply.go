@@ -64,7 +64,7 @@ func Pieces(text, prefix string, limit chat.TextLimit, max int) []string {
 	if text == "" {
 		return nil
 	}
-	return chunk.Split(withPrefix(prefix, text), limit)
+	return chunk.Split(withPrefix(prefix, text), chunk.Rule{Limit: limit})
 }
 
 // block matches a text that means what it means only at the beginning of a line.

@@ -290,9 +290,12 @@ func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (s
 	return state, answer, errText, state != "", nil
 }
 
-// Clear drops the messages that wait in a lane and were received before a moment, those among them that were joined to the
-// running turn, but not what that was claimed for; it returns how many they were. Each counts as an event whose run was
-// cancelled.
+// cleared is why a message was dropped that nobody wants to be answered any more.
+const cleared = "dropped before it ran"
+
+// Clear drops the messages that wait in a lane and were received before a moment; it returns how many they were. Each
+// counts as an event whose run was cancelled. Those among them that were joined to the running turn are the turn's until it
+// ends: what it has covered then goes with it, the rest is dropped. What the turn was claimed for is left to it.
 func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
 	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
 }
@@ -307,14 +310,19 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND received_at < ?4
+	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL AND received_at < ?4
 		RETURNING `+removedColumns, session, lane, batch, before)
-	if err != nil || len(dropped) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	if err := t.drop(session, lane, dropped, "dropped before it ran"); err != nil {
+	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3 AND received_at < ?4`,
+		session, lane, withdrawn, before)
+	if err != nil || len(dropped) == 0 {
+		return int(told), err
+	}
+	if err := t.drop(session, lane, dropped, cleared); err != nil {
 		return 0, err
 	}
 	t.after.ready(lane)
-	return len(dropped), t.rearm(session, lane)
+	return len(dropped) + int(told), t.rearm(session, lane)
 }

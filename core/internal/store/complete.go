@@ -53,13 +53,21 @@ func (t *tx) complete(runID int64, c Completion) error {
 			return err
 		}
 	}
-	if err := t.free(h, len(gone)); err != nil {
+	untold, err := t.free(h, len(gone))
+	if err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
 		runID, c.State, t.now, c.Error, c.Answer)
 	if err != nil {
 		return err
+	}
+	if untold && c.Undelivered != nil {
+		pieces, err := t.undelivered(h.session, c.Undelivered)
+		if err != nil {
+			return err
+		}
+		c.Pieces = append(pieces, c.Pieces...)
 	}
 	if _, err := t.post(runID, c.Pieces); err != nil {
 		return err
@@ -82,7 +90,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 }
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides waits again. It returns what has left, in order, the run's head first.
+// besides is parted from it. It returns what has left, in order, the run's head first.
 func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
@@ -116,7 +124,7 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	if !joined {
 		return done, nil
 	}
-	return done, t.part(runID)
+	return done, t.part(h, runID)
 }
 
 // said is what people, and plugins, wrote of what has left the inbox.
@@ -184,14 +192,16 @@ func (t *tx) putFirst(h held, claude string, in Inbound) error {
 }
 
 // free ends a run's hold on its lane, from which messages are gone. The lane's own counter decides whether it is ready
-// again; behind the lanes that have waited longer, and not before its new head is.
-func (t *tx) free(h held, gone int) error {
+// again; behind the lanes that have waited longer, and not before its new head is. Untold: pieces of the session have died of
+// which it was not told.
+func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64
-	err := t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3 WHERE session = ?1 AND lane = ?2 RETURNING queued`,
-		[]any{h.session, h.lane, gone}, &queued)
+	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3 WHERE session = ?1 AND lane = ?2
+		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
+		[]any{h.session, h.lane, gone}, &queued, &untold)
 	if err != nil || queued == 0 {
-		return err
+		return untold, err
 	}
 	t.after.ready(h.lane)
-	return t.rearm(h.session, h.lane)
+	return untold, t.rearm(h.session, h.lane)
 }

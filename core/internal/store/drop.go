@@ -38,8 +38,20 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	return list, err
 }
 
-// cancel ends messages that have no run of their own: who waits for their runs is told.
+// begins tells whether a conversation was to begin with the message, and has not begun yet.
+func (r removed) begins() bool {
+	m, ok := r.decode()
+	return ok && m.Fresh && r.claude == ""
+}
+
+// cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
+// with one of them begins all the same: who asks for that does not mean the old one with what comes then.
 func (t *tx) cancel(session string, lane Lane, list []removed, why string) error {
+	if slices.ContainsFunc(list, removed.begins) {
+		if _, _, err := t.beginClaudeSession(session); err != nil {
+			return err
+		}
+	}
 	for _, r := range list {
 		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,

@@ -10,7 +10,7 @@ import (
 // and [SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
 // does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
 // replaced is given none: they belong to the new one. They are the run's as long as it runs; those that it does not name as
-// covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
+// covered when it ends wait again, unless they were cleared. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
 }
@@ -61,8 +61,43 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	return list, err
 }
 
-// part makes the messages that were joined to a run wait again.
-func (t *tx) part(runID int64) error {
-	_, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
+// withdrawn is the mode of a message that was joined to a run and cleared then: unless the run covers it, it is dropped.
+const withdrawn Mode = "withdrawn"
+
+// part makes the messages that were joined to a run wait again, but for those that were cleared meanwhile.
+func (t *tx) part(h held, runID int64) error {
+	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND mode = ?2 RETURNING `+removedColumns, runID, withdrawn)
+	if err != nil {
+		return err
+	}
+	if len(gone) > 0 {
+		if err := t.drop(h.session, h.lane, gone, cleared); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
 	return err
+}
+
+// partAll parts what was joined to the runs of an earlier life of the host from them.
+func (t *tx) partAll() error {
+	type joined struct {
+		held
+		run int64
+	}
+	var list []joined
+	err := t.each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows *sql.Rows) error {
+		var j joined
+		defer func() { list = append(list, j) }()
+		return rows.Scan(&j.session, &j.lane, &j.run)
+	})
+	if err != nil {
+		return err
+	}
+	for _, j := range list {
+		if err := t.part(j.held, j.run); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ type Message struct {
 	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
 	Origin    Origin         `json:"origin,omitempty"`
 	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
-	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message
+	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message, or where it is dropped
 	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 }
@@ -234,6 +234,10 @@ type Run struct {
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time
+	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the piece
+	// that showed how it went on; zero: none.
+	Said    string
+	Preview int64
 }
 
 // Session is a session's row.
@@ -294,10 +298,13 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
-	// Covered are the uuids of joined messages that the run has dealt with. The others wait again.
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
+	// Undelivered makes the pieces, which come before Pieces, that tell of pieces of the session's runs that were given up and
+	// that nobody was told of yet. It may be called twice. Where it makes none, or is nil, they are told at another time.
+	Undelivered func([]DeadPiece) []Piece
 	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
 }
@@ -326,11 +333,32 @@ type Followed struct {
 	Entry   chat.TranscriptEntry
 }
 
-// Piece is a message for a chat.
+// Piece is a message for a chat, or a change of one.
 type Piece struct {
 	To      chat.Address
 	Text    string
 	ReplyTo chat.MessageID
+	Media   []chat.Media
+	Buttons [][]chat.Button
+	Silent  bool // without a notification, where the network can
+	// Kept says that another piece may edit this one.
+	Kept bool
+	// Edits is the kept piece whose message gets this text and these buttons instead; without a text it is deleted. Zero:
+	// this is a message of its own. A piece that waits when another one that edits it is posted is not sent any more.
+	Edits int64
+	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own; else it is let be.
+	OrSend bool
+}
+
+// Early is what a run sends before it is completed.
+type Early struct {
+	Pieces []Piece
+	// Said is the part of the text in the making that was sent, these pieces included.
+	Said string
+	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
+	Preview *Piece
+	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
+	Unpreview bool
 }
 
 // Delivery is a piece that was claimed for sending.
@@ -342,6 +370,8 @@ type Delivery struct {
 	CreatedAt time.Time
 	Attempts  int  // sends before this one, those not that were excused
 	Uncertain bool // an earlier send's outcome is unknown
+	// Target is the message that the piece edits; empty where it is gone, or was never sent.
+	Target chat.MessageID
 }
 
 // Again is how a claimed delivery that failed is tried again.
@@ -361,6 +391,9 @@ type DeadPiece struct {
 	DiedAt    time.Time    `json:"died_at"`
 	Attempts  int          `json:"attempts"`
 	Error     string       `json:"error"`
+	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
+	Session   string       `json:"session,omitempty"` // the run's
+	Media     []chat.Media `json:"media,omitempty"`
 }
 
 // Pairing is a stranger's request to be let in.

@@ -48,6 +48,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM sent WHERE (channel, chat, message_id) IN
 			(SELECT channel, chat, message_id FROM sent WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
+		{`DELETE FROM kept_pieces WHERE piece IN
+			(SELECT piece FROM kept_pieces WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN

@@ -297,28 +297,25 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	}
 }
 
-// What begins a conversation would take that along, and a plugin waits for its turn: neither is dropped, whatever people write.
-func TestCapSparesBeginningsAndTurnsOfNobody(t *testing.T) {
+// A plugin waits for its turn: it is not dropped, whatever people write.
+func TestCapSparesTurnsOfNobody(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	fresh, plugin := queued(2, store.Queueing{}), queued(3, store.Queueing{})
-	fresh.Message.Fresh, plugin.Message.Origin = true, store.OriginPlugin
-	b.accept(t, fresh)
+	plugin, odd := queued(2, store.Queueing{}), queued(3, store.Queueing{})
+	plugin.Message.Origin, odd.Message.Text = store.OriginPlugin, `"origin":"plugin"`
 	b.accept(t, plugin)
-	odd := queued(4, store.Queueing{})
-	odd.Message.Text = `"fresh":true,"origin":"plugin"`
 	b.accept(t, odd)
-	b.accept(t, queued(5, store.Queueing{Cap: 2, Drop: store.DropOld}))
-	b.wantOutcome(t, 4, store.RunCancelled)
-	b.accept(t, queued(6, store.Queueing{Cap: 1, Drop: store.DropOld}))
+	b.accept(t, queued(4, store.Queueing{Cap: 2, Drop: store.DropOld}))
+	b.wantOutcome(t, 3, store.RunCancelled)
+	b.accept(t, queued(5, store.Queueing{Cap: 1, Drop: store.DropOld}))
 	b.complete(t, run)
 	var texts []string
-	for range 3 {
+	for range 2 {
 		next := b.claim(t)
 		texts = append(texts, next.Message.Message.Text)
 		b.complete(t, next)
 	}
-	if diff := cmp.Diff([]string{"message 2", "message 3", "message 6"}, texts); diff != "" {
+	if diff := cmp.Diff([]string{"message 2", "message 5"}, texts); diff != "" {
 		t.Error(diff)
 	}
 }

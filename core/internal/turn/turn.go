@@ -41,6 +41,10 @@ type Options struct {
 	Profile func(run *store.Run) agent.Profile
 	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
 	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Ask has people decide on what Claude asks. Over is told that a session's run is completed, and nothing of that matters any
+	// more.
+	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
+	Over func(ctx context.Context, session string)
 	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
 	Prompt  func(run *store.Run, added []string) string
 	Steered func(m store.Queued) string
@@ -151,6 +155,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged
 		OnConsumed: func() {
 			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
 		},
+		Ask: func(ctx context.Context, q agent.Question) agent.Decision { return h.options.Ask(ctx, run, q) },
 	}
 	if run.Message.Message.Origin == "" {
 		t.Nudged = nudged
@@ -304,6 +309,9 @@ func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completi
 			h.spent(ctx, run, c.Turn)
 		}
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
+	}
+	if run.Lane == store.TurnLane {
+		h.options.Over(context.WithoutCancel(ctx), run.Session.Key)
 	}
 	return nil
 }

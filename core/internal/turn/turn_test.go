@@ -39,6 +39,7 @@ type room struct {
 	spent     int64 // input tokens of turns that were not completed
 	joined    []store.Queued
 	next      *store.Inbound
+	over      []string // sessions
 }
 
 type outcome struct {
@@ -101,6 +102,8 @@ func (r *room) handler() *turn.Handler {
 		Prompt: func(run *store.Run, added []string) string {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
 		},
+		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
+		Over:    func(_ context.Context, session string) { r.over = append(r.over, session) },
 		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
 		Reply:   func(_ *store.Run, result agent.Result) []store.Piece { return piece(result.Text) },
@@ -214,7 +217,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	got.OnConsumed, got.Steer = nil, nil
+	got.OnConsumed, got.Steer, got.Ask = nil, nil, nil
 	want := agent.Turn{Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

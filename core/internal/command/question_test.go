@@ -1,0 +1,75 @@
+package command_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		typed string
+		who   chat.Authority
+		asked []string
+		said  string
+	}{
+		{"/answer abcde 2", chat.Other, []string{"ABCDE: 2 by other"}, ""},
+		{"/answer ABCDE my own words", chat.Authorised, []string{"ABCDE: my own words by authorised"}, ""},
+		{"/answer", chat.Other, nil, "Which question? Write the letters that stand in it: `/answer ID ANSWER`."},
+		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this id. It may be over."},
+		{"/approve ABCDE", chat.Owner, []string{"ABCDE: once by owner"}, ""},
+		{"/approve ABCDE always", chat.Owner, []string{"ABCDE: always by owner"}, ""},
+		{"/approve ABCDE always", chat.Authorised, nil, "You may not use /approve here. Ask the owner of this bot."},
+		{"/deny ABCDE it is late", chat.Owner, []string{"ABCDE: no it is late by owner"}, ""},
+		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
+	} {
+		d := &desk{}
+		said := d.say(t, test.typed, test.who)
+		if diff := cmp.Diff(test.asked, d.order); diff != "" || said != test.said {
+			t.Errorf("%s by %s: %q %s", test.typed, test.who, said, diff)
+		}
+	}
+}
+
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	held := []store.Grant{
+		{Session: "s", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
+		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
+	}
+	d := &desk{grants: held, session: store.Session{ClaudeSession: "now"}}
+	want := "**What Claude may do here unasked**\n\n1. `Bash(git 'status')`, always, for messages of authority owner (`telegram:1`)" +
+		"\n2. one single thing, in a conversation that is over, for messages of authority other (`telegram:1`)" +
+		"\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back."
+	if got := d.say(t, "/grants", chat.Owner); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	for typed, want := range map[string]string{
+		"/grants revoke 1":   "Taken back: `Bash(git 'status')`. Claude asks again.",
+		"/grants revoke all": "Taken back: 2. Claude asks again.",
+		"/grants revoke 3":   "There is no number `3`. /grants lists them.",
+	} {
+		if got := d.say(t, typed, chat.Owner); got != want {
+			t.Errorf("%s: %q", typed, got)
+		}
+	}
+	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "Nothing was allowed here for longer than once."; got != want {
+		t.Error(got)
+	}
+	broken := &desk{fail: errors.New("the disk is full")}
+	if got := broken.say(t, "/grants", chat.Owner); got != "/grants failed. The host's log says why." {
+		t.Error(got)
+	}
+}
+
+// say is what somebody of an authority is answered.
+func (d *desk) say(t *testing.T, text string, authority chat.Authority) string {
+	t.Helper()
+	said, _ := d.registry().Run(t.Context(), d.call(text, authority))
+	return said
+}
