@@ -24,6 +24,9 @@ func (h *Host) claudeConfig() claude.Config {
 		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 		DenyPaths: []string{h.config.StateDir, h.config.Path}, MaxProcesses: c.MaxProcesses, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
+	if h.keys != nil {
+		settings.Credentials = h.keys
+	}
 	if h.options.Demo != "" {
 		settings.Command, settings.Demo = h.options.Demo, true
 		settings.Env = maps.Clone(c.Env)

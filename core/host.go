@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
@@ -77,6 +78,7 @@ type Host struct {
 
 	store      *store.Store
 	media      attachments
+	keys       *credential.Proxy // nil: claude has its own login
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
@@ -106,11 +108,17 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.store.Close())
+			err = errors.Join(err, h.closeKeys(), h.store.Close())
 		}
 	}()
 	if err := h.runFolder(); err != nil {
 		return nil, err
+	}
+	if keys := h.config.Claude.APIKeys; len(keys) > 0 {
+		h.keys, err = credential.Listen(credential.Options{Keys: keys, Upstream: h.config.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))
+		if err != nil {
+			return nil, fmt.Errorf("keep claude's keys: %w", err)
+		}
 	}
 	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
@@ -244,7 +252,14 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // Close ends what New began. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
-	return errors.Join(h.claude.Close(ctx), h.store.Close())
+	return errors.Join(h.claude.Close(ctx), h.closeKeys(), h.store.Close())
+}
+
+func (h *Host) closeKeys() error {
+	if h.keys == nil {
+		return nil
+	}
+	return h.keys.Close()
 }
 
 // running is a room at work.

@@ -99,10 +99,15 @@ func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 	if shown.Reasoning == "on" && r.Reasoning != "" {
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
-	head := ""
+	var heads []string
 	if r.Continued && !v.outcome.Begun {
-		head = reply.Continued
+		heads = append(heads, reply.Continued)
 	}
+	// Once, until another model answers: mostly the chosen one, which is tried again at each turn.
+	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
+		heads = append(heads, line)
+	}
+	head := strings.Join(heads, "\n\n")
 	return append(v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage)), files...)
 }
 

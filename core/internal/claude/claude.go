@@ -26,6 +26,7 @@ type Config struct {
 	Command         string            // found on PATH; empty: "claude"
 	Args            []string          // more flags, before the host's own; none of the host's may be among them
 	Env             map[string]string // beside the allowlisted variables of the host's environment
+	Credentials     Credentials       // nil: the CLI has its own
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
@@ -71,6 +72,14 @@ func (c Config) withDefaults() Config {
 type Processes interface {
 	RecordProcess(context.Context, store.Process) error
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+}
+
+// Credentials let a process ask the model without a key of its own.
+type Credentials interface {
+	// URL is where the process sends its requests, on loopback.
+	URL() string
+	// Issue returns what the process shows there in place of a key, until it is revoked.
+	Issue() (token string, revoke func())
 }
 
 // NotInstalledError says that the CLI was not found.

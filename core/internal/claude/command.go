@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,6 +134,19 @@ func environment(lookup func(string) (string, bool), all []string, configured ma
 	}
 	slices.Sort(env)
 	return env
+}
+
+// credentials are the variables of one process for an API whose key it does not get. Where requests go through a proxy, these
+// do not. Revoke is called when the process has ended.
+func credentials(cfg Config) (env []string, revoke func()) {
+	if cfg.Credentials == nil {
+		return nil, func() {}
+	}
+	token, revoke := cfg.Credentials.Issue()
+	direct := strings.TrimLeft(cmp.Or(cfg.Env["no_proxy"], cfg.Env["NO_PROXY"])+",127.0.0.1", ",")
+	return []string{
+		"ANTHROPIC_BASE_URL=" + cfg.Credentials.URL(), "ANTHROPIC_API_KEY=" + token, "NO_PROXY=" + direct, "no_proxy=" + direct,
+	}, revoke
 }
 
 // configDir is the CLI's configuration folder under an environment.

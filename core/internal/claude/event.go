@@ -26,6 +26,10 @@ type event struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
+	Trigger       string `json:"trigger"` // model_fallback
+	OriginalModel string `json:"original_model"`
+	FallbackModel string `json:"fallback_model"`
+
 	result  // result
 	control // control_request, control_response, control_cancel_request
 }

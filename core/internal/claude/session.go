@@ -74,9 +74,9 @@ const (
 	forked         // a copy of another session's
 )
 
-// launch starts claude for a turn's session, whose requests are answered until ctx ends or the session is dismissed. Where
-// it returns a session, done is called once that has ended.
-func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt, life string, log hclog.Logger, done func(*session)) (*session, error) {
+// launch starts claude for a turn's session, with more variables than all processes have, and answers its requests until ctx
+// ends or the session is dismissed. Where it returns a session, done is called once that has ended.
+func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt string, env []string, life string, log hclog.Logger, done func(*session)) (*session, error) {
 	var args []string
 	switch from {
 	case fresh:
@@ -92,7 +92,7 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt,
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}
-	s.cmd.Dir, s.cmd.Env = c.workspace, c.env
+	s.cmd.Dir, s.cmd.Env = c.workspace, slices.Concat(c.env, env) // of two values of one variable the last counts
 	// A group of its own keeps the terminal's signals away. There is no death signal: it would leave the tools running,
 	// whereas the end of stdin lets claude finish them and leave.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -597,6 +597,61 @@ F:3:15: Unterminated template string; No closing marker was found for the string
 `,
 		},
 		{
+			"keys are not told",
+			`
+claude {
+  api_keys = [
+    "secret-1 x", "secret-2",
+  ]
+}
+`,
+			`
+F:4:5: Unsuitable value; claude.api_keys must be keys: characters of ASCII, and no white space.
+`,
+		},
+		{
+			"keys that are none",
+			`
+claude {
+  api_keys = ["secret-1", "", 5]
+}
+`,
+			`
+F:3:27: Unsuitable value; claude.api_keys must not be empty.
+F:3:31: Unsuitable value; claude.api_keys must be text in quotes.
+`,
+		},
+		{
+			"one key is no list",
+			`
+claude {
+  api_keys = "secret-1"
+}
+`,
+			`
+F:3:14: Unsuitable value; claude.api_keys must be a list, such as ["a", "b"].
+`,
+		},
+		{
+			"credentials beside the host's keys",
+			`
+claude {
+  api_keys = ["secret-1"]
+  env = {
+    ANTHROPIC_API_KEY       = "secret-2"
+    ANTHROPIC_AUTH_TOKEN    = ""
+    ANTHROPIC_BASE_URL      = "https://user:secret-3@api.test"
+    CLAUDE_CODE_OAUTH_TOKEN = "secret-4"
+  }
+}
+`,
+			`
+F:5:31: Unsuitable value; claude.env cannot hold ANTHROPIC_API_KEY beside claude.api_keys.
+F:7:31: Unsuitable value; claude.env must hold an ANTHROPIC_BASE_URL that is an http or https address, without a user.
+F:8:31: Unsuitable value; claude.env cannot hold CLAUDE_CODE_OAUTH_TOKEN beside claude.api_keys.
+`,
+		},
+		{
 			"syntax errors show no line from the first secret on",
 			`
 claude {

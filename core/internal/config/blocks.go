@@ -78,7 +78,8 @@ func (c *Claude) block() block {
 		{"allowed_tools", texts(&c.AllowedTools)},
 		{"disallowed_tools", texts(&c.DisallowedTools)},
 		{"args", arguments(&c.Args)},
-		{"env", variables(&c.Env, hostVariables)},
+		{"api_keys", keys(&c.APIKeys)},
+		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
 		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},

@@ -66,7 +66,8 @@ type Claude struct {
 	AllowedTools    []string          // rules of tools that run unasked
 	DisallowedTools []string          // rules of tools that never run
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
-	Env             map[string]string // added to the CLI's environment
+	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
+	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4

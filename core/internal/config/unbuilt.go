@@ -25,7 +25,6 @@ var unbuilt = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
 	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
-	{name: "claude.api_keys"},
 }
 
 // unbuiltBlocks are refused as a whole.

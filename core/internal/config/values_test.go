@@ -44,6 +44,7 @@ claude {
   allowed_tools    = ["Read"]
   disallowed_tools = ["Bash(rm *)"]
   args             = ["--add-dir", "/x"]
+  api_keys         = [env("A"), "sk-b"]
   env              = { A = env("A"), B = env("B", "b"), C = jsonencode([1]) }
   mode             = "persistent"
   timeout          = "90s"
@@ -211,6 +212,7 @@ plugin "plain" {}
 			Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
 			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
+			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
 			Timeout: 90 * time.Second, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
 		},

@@ -61,6 +61,9 @@ func (s *session) turn(m message) {
 	s.crash(script, "consumed", m)
 	s.sleep(max(s.opts.delay, time.Duration(script.DelayMS)*time.Millisecond))
 
+	if script.Fallback != "" {
+		defer s.fallBack(script.Fallback)()
+	}
 	if script.Garbage {
 		s.garbage()
 	}
