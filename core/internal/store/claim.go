@@ -126,13 +126,15 @@ type held struct {
 	seq     int64
 	held    int64 // messages that are the run's
 	queued  int64 // messages in the lane
+	noted   bool  // the session has notes
 }
 
 // fence finds a run that has its lane still, else ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued)
+	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
+		FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.noted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrFenced
 	}
@@ -165,12 +167,14 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 			return nothing{}, err
 		}
 		var claude string
+		var started bool
 		err = t.row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
-			RETURNING claude_session`, []any{h.session, h.lane, h.seq, t.now}, &claude)
-		if err != nil {
+			RETURNING claude_session, EXISTS (SELECT 1 FROM claude_sessions c WHERE c.id = claude_session AND c.started_at IS NOT NULL)`,
+			[]any{h.session, h.lane, h.seq, t.now}, &claude, &started)
+		if err != nil || started {
 			return nothing{}, err
 		}
-		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1 AND started_at IS NULL`, claude, t.now)
+		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1`, claude, t.now)
 		return nothing{}, err
 	})
 	return err
