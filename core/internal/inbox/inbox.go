@@ -30,7 +30,7 @@ const (
 type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
-	Session(ctx context.Context, key string) (store.Session, error)
+	Overrides(ctx context.Context, session string) (store.Overrides, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
@@ -101,7 +101,7 @@ type arrival struct {
 	settings config.Settings
 	name     session.Name
 	key      string
-	known    store.Session // zero for a session that is not there yet
+	chosen   store.Overrides // for the session
 
 	addressed bool // the message is meant for the agent
 }
@@ -122,11 +122,11 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
 	var err error
-	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	rules := rules(a.settings.Access)
-	rules.Activation = a.known.Overrides.Activation
+	rules.Activation = a.chosen.Activation
 	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
 		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
 	})
@@ -209,7 +209,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 
 // policy tells whether the session's messages are answered.
 func (in *Inbox) policy(a arrival) string {
-	if own := a.known.Overrides.Send; own != "" {
+	if own := a.chosen.Send; own != "" {
 		return own
 	}
 	kind := a.message.Chat.Kind.String()
@@ -229,7 +229,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	}
 	a := arrival{message: m, key: in.Session(m.Channel, m.Chat, m.Thread)}
 	var err error
-	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	if in.policy(a) == "deny" {

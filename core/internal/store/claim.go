@@ -74,6 +74,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
+	t.after.chosen = &choice{session, run.Session.Overrides}
 	if head.bound.Valid && head.bound.String != run.Session.ClaudeSession {
 		if err := t.describe(&run.Session, head.bound.String); err != nil {
 			return nil, 0, err
