@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// Claim makes the head of the lane that has been ready for the longest a run. When no lane of this kind is ready, run is
-// nil and next is when the first one will be; zero: none has a message.
+// Claim makes the head of the lane that has been ready for the longest a run; nil: no lane of this kind is ready. next is when
+// the first lane that was left will be ready, which may be before now; zero: there is none.
 //
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
@@ -54,11 +55,22 @@ func (e *unreadableError) Error() string {
 func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	var session string
 	var noted bool
-	err = t.row(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
-		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
-		[]any{lane}, &session, &next, &noted)
-	if err != nil || next > t.now {
-		return nil, next, noRows(err)
+	err = t.each(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
+		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 2`,
+		[]any{lane}, func(rows *sql.Rows) error {
+			if session != "" { // the one behind it
+				return rows.Scan(new(string), &next, new(bool))
+			}
+			var first string
+			err := rows.Scan(&first, &next, &noted)
+			if err != nil || next > t.now {
+				return cmp.Or(err, errEnough)
+			}
+			session, next = first, 0
+			return nil
+		})
+	if err != nil || session == "" {
+		return nil, next, err
 	}
 	batch, err := t.batch(session, lane)
 	if err != nil {
@@ -108,7 +120,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
 		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
-	return run, 0, err
+	return run, next, err
 }
 
 // describe makes a session's row tell of another of its claude sessions.
