@@ -26,7 +26,7 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 		return inbound
 	}
 	now := in.options.Now()
-	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.known.Overrides.Queue)
+	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	if m.Thread != "" {

@@ -80,7 +80,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	wakes := make([]chan struct{}, len(o.options.Channels))
 	for i, name := range o.options.Channels {
 		wakes[i] = make(chan struct{}, 1)
-		c := &channel{outbox: o, name: name, wake: wakes[i], log: o.log.With("channel", name)}
+		c := &channel{outbox: o, name: name, wake: wakes[i], ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
 		loops.Go(func() { c.run(ctx, work) })
 	}
 	drained := make(chan struct{})
@@ -109,6 +109,7 @@ type channel struct {
 	outbox *Outbox
 	name   string
 	wake   chan struct{} // something may be due
+	ended  chan struct{} // a send has ended
 	log    hclog.Logger
 	sends  sync.WaitGroup
 }
@@ -159,7 +160,7 @@ func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}
 		c.sends.Go(func() {
 			c.deliver(work, sender, d)
 			<-slots
-			poke(c.wake)
+			poke(c.ended)
 		})
 	}
 	return next, len(deliveries) == free, err
@@ -167,12 +168,14 @@ func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}
 
 // wait returns true when something may be due, and false when the channel has nothing to do any more.
 func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sending int) bool {
-	stopping := ctx.Done()
+	stopping, ended := ctx.Done(), c.ended
 	if ctx.Err() != nil {
 		if !busy && sending == 0 {
 			return false
 		}
 		stopping = nil
+	} else if !busy {
+		ended = nil // it has freed a slot that nothing waits for
 	}
 	var due <-chan time.Time
 	if !next.IsZero() {
@@ -185,6 +188,7 @@ func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sen
 		return false
 	case <-stopping:
 	case <-c.wake:
+	case <-ended:
 	case <-due:
 	}
 	return true

@@ -359,12 +359,15 @@ func (l *modelLane) wantBatch() (batch []int) {
 
 func (m *model) claim(t *rapid.T) {
 	lane := rapid.SampledFrom([]store.Lane{store.TurnLane, store.TurnLane, store.ControlLane}).Draw(t, "lane")
-	var first time.Time
+	var readyAt []time.Time
 	for k, l := range m.lanes {
-		if k.lane == lane && l.run == 0 && len(l.queue) > 0 && (first.IsZero() || l.readyAt.Before(first)) {
-			first = l.readyAt
+		if k.lane == lane && l.run == 0 && len(l.queue) > 0 {
+			readyAt = append(readyAt, l.readyAt)
 		}
 	}
+	slices.SortFunc(readyAt, time.Time.Compare)
+	readyAt = append(readyAt, time.Time{}, time.Time{})
+	first, second := readyAt[0], readyAt[1]
 	run, next, err := m.store.Claim(m.ctx, lane)
 	if err != nil {
 		t.Fatal(err)
@@ -378,6 +381,9 @@ func (m *model) claim(t *rapid.T) {
 	if run == nil {
 		t.Fatalf("got nothing, next %v; a lane is ready since %v", next, first)
 		return
+	}
+	if !next.Equal(second) {
+		t.Fatalf("next %v, want %v", next, second)
 	}
 	k := laneKey{run.Session.Key, lane}
 	l := m.lanes[k]

@@ -89,6 +89,8 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(err)
 	_, err = s.Session(ctx, "s")
 	must(err)
+	_, err = s.Overrides(ctx, "unused")
+	must(err)
 	_, err = s.Sessions(ctx, "", 0)
 	must(err)
 	_, err = s.Transcript(ctx, "s", 0, 0)
