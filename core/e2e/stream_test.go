@@ -87,7 +87,7 @@ func TestProgressOfTroubles(t *testing.T) {
 			{Text: "one two three", Cut: new(2), DeltaDelayMS: 50}, {Text: "four five", DeltaDelayMS: 20},
 		}, "one|one two||four|four five", 0},
 		"cut behind a block": {[]messagesapi.Reply{
-			{Text: "one two ", Tools: messagesapi.Bash("true").Tools, Cut: new(3), DeltaDelayMS: 50}, {Text: "three", DeltaDelayMS: 20},
+			{Text: "one two ", Tools: messagesapi.Bash("echo " + strings.Repeat("x", 50)).Tools, Cut: new(4), DeltaDelayMS: 50}, {Text: "three", DeltaDelayMS: 20},
 		}, "one|one two|one two three", 0},
 		"refused": {[]messagesapi.Reply{
 			messagesapi.Refusal("no thanks"), messagesapi.Refusal("no again"),

@@ -26,6 +26,7 @@
 //	edits WHO CHAT PATTERN TEXT
 //	                           give the newest message that matches another text
 //	replies CHAT PATTERN TO    the newest message of the bot that matches is a reply to one that matches TO ("-": to none)
+//	id NAME CHAT PATTERN       set a variable to the id of the first message that matches
 //	calls CHAT METHOD          wait until the bot has called a method of the Bot API for a chat since it was silent last;
 //	                           "! calls" wants that it has not
 //	refuse METHOD TIMES STATUS TEXT

@@ -50,19 +50,9 @@ type result struct {
 
 // control is what the events of the control protocol have.
 type control struct {
-	RequestID string `json:"request_id"`
-	Request   struct {
-		Subtype     string          `json:"subtype"`
-		ToolName    string          `json:"tool_name"` // can_use_tool
-		ToolUseID   string          `json:"tool_use_id"`
-		Input       json.RawMessage `json:"input"`
-		Description string          `json:"description"`
-		BlockedPath string          `json:"blocked_path"`
-		Suggestions []suggestion    `json:"permission_suggestions"`
-		Server      string          `json:"server_name"` // mcp_message
-		Message     json.RawMessage `json:"message"`
-	} `json:"request"`
-	Response struct {
+	RequestID string         `json:"request_id"`
+	Request   *requestFields `json:"request"` // control_request
+	Response  struct {
 		Subtype   string `json:"subtype"`
 		RequestID string `json:"request_id"`
 		Error     string `json:"error"`
@@ -72,6 +62,19 @@ type control struct {
 			Synthetic bool   `json:"synthetic"` // the CLI's own text
 		} `json:"response"`
 	} `json:"response"`
+}
+
+// requestFields are what the CLI asks for.
+type requestFields struct {
+	Subtype     string          `json:"subtype"`
+	ToolName    string          `json:"tool_name"` // can_use_tool
+	ToolUseID   string          `json:"tool_use_id"`
+	Input       json.RawMessage `json:"input"`
+	Description string          `json:"description"`
+	BlockedPath string          `json:"blocked_path"`
+	Suggestions []suggestion    `json:"permission_suggestions"`
+	Server      string          `json:"server_name"` // mcp_message
+	Message     json.RawMessage `json:"message"`
 }
 
 // suggestion is a change of the permissions that would spare a question.
