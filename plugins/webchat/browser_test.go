@@ -195,7 +195,7 @@ func (p puppet) grow(ctx context.Context, to chat.Address, answer, tool string) 
 			return
 		}
 		text := strings.ToValidUTF8(answer[:end], "")
-		if end > 200 && end < 400 {
+		if end > 180 && end < 250 {
 			text += "\n\n" + tool
 		}
 		p.check(p.Draft(ctx, to, 1, text))

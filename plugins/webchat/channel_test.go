@@ -140,6 +140,23 @@ func TestRefusesWhatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestReaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(t, "mine")
+	mine := b.host.events[0].Body.(chat.Message).ID
+	for _, emoji := range []string{"👀", "👍", ""} {
+		if err := b.React(t.Context(), local, mine, emoji); err != nil {
+			t.Fatal(err)
+		}
+		b.stop()
+		b = start(t, b.dir, nil)
+		if messages, _ := b.history(t, ""); messages[0].Reaction != emoji || messages[0].Text != "mine" {
+			t.Errorf("after %q: %+v", emoji, messages)
+		}
+	}
+}
+
 func TestTypingAndDraft(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -34,11 +34,6 @@ var shown = map[string]chat.MediaKind{
 	"video/mp4": chat.Video, "video/webm": chat.Video,
 }
 
-// recorded are the types that a browser's recorder makes, as they look from outside, and what they are when they hold a voice.
-var recorded = map[string]string{
-	"video/webm": "audio/webm", "audio/webm": "audio/webm", "video/mp4": "audio/mp4", "application/ogg": "audio/ogg", "audio/ogg": "audio/ogg",
-}
-
 // postFile stores a file with the host, for a message that is still to be sent. What sort of file it is tells its content, and
 // not its sender.
 func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +53,7 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "The file is empty.")
 		return
 	}
-	m := describeFile(head[:n], r.URL.Query().Get("name"), r.URL.Query().Has("voice"))
+	m := describeFile(head[:n], r.URL.Query().Get("name"))
 	stored, err := a.media.Upload(r.Context(), m, io.MultiReader(bytes.NewReader(head[:n]), body))
 	if tooMuch := (*http.MaxBytesError)(nil); errors.As(err, &tooMuch) {
 		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
@@ -75,15 +70,13 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 const tooLarge = "A file has at most 20 MiB."
 
 // describeFile tells what a file is by its beginning.
-func describeFile(head []byte, name string, voice bool) chat.Media {
+func describeFile(head []byte, name string) chat.Media {
 	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
 	if err != nil {
 		kind = "application/octet-stream"
 	}
 	m := chat.Media{Kind: chat.File, MIMEType: kind, FileName: fileName(name)}
-	if as, ok := recorded[kind]; voice && ok {
-		m.Kind, m.MIMEType = chat.Voice, as
-	} else if known, ok := shown[kind]; ok {
+	if known, ok := shown[kind]; ok {
 		m.Kind = known
 	}
 	return m

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,6 +205,7 @@ func TestJournalIsAList(t *testing.T) {
 		}
 		defer func() { _ = j.close() }()
 		var model []record
+		where := rapid.SampledFrom([]chat.ThreadID{"", "x"})
 		check := func(r record, added bool, err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -214,11 +217,11 @@ func TestJournalIsAList(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"say": func(t *rapid.T) {
 				id := rapid.SampledFrom([]chat.MessageID{"a", "b", "c", "d"}).Draw(t, "id")
-				check(j.say(record{ID: id, Text: rapid.String().Draw(t, "text")}))
+				check(j.say(record{ID: id, Thread: where.Draw(t, "thread"), Text: rapid.String().Draw(t, "text")}))
 			},
 			"answer": func(t *rapid.T) {
 				key := rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(t, "key")
-				check(j.answer(record{Key: key, Text: rapid.String().Draw(t, "text")}))
+				check(j.answer(record{Key: key, Thread: where.Draw(t, "thread"), Text: rapid.String().Draw(t, "text")}))
 			},
 			"update": func(t *rapid.T) {
 				if len(model) == 0 {
@@ -230,6 +233,17 @@ func TestJournalIsAList(t *testing.T) {
 				}
 				model[i], _ = j.get(model[i].ID)
 			},
+			"delete a conversation": func(t *rapid.T) {
+				if err := j.forget("x"); err != nil && !errors.Is(err, errNoConversation) {
+					t.Fatal(err)
+				}
+				model = slices.DeleteFunc(model, func(r record) bool { return r.Thread == "x" })
+			},
+			"rename a conversation": func(t *rapid.T) {
+				if err := j.rename("x", "another title"); err != nil && !errors.Is(err, errNoConversation) {
+					t.Fatal(err)
+				}
+			},
 			"compact": func(t *rapid.T) {
 				if err := j.compact(); err != nil {
 					t.Fatal(err)
@@ -237,10 +251,13 @@ func TestJournalIsAList(t *testing.T) {
 			},
 			"reopen": func(t *rapid.T) { j, _ = reopen(t, j) },
 			"": func(t *rapid.T) {
-				page, more := j.before("", 0, 100)
 				last := j.last()
-				if diff := cmp.Diff(model, page[:len(page):len(page)]); diff != "" && len(model)+len(page) > 0 || more {
-					t.Fatal(diff)
+				for _, thread := range []chat.ThreadID{"", "x"} {
+					page, more := j.before(thread, 0, 100)
+					of := slices.DeleteFunc(slices.Clone(model), func(r record) bool { return r.Thread != thread })
+					if diff := cmp.Diff(of, page[:len(page):len(page)]); diff != "" && len(of)+len(page) > 0 || more {
+						t.Fatal(diff)
+					}
 				}
 				var latest int64
 				for _, r := range j.since(0, 100) {

@@ -28,6 +28,7 @@ export function button(label, { icon: name, ...properties } = {}) {
 
 const paths = {
   attach: 'M20.5 11.5 12 20a5.4 5.4 0 0 1-7.6-7.6l8.8-8.8a3.6 3.6 0 0 1 5.1 5.1l-8.8 8.8a1.8 1.8 0 0 1-2.6-2.6l8-8',
+  check: 'M5 13l4.500 4.500L19.500 7',
   close: 'M6 6l12 12M18 6 6 18',
   copy: 'M9 9h10v11H9zM15 9V4H5v11h4',
   down: 'M12 5v14M5 12l7 7 7-7',
@@ -55,6 +56,18 @@ export function icon(name) {
   path.setAttribute('d', paths[name]);
   svg.append(path);
   return svg;
+}
+
+// What the host begins its lines and buttons with, drawn in the page's own hand: not each system has a picture of it.
+const marks = [['🔧', 'tool'], ['✅', 'check'], ['❌', 'close'], ['✍️', 'pencil']];
+
+// marked draws the mark that a text begins with, if it does, and returns the rest of the text.
+export function marked(text) {
+  const [mark, name] = marks.find(([mark]) => text.trimStart().startsWith(mark)) ?? [];
+  if (!mark) return {};
+  const drawn = icon(name);
+  drawn.classList.add('mark', name);
+  return { name, drawn, rest: text.trimStart().slice(mark.length).trimStart() };
 }
 
 // sizeOf writes a number of bytes for people.

@@ -1,6 +1,6 @@
 // One message: an element of the list, and its changes.
 
-import { button, el } from './element.js';
+import { button, el, marked } from './element.js';
 import { filesView } from './files.js';
 import { write } from './prose.js';
 
@@ -52,7 +52,9 @@ function buttons(message, actions) {
   for (const row of message.buttons) {
     const line = el('div');
     for (const { label, data } of row) {
-      const made = button(label, { className: 'quiet', 'aria-pressed': 'false' });
+      const { drawn, rest } = marked(label);
+      const made = button(rest ?? label, { className: 'quiet', 'aria-pressed': 'false' });
+      if (drawn) made.prepend(drawn);
       made.addEventListener('click', () => press(made, data));
       line.append(made);
     }
@@ -108,7 +110,7 @@ function meta(item, message, actions) {
   } else if (message.state === 'pending') {
     item.classList.add('sending');
     note('Sending…');
-  } else if (message.edited && !message.deleted) {
+  } else if (message.edited && message.from === 'user') {
     note('edited');
   }
   if (message.from === 'agent' && message.html && !message.deleted) line.append(button('Copy the message', { icon: 'copy', className: 'icon copy' }));

@@ -1,7 +1,7 @@
 // What the agent writes, as the server has rendered it: changed in place, so that what stays the same stays where it is while
 // an answer grows.
 
-import { button, el, icon } from './element.js';
+import { button, el, marked } from './element.js';
 
 // write has a body show HTML of the server's, which is safe to insert.
 export function write(body, html) {
@@ -11,7 +11,7 @@ export function write(body, html) {
   morph(body, template.content);
 }
 
-// adorn frames code, and marks the lines that tell of tools.
+// adorn frames code and tables, and draws marks.
 function adorn(content) {
   for (const pre of content.querySelectorAll('pre:has(> code)')) {
     const language = pre.firstElementChild.className.replace(/^language-/, '');
@@ -19,7 +19,7 @@ function adorn(content) {
     pre.replaceWith(frame);
     pre.tabIndex = 0; // so that it can be scrolled with the keyboard
     frame.append(
-      el('div', { className: 'codehead' }, el('span', {}, language || 'text'), button('Copy', { className: 'copy' })),
+      el('div', { className: 'codehead' }, el('span', {}, language), button('Copy', { className: 'copy' })),
       pre,
     );
   }
@@ -28,20 +28,19 @@ function adorn(content) {
     table.replaceWith(frame);
     frame.append(table);
   }
-  for (const p of content.children) {
-    if (p.tagName === 'P' && p.textContent.startsWith(toolMark)) tools(p);
-  }
+  for (const p of content.querySelectorAll('p')) mark(p);
 }
 
-const toolMark = '🔧';
-
-// tools draws the mark before each tool that a paragraph tells of, one a line.
-function tools(p) {
-  p.className = 'tool';
+// mark draws the marks that lines of a paragraph begin with.
+function mark(p) {
   for (const node of [...p.childNodes]) {
-    if (node.nodeType !== Node.TEXT_NODE || !node.data.trimStart().startsWith(toolMark)) continue;
-    node.before(icon('tool'));
-    node.data = node.data.trimStart().slice(toolMark.length);
+    const begins = !node.previousSibling || node.previousSibling.nodeName === 'BR';
+    if (node.nodeType !== Node.TEXT_NODE || !begins) continue;
+    const { name, drawn, rest } = marked(node.data);
+    if (!name) continue;
+    if (name === 'tool') p.className = 'tool';
+    node.before(drawn);
+    node.data = rest;
   }
 }
 
