@@ -150,7 +150,7 @@ try {
   if (process.env.RIG) {
     await step('an answer grows in place, with its tools, and becomes the message', async () => {
       await write(`stream ${mark}`);
-      await page.locator('#draft .tool', { hasText: 'go test' }).waitFor();
+      await page.locator('#draft .work', { hasText: 'go test' }).waitFor();
       await page.locator('#stop').waitFor();
       const item = page.locator('#draft ol > li').first();
       await item.waitFor();
@@ -162,7 +162,7 @@ try {
       assert.equal(await body.locator('ol > li').first().evaluate((li) => li.mine), true, 'the list was made anew');
       assert.equal(await page.locator('#draft').isVisible(), false);
       await page.locator('#stop').waitFor({ state: 'hidden' });
-      assert.equal(await body.locator('.tool').count(), 0);
+      assert.equal(await body.locator('.work').count(), 0);
       assert.equal(await body.locator('.codehead span').textContent(), 'go');
       assert.equal(await body.locator('table').count(), 1);
       await mine(`stream ${mark}`).locator('.reaction', { hasText: '👍' }).waitFor();

@@ -38,7 +38,7 @@ function mark(p) {
     if (node.nodeType !== Node.TEXT_NODE || !begins) continue;
     const { name, drawn, rest } = marked(node.data);
     if (!name) continue;
-    if (name === 'tool') p.className = 'tool';
+    if (name === 'tool') p.className = 'work';
     node.before(drawn);
     node.data = rest;
   }
