@@ -17,6 +17,9 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
+// ErrWithdrawn is why the context of a [Question] ended that Claude does not want answered any more, while its turn goes on.
+var ErrWithdrawn = errors.New("the question was withdrawn")
+
 // Profile is how Claude Code is run for a turn. A process that runs with another one is replaced before the turn, but for a
 // SystemPrompt that alone is another one: prompts stay as they are while a process lives, so that they can be cached.
 type Profile struct {

@@ -31,7 +31,7 @@ type request struct {
 	question bool
 	call     string // the id of the JSON-RPC call in it, as JSON; empty: none
 	ctx      context.Context
-	cancel   context.CancelFunc
+	cancel   context.CancelCauseFunc
 }
 
 // The limits of what a desk takes.
@@ -94,14 +94,14 @@ func (s *session) begin(r *request, answer func(d *desk)) bool {
 	if d == nil || d.closed || len(d.open) >= maxRequests || d.open[r.id] != nil {
 		return false
 	}
-	r.ctx, r.cancel = context.WithCancel(d.ctx)
+	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
 	d.open[r.id] = r
 	if r.question {
 		d.asking++
 		s.stir()
 	}
 	d.work.Go(func() {
-		defer r.cancel()
+		defer r.cancel(nil)
 		answer(d)
 	})
 	return true
@@ -123,7 +123,7 @@ func (s *session) retract(id string) {
 		return
 	}
 	r := s.desk.open[id]
-	r.cancel()
+	r.cancel(agent.ErrWithdrawn)
 	s.forget(s.desk, r)
 }
 

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,6 +137,9 @@ func TestQuestionsSideBySide(t *testing.T) {
 		begun <- q.Tool
 		select {
 		case d := <-decide[q.Tool]:
+			if withdrawn := errors.Is(context.Cause(ctx), agent.ErrWithdrawn); withdrawn != (q.Tool == "b") {
+				t.Errorf("%s was withdrawn: %v", q.Tool, withdrawn)
+			}
 			return d
 		case <-t.Context().Done():
 			return agent.Decision{}

@@ -200,6 +200,14 @@ func (b body) text(id string, buttons bool) string {
 	return t.String()
 }
 
+// elsewhere tells whoever a question is about that somebody else is asked.
+func (b body) elsewhere() string {
+	if b.About == aboutPlan {
+		return "I need an owner's leave for my plan, and have asked for it."
+	}
+	return "I need an owner's leave to use " + escape(b.Tool) + ", and have asked for it."
+}
+
 // beside is what is said under a question that has buttons.
 func (b body) beside(id string) string {
 	switch {
