@@ -44,6 +44,8 @@ type Options struct {
 	Deciders func(ctx context.Context) (to chat.Address, ok bool)
 	// Buttons is how many buttons a message in a chat may have.
 	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
+	// Resume has a session's work gone on with, for who wants it. The same id does so once.
+	Resume func(ctx context.Context, id, session string, caller chat.Caller) error
 	// Pieces makes messages of a text.
 	Pieces func(to chat.Address, kind chat.Kind, text string) []store.Piece
 }
@@ -367,7 +369,7 @@ func (d *Desk) ofSession(session string) []question {
 	defer d.mu.Unlock()
 	var list []question
 	for _, q := range d.open {
-		if q.row.Session == session {
+		if q.row.Session == session && q.body.About != aboutResume {
 			list = append(list, q)
 		}
 	}

@@ -35,6 +35,7 @@ type room struct {
 	posted    chan string // the ids of questions as they are asked
 	refuse    error
 	buttons   chat.ButtonLimits
+	resumed   []string
 	unheard   bool // nobody who may decide can be reached
 }
 
@@ -131,6 +132,10 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard
 		},
 		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
+		Resume: func(_ context.Context, _, session string, caller chat.Caller) error {
+			r.resumed = append(r.resumed, session+" by "+string(caller.Sender.ID))
+			return nil
+		},
 		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
 			return []store.Piece{{To: to, Text: text}}
 		},

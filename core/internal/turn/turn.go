@@ -76,6 +76,8 @@ type Options struct {
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
 	Notice func(run *store.Run, text string) []store.Piece
+	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
+	Offer func(ctx context.Context, run *store.Run, why string) error
 	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
 	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
 	// Trouble is what the user is told of a failure.
@@ -337,14 +339,27 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
 	}
-	if again(failure) || failure.Class == agent.GivenUp {
+	cutOff := again(failure) || failure.Class == agent.GivenUp
+	if cutOff {
 		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
 	}
-	// Nobody asked for these; the log has it.
-	if origin := run.Message.Message.Origin; origin != store.OriginFlush && origin != store.OriginHeartbeat {
+	switch m := run.Message.Message; {
+	case m.Origin == store.OriginFlush, m.Origin == store.OriginHeartbeat: // nobody asked for these; the log has it
+	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
+		done.Pieces = onto(run, sent.Preview, nil)
+	default:
 		done.Pieces = onto(run, sent.Preview, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
+}
+
+// offer tells why a run is given up, and asks whether it is to be gone on with.
+func (h *Handler) offer(ctx context.Context, run *store.Run, why string) bool {
+	err := h.options.Offer(context.WithoutCancel(ctx), run, why)
+	if err != nil {
+		h.log.Warn("nobody is asked whether to go on", "run", run.ID, "error", err)
+	}
+	return err == nil
 }
 
 // left is what stays in the chat of an answer that was broken off: what was shown of it.

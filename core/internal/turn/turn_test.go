@@ -43,6 +43,8 @@ type room struct {
 	over      []store.RunState
 	view      view
 	posted    []store.Piece
+	offered   []string
+	offerErr  error
 }
 
 // view is a chat that is shown a turn.
@@ -142,6 +144,10 @@ func (r *room) handler() *turn.Handler {
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
+		Offer: func(_ context.Context, _ *store.Run, why string) error {
+			r.offered = append(r.offered, why)
+			return r.offerErr
+		},
 		Undelivered: func(run *store.Run, dead []store.DeadPiece) []store.Piece {
 			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
 		},
@@ -228,7 +234,7 @@ func TestHandle(t *testing.T) {
 				t.Fatalf("completed %d times", len(r.completed))
 			}
 			c := r.completed[0]
-			var said []string
+			said := r.offered
 			for _, p := range append(r.noticed, c.Pieces...) {
 				said = append(said, p.Text)
 			}
