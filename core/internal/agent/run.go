@@ -99,8 +99,8 @@ type Question struct {
 	Input       json.RawMessage // the tool's, an object
 	Description string          // may be empty
 	BlockedPath string          // the path that is not allowed, if it is that
-	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: there is no
-	// such rule.
+	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: no rules alone
+	// would.
 	Suggested []string
 }
 
