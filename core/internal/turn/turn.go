@@ -119,11 +119,7 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 	if err != nil {
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
-	prompt, err := h.options.Prompt(ctx, run, added)
-	if err != nil {
-		return h.fail(ctx, run, agent.Result{}, view.End(), err)
-	}
-	result, err := h.run(ctx, run, prompt, nudged, view)
+	result, err := h.run(ctx, run, added, nudged, view)
 	sent := view.End()
 	if err != nil {
 		return h.fail(ctx, run, result, sent, err)
@@ -171,7 +167,11 @@ func housekeeping(run *store.Run) bool {
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged <-chan struct{}, view View) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
+	prompt, err := h.options.Prompt(ctx, run, added)
+	if err != nil {
+		return agent.Result{}, err
+	}
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
@@ -207,9 +207,25 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
+	move(run, session)
+	// A conversation that begins is told what one that goes on was told before.
+	if t.Prompt, err = h.options.Prompt(ctx, run, added); err != nil {
+		return agent.Result{}, err
+	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
 	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits.
 	return h.options.Run(ctx, t)
+}
+
+// move has a run be of its session's new claude session. What else there is of the session stays.
+func move(run *store.Run, s store.Session) {
+	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
+	for i := range run.More {
+		run.More[i].ClaudeSession = s.ClaudeSession
+	}
+	of := &run.Session
+	of.ClaudeSession, of.ClaudeStarted, of.ForkOf, of.ResetAt = s.ClaudeSession, s.ClaudeStarted, s.ForkOf, s.ResetAt
+	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
 }
 
 // steer takes the messages that wait to be told to the running turn.
