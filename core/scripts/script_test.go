@@ -69,7 +69,8 @@ func run(t *testing.T, scripts string) {
 			"edits": on((*stage).edits), "reacted": on((*stage).reacted),
 			"replies": on((*stage).replies), "id": on((*stage).id), "calls": on((*stage).calls), "refuse": on((*stage).refuse),
 			"blocks": on((*stage).blocks), "unblocks": on((*stage).unblocks),
-			"prompt": on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
+			"delivered": on((*stage).delivered),
+			"prompt":    on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
 		},
 	})
 }
