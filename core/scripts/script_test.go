@@ -26,6 +26,7 @@ var binaries = map[string]string{
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
+	"clawhost-todo":     "examples/todo",
 	"clawhost-moody":    "core/scripts/testdata/plugins/moody",
 	"clawhost-witness":  "core/scripts/testdata/plugins/witness",
 }
