@@ -2,13 +2,18 @@ package permission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,6 +24,7 @@ const (
 	maxChoices = 8    // questions of one AskUserQuestion
 	maxOptions = 10   // options of one of them
 	maxLabel   = 60   // characters of an option
+	maxAsked   = 300  // characters of a question once it is over
 	maxRules   = 8
 )
 
@@ -39,13 +45,16 @@ type body struct {
 	For      string    `json:"for,omitempty"`      // for whom, where it is not they who are asked
 	Tool     string    `json:"tool,omitempty"`     // which it is about
 	Line     string    `json:"line,omitempty"`     // what it is about, in a line
-	Shown    string    `json:"shown,omitempty"`    // the whole of it
+	Shown    string    `json:"shown,omitempty"`    // the whole of it, but for what is Missing
+	Missing  int       `json:"missing,omitempty"`  // characters of it that are not shown
+	Beside   string    `json:"beside,omitempty"`   // what else is in it, in a line
 	Markdown bool      `json:"markdown,omitempty"` // Shown is shown as it is, not as code
 	Why      string    `json:"why,omitempty"`
 	Rules    []string  `json:"rules,omitempty"` // what more is allowed for longer
 	Labels   []string  `json:"labels,omitempty"`
-	Details  []string  `json:"details,omitempty"` // of the labels
-	Several  bool      `json:"several,omitempty"` // of the labels may be chosen
+	Details  []string  `json:"details,omitempty"`  // of the labels
+	Several  bool      `json:"several,omitempty"`  // of the labels may be chosen
+	Numbered bool      `json:"numbered,omitempty"` // it was asked with numbers, for want of buttons
 }
 
 // choice is one of the questions of AskUserQuestion.
@@ -70,7 +79,9 @@ func choiceBody(c choice) body {
 func planBody(q agent.Question) body {
 	var input struct{ Plan string }
 	_ = json.Unmarshal(q.Input, &input)
-	return body{About: aboutPlan, Shown: cut(strings.TrimSpace(input.Plan), 4*maxShown), Markdown: true}
+	b := body{About: aboutPlan, Markdown: true}
+	b.show(strings.TrimSpace(visible(input.Plan)), 4*maxShown)
+	return b
 }
 
 // telling are the fields of a tool's input that tell what it is about, the most telling first.
@@ -87,14 +98,15 @@ func toolBody(q agent.Question) body {
 		}
 		b.Line = cut(oneLine(text), maxLine)
 		if name == "command" {
-			b.Shown = cut(visible(text), maxShown)
+			b.show(visible(text), maxShown)
+			b.Beside = beside(fields)
 		}
 		break
 	}
 	if b.Shown == "" {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
-			b.Shown = cut(visible(pretty.String()), maxShown)
+			b.show(visible(pretty.String()), maxShown)
 		}
 	}
 	if b.Why == b.Line || b.Why == b.Shown {
@@ -104,6 +116,28 @@ func toolBody(q agent.Question) body {
 		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + cut(oneLine(q.BlockedPath), maxLine))
 	}
 	return b
+}
+
+// show keeps what is shown of a text: where it is too long its beginning and its end, as either may be what matters.
+func (b *body) show(text string, most int) {
+	b.Shown = text
+	runes := []rune(text)
+	if len(runes) <= most {
+		return
+	}
+	b.Missing = len(runes) - most
+	b.Shown = string(runes[:most/2]) + "\n[…]\n" + string(runes[len(runes)-most+most/2:])
+}
+
+// beside is what a command comes with, but for what is said of it elsewhere.
+func beside(fields map[string]json.RawMessage) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != "command" && name != "description" && name != "timeout" {
+			list = append(list, name+": "+string(fields[name]))
+		}
+	}
+	return cut(oneLine(strings.Join(list, ", ")), maxLine)
 }
 
 // rules are what is granted where a question is answered for longer: what claude suggests, or, where it has no suggestion, the
@@ -176,15 +210,21 @@ func (b body) text(id string, buttons bool) string {
 	case aboutChoice:
 		fmt.Fprintf(&t, "**%s**\n", escape(b.Line))
 	case aboutPlan:
-		fmt.Fprintf(&t, "**%s has a plan.** May it go ahead?\n\n%s\n", who, b.Shown)
+		fmt.Fprintf(&t, "**%s has a plan.** May it go ahead?\n\n%s\n", who, cmp.Or(chunk.Closed(b.Shown), "It does not say what the plan is."))
 	default:
 		fmt.Fprintf(&t, "**%s asks to use %s.**\n", who, escape(b.Tool))
 		if b.Shown != "" {
 			fmt.Fprintf(&t, "\n%s\n", fenced(b.Shown))
 		}
+		if b.Beside != "" {
+			fmt.Fprintf(&t, "\nWith %s.\n", code(b.Beside))
+		}
 		if b.Why != "" {
 			fmt.Fprintf(&t, "\n%s\n", escape(b.Why))
 		}
+	}
+	if b.Missing > 0 {
+		fmt.Fprintf(&t, "\n**%d characters in the middle of it are not shown here.** Say no if you want to see them first.\n", b.Missing)
 	}
 	if buttons {
 		t.WriteString(b.beside(id))
@@ -266,7 +306,7 @@ func (b body) what() string {
 	case b.About == aboutPlan:
 		return "Claude's plan"
 	case b.About == aboutChoice:
-		return escape(b.Line)
+		return escape(cut(b.Line, maxAsked))
 	case b.Line != "":
 		return escape(b.Tool) + " " + code(b.Line)
 	default:
@@ -299,6 +339,12 @@ func span(d time.Duration) string {
 	}
 }
 
+// joiner makes one emoji of several. It hides nothing.
+const joiner = '\u200d'
+
+// blanks are letters and symbols that show nothing.
+var blanks = map[rune]bool{'\u034f': true, '\u115f': true, '\u1160': true, '\u17b4': true, '\u17b5': true, '\u2800': true, '\u3164': true, '\uffa0': true}
+
 // oneLine puts a text on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
 
@@ -306,9 +352,9 @@ func oneLine(text string) string { return strings.Join(strings.Fields(visible(te
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || r == joiner:
 			return r
-		case r < ' ' || r == 0x7f || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069 || r == 0xfeff:
+		case !unicode.IsGraphic(r) || blanks[r]:
 			return '�'
 		default:
 			return r
