@@ -78,8 +78,9 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		case row.State != store.QuestionOpen:
 			return "This question is over.", true, nil
 		}
-		d.opened(row)
-		return d.Answer(ctx, caller, id, answer)
+		if q, open = d.opened(row); !open {
+			return "This question cannot be read any more.", true, nil
+		}
 	}
 	who := nameOf(caller)
 	theirs := (q.body.About == aboutChoice || q.body.About == aboutResume) && q.row.Asker == who
@@ -106,7 +107,7 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		return d.refuse(ctx, q, caller, rest)
 	case "why":
 		d.mu.Lock()
-		d.reasons[who] = id
+		d.reasons[place{who, caller.Address}] = id
 		d.mu.Unlock()
 		return "Why not? Your next message here is told to Claude as the reason.", true, nil
 	case "":
@@ -205,18 +206,20 @@ func (q question) labels(answer string) ([]string, bool) {
 }
 
 // Reading makes an answer of a message that somebody wrote while a question was open in their chat: the number of an answer,
-// where one question is open there, or the reason of somebody who said that they have one.
+// where one question is open there, or the reason of somebody who said that they have one. Leave is given by a number only where
+// it was asked for with numbers: beside buttons nobody means it by one, as Claude may have asked for a number in so many words.
 func (d *Desk) Reading(caller chat.Caller, text string) (id, answer string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	who := nameOf(caller)
 	text = strings.TrimSpace(text)
-	if id := d.reasons[who]; id != "" && d.open[id].row.To == caller.Address && text != "" {
+	if id := d.reasons[place{who, caller.Address}]; id != "" && text != "" {
 		return id, "no " + text, true
 	}
 	var here []question
 	for _, q := range d.open {
-		if q.row.To == caller.Address && q.body.About != aboutResume && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
+		takes := q.body.About == aboutChoice || q.body.Numbered && q.body.About != aboutResume
+		if q.row.To == caller.Address && takes && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
 			here = append(here, q)
 		}
 	}

@@ -56,10 +56,17 @@ type Desk struct {
 	log     hclog.Logger
 
 	mu      sync.Mutex
-	open    map[string]question     // the open questions by their ids
-	given   map[string]question     // the questions whose answers no turn has taken yet
-	waiters map[string]chan verdict // of the turns that wait for an answer
-	reasons map[string]string       // the question whose refusal somebody, as channel:user, is about to give a reason for
+	open    map[string]question      // the open questions by their ids
+	given   map[string]question      // the questions whose answers no turn has taken yet
+	waiters map[string]chan verdict  // of the turns that wait for an answer
+	asking  map[string]chan struct{} // what is being asked, by session and digest; closed when it is no more
+	reasons map[place]string         // the question whose refusal somebody is about to give a reason for
+}
+
+// place is where somebody, as channel:user, writes.
+type place struct {
+	who string
+	at  chat.Address
 }
 
 // question is an open question as the desk knows it.
@@ -70,7 +77,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, reasons: map[string]string{}}
+	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, reasons: map[place]string{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -85,14 +92,16 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	return d, nil
 }
 
-func (d *Desk) opened(row store.Question) {
+// opened takes an open question up; false: it cannot be read.
+func (d *Desk) opened(row store.Question) (question, bool) {
 	q, ok := d.read(row)
 	if !ok {
-		return
+		return q, false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open[row.ID] = q
+	return q, true
 }
 
 func (d *Desk) read(row store.Question) (question, bool) {
@@ -141,6 +150,11 @@ func (d *Desk) Ask(ctx context.Context, run *store.Run, q agent.Question) agent.
 }
 
 func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
+	done, err := d.alone(ctx, run.Session.Key+" "+digest(q, 0))
+	if err != nil {
+		return agent.Decision{}, err
+	}
+	defer done()
 	switch q.Tool {
 	case "AskUserQuestion":
 		return d.choices(ctx, run, q)
@@ -152,6 +166,33 @@ func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (ag
 		return agent.Decision{Allow: true}, err
 	}
 	return d.one(ctx, run, q, toolBody(q), 0)
+}
+
+// alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
+// side may ask the same, and an answer is good for one of them.
+func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) {
+	over := make(chan struct{})
+	for {
+		d.mu.Lock()
+		before := d.asking[what]
+		if before == nil {
+			d.asking[what] = over
+		}
+		d.mu.Unlock()
+		if before == nil {
+			return func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				delete(d.asking, what)
+				close(over)
+			}, nil
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // choices asks each of the questions of one AskUserQuestion, one after the other.
@@ -207,15 +248,16 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		}
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
 	}
+	id := newID()
+	pieces := d.message(id, to, &b)
 	encoded, err := json.Marshal(b)
 	if err != nil {
 		return store.Question{}, err
 	}
 	row := store.Question{
-		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
+		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience),
 	}
-	pieces := d.message(row.ID, to, b)
 	if b.For != "" {
 		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
 	}
@@ -226,9 +268,10 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 	return row, err
 }
 
-// message asks, with buttons where the chat has enough of them.
-func (d *Desk) message(id string, to chat.Address, b body) []store.Piece {
+// message asks, with buttons where the chat has enough of them, and else with numbers.
+func (d *Desk) message(id string, to chat.Address, b *body) []store.Piece {
 	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
+	b.Numbered = buttons == nil
 	pieces := d.options.Pieces(to, b.Kind, b.text(id, buttons != nil))
 	pieces[len(pieces)-1].Buttons = buttons
 	return pieces

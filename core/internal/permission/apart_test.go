@@ -1,0 +1,110 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The same that is asked by two tools side by side is asked twice, and each gets an answer of its own.
+func TestTheSameSideBySide(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		decided := make(chan agent.Decision, 2)
+		for range 2 {
+			go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), odd) }()
+		}
+		allowed := 0
+		for _, answer := range []string{"once", "no"} {
+			if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, answer); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-decided:
+				if got.Allow {
+					allowed++
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("a tool waits for an answer that was given")
+			}
+		}
+		if allowed != 1 || len(r.questions) != 2 {
+			t.Errorf("%d of 2 are allowed, %d were asked", allowed, len(r.questions))
+		}
+	})
+}
+
+// Of the same side by side the rest is spared where the first is allowed for longer.
+func TestTheSameSideBySideIsSpared(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	decided := make(chan agent.Decision, 3)
+	for range 3 {
+		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+	}
+	if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, "session"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := <-decided; !got.Allow {
+			t.Error(got)
+		}
+	}
+}
+
+// Where there are buttons nobody is told that a number gives leave: one that somebody writes is for Claude, which may have asked
+// for it in so many words. A choice is one of several, and several cannot be pressed.
+func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
+	t.Parallel()
+	for _, q := range []agent.Question{ls, plan, colour, odd} {
+		r := newRoom()
+		d := r.desk(t)
+		go func() { _ = d.Ask(t.Context(), runOf("owner", chat.Owner), q) }()
+		<-r.posted
+		if _, answer, ok := d.Reading(caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
+			t.Errorf("%s is answered by %q", q.Tool, answer)
+		}
+	}
+}
+
+// A reason is what is written next where somebody said that there is one, not in another chat of theirs.
+func TestTheReasonIsOfItsChat(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	decided := make(chan agent.Decision, 1)
+	go func() { decided <- d.Ask(t.Context(), runOf("bob", chat.Other), ls) }()
+	id := <-r.posted
+	elsewhere := caller("owner", chat.Owner)
+	elsewhere.Address.Chat = "group"
+	if said, _, _ := d.Answer(t.Context(), elsewhere, id, "why"); !strings.Contains(said, "next message here") {
+		t.Error(said)
+	}
+	if _, _, ok := d.Reading(caller("owner", chat.Owner), "what time is it?"); ok {
+		t.Error("a message in another chat is taken for the reason")
+	}
+	if got, answer, ok := d.Reading(elsewhere, "not now"); !ok || got != id || answer != "no not now" {
+		t.Error(got, answer, ok)
+	}
+	d.End(t.Context(), "s")
+}
+
+// A question that another version has written and this one cannot read is over.
+func TestAQuestionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	r.questions = []store.Question{{ID: "ABCDE", Session: "s", State: store.QuestionOpen, Body: json.RawMessage(`{"about":5}`)}}
+	said, known, err := r.desk(t).Answer(t.Context(), caller("owner", chat.Owner), "ABCDE", "once")
+	if said != "This question cannot be read any more." || !known || err != nil {
+		t.Error(said, known, err)
+	}
+}
