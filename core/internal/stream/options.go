@@ -98,6 +98,9 @@ const (
 	draftLife = 20 * time.Second
 	// tick is from what time on, and how often, it is shown how long a tool has been at work.
 	tick = 10 * time.Second
+	// landing is how long a change of what is shown may go on that is on its way when the turn ends. One that was broken off could
+	// still arrive behind the answer, in its place.
+	landing = time.Second
 	// pace is the least time between two looks at a long text, which cost time that grows with it.
 	pace     = 50 * time.Millisecond
 	longText = 2 << 10 // bytes

@@ -18,8 +18,9 @@ const maxRunning = 5
 // maxThought is how much of a thought is shown: its end, in bytes.
 const maxThought = 600
 
-// show brings the preview or the draft up to date, and returns when it is to be looked at again without news.
-func (s *Stream) show(ctx context.Context, p agent.Progress) time.Time {
+// show brings the preview or the draft up to date, and returns when it is to be looked at again without news. Flight is the
+// context of a change that is on its way.
+func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 	if s.options.Mode != Preview && s.options.Mode != Draft || ctx.Err() != nil {
 		return time.Time{}
 	}
@@ -38,7 +39,7 @@ func (s *Stream) show(ctx context.Context, p agent.Progress) time.Time {
 	case text == s.shown && (s.options.Mode == Preview || now.Before(s.shownAt.Add(draftLife))):
 		return again
 	}
-	if s.put(ctx, text) {
+	if s.put(ctx, flight, text) {
 		s.shown = text
 	}
 	s.shownAt = time.Now()
@@ -46,12 +47,12 @@ func (s *Stream) show(ctx context.Context, p agent.Progress) time.Time {
 }
 
 // put shows a text.
-func (s *Stream) put(ctx context.Context, text string) bool {
+func (s *Stream) put(ctx, flight context.Context, text string) bool {
 	switch {
 	case s.options.Mode == Draft:
-		return s.surface.Draft(ctx, text) == nil
+		return s.surface.Draft(flight, text) == nil
 	case s.preview != 0:
-		return s.surface.Show(ctx, s.preview, text) == nil
+		return s.surface.Show(flight, s.preview, text) == nil
 	case s.silent:
 		return false
 	default:

@@ -94,13 +94,17 @@ func (s *Stream) progress() agent.Progress {
 
 func (s *Stream) run(ctx context.Context) {
 	defer close(s.ended)
+	flight, land := context.WithCancel(context.WithoutCancel(ctx))
+	defer land()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(landing, land) })
+	defer stop()
 	for ctx.Err() == nil {
 		p := s.progress()
 		now := time.Now()
 		if p.Text != s.written {
 			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
 		}
-		next := soonest(s.send(ctx, p), s.show(ctx, p))
+		next := soonest(s.send(ctx, p), s.show(ctx, flight, p))
 		if len(p.Text) > longText {
 			// Whatever came meanwhile is looked at together.
 			if !wait(ctx, nil, now.Add(pace)) {

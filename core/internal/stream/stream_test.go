@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -677,6 +678,42 @@ func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
 					t.Error(diff)
 				}
 			})
+		})
+	}
+}
+
+// slow is a chat in which a change of the preview takes its time.
+type slow struct {
+	*room
+	takes time.Duration
+}
+
+func (s slow) Show(ctx context.Context, preview int64, text string) error {
+	select {
+	case <-time.After(s.takes):
+		return s.room.Show(ctx, preview, text)
+	case <-ctx.Done():
+		return s.room.Show(ctx, preview, "cut off")
+	}
+}
+
+// A change that is on its way at the turn's end arrives before the answer, or is given up; it does not come behind it.
+func TestAChangeOnItsWayLandsFirst(t *testing.T) {
+	t.Parallel()
+	for takes, want := range map[time.Duration][]string{
+		600 * time.Millisecond: {"0s preview 1: One", "1.6s show 1: One, two", "1.6s settle 1: One, two, three"},
+		time.Minute:            {"0s preview 1: One", "2.1s show 1: cut off", "2.1s settle 1: One, two, three"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := start(t, stream.Options{Mode: stream.Preview})
+			u.stream.End()
+			u.stream = stream.Start(t.Context(), u.options, slow{u.room, takes})
+			u.write("One")
+			pass(900 * time.Millisecond)
+			u.write(", two") // at one second it is shown
+			u.p.Text += ", three"
+			u.finish()
+			u.happened(want...)
 		})
 	}
 }
