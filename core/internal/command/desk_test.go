@@ -245,7 +245,7 @@ func (d *desk) registry() *command.Registry {
 		Now: func() time.Time { return now }, Zone: time.UTC,
 		Waiting:    func(context.Context, string) (int, error) { return d.waiting, d.fail },
 		Channels:   func() []string { return []string{"telegram: connected", "discord: connecting"} },
-		HasChannel: func(name string) bool { return name == "telegram" || name == "discord" },
+		HasChannel: func(name string) bool { return name == "telegram" || name == "discord" || name == "slack" },
 		Configured: func(string) []string { return d.config },
 		Settings:   d.effective,
 		Prompt: func(chat.Caller, store.Session) []agent.Section {

@@ -45,7 +45,7 @@ func (d desk) answer(ctx context.Context, call Call) (string, error) {
 func (d desk) verdict(ctx context.Context, call Call, standing string) (told string, known bool, err error) {
 	word := firstWord(call.Args)
 	id, ok := d.host.Questions.ID(word)
-	if !ok {
+	if !ok || d.host.HasChannel(word) {
 		return "", false, nil
 	}
 	rest := strings.TrimSpace(call.Args[len(word):])

@@ -29,6 +29,7 @@ func TestQuestions(t *testing.T) {
 		{"/approve ABCDE always", chat.Authorised, nil, "You may not use /approve here. Ask the owner of this bot."},
 		{"/deny ABCDE it is late", chat.Owner, []string{"ABCDE: no it is late by owner"}, ""},
 		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
+		{"/approve slack ABCD2345", chat.Owner, nil, "No request has this code. Codes are good for one hour."},
 	} {
 		d := &desk{}
 		said := d.say(t, test.typed, test.who)

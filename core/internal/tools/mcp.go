@@ -62,11 +62,11 @@ func (t *Turn) Handle(ctx context.Context, raw json.RawMessage) (json.RawMessage
 	}
 	switch m.Method {
 	case "initialize":
-		return answer(m.ID, t.server.initialize(m.Params)), nil
+		return respond(m.ID, t.server.initialize(m.Params)), nil
 	case "ping":
-		return answer(m.ID, encode(struct{}{})), nil
+		return respond(m.ID, encode(struct{}{})), nil
 	case "tools/list":
-		return answer(m.ID, encode(map[string]json.RawMessage{"tools": t.server.current(ctx).list})), ctx.Err()
+		return respond(m.ID, encode(map[string]json.RawMessage{"tools": t.server.current(ctx).list})), ctx.Err()
 	case "tools/call":
 		return t.called(ctx, m)
 	default:
@@ -134,7 +134,7 @@ func (t *Turn) called(ctx context.Context, m message) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return answer(m.ID, encode(result)), nil
+	return respond(m.ID, encode(result)), nil
 }
 
 // validID tells whether an id is a short text or number.
@@ -142,7 +142,7 @@ func validID(id json.RawMessage) bool {
 	return len(id) <= maxID && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
-func answer(id, result json.RawMessage) json.RawMessage {
+func respond(id, result json.RawMessage) json.RawMessage {
 	return encode(message{Version: "2.0", ID: id, Result: result})
 }
 

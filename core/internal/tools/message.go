@@ -9,13 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxMedia is how many files one message may have.
-const maxMedia = 10
+const (
+	// maxMedia is how many files one message may have.
+	maxMedia = 10
+	// maxMessages is how many messages one turn may send.
+	maxMessages = 30
+)
 
 // Post is a message that the agent sends.
 type Post struct {
@@ -78,11 +83,16 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	if err := decode(arguments, &in); err != nil {
 		return "", err
 	}
-	switch {
-	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0:
-		return "", Refusal("There is nothing to send: give a text, or files.")
-	case len(in.Text) > wire.MaxToolText:
+	if len(in.Text) > wire.MaxToolText {
 		return "", Refusal(fmt.Sprintf("The text has %d bytes, at most %d are sent.", len(in.Text), wire.MaxToolText))
+	}
+	visible := answer.Parse(wire.Repair(in.Text), true)
+	for _, m := range visible.Media {
+		in.Media = append(in.Media, m.Path)
+	}
+	switch {
+	case visible.Text == "" && len(in.Media) == 0:
+		return "", Refusal("There is nothing to send: give a text, or files.")
 	case len(in.Media) > maxMedia:
 		return "", Refusal(fmt.Sprintf("There are %d files, at most %d are sent.", len(in.Media), maxMedia))
 	}
@@ -90,8 +100,11 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	if err != nil {
 		return "", err
 	}
-	post := Post{Caller: t.caller, To: to, Kind: kind, Text: wire.Repair(in.Text), Media: in.Media}
+	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media}
 	post.Key = t.key(post, use)
+	if !t.mayPost() {
+		return "", Refusal(fmt.Sprintf("You have sent %d messages in this turn, which is as many as one may send. Say the rest in your answer.", maxMessages))
+	}
 	if err := s.options.Post(ctx, post); err != nil {
 		return "", err
 	}
@@ -99,6 +112,17 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	t.sent = append(t.sent, Sent{To: to, Text: post.Text, Media: in.Media})
 	t.mu.Unlock()
 	return "The message is on its way to " + chatName(to) + ".", nil
+}
+
+// mayPost counts a message, if there may be one more.
+func (t *Turn) mayPost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.posts == maxMessages {
+		return false
+	}
+	t.posts++
+	return true
 }
 
 // target is the chat of a name that the caller may have the agent write to.

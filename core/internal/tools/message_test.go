@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -146,6 +147,43 @@ func TestMessages(t *testing.T) {
 	}
 	if r.Turn("42", anna).Said("one") {
 		t.Error("another turn has said it too")
+	}
+}
+
+// What is meant for the host does not reach a chat in a message either.
+func TestMarkersInMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.Turn("41", anna)
+	if got := use(t, turn, "message", `{"text":"[[reply_to_current]] one\nMEDIA:b.png\n[from: Anna]","media":["a.png"]}`); got.IsError {
+		t.Error(got.text())
+	}
+	if got := use(t, turn, "message", `{"text":"NO_REPLY"}`); !got.IsError || !strings.HasPrefix(got.text(), "There is nothing to send") {
+		t.Error(got.text())
+	}
+	want := tools.Post{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one", Media: []string{"a.png", "b.png"}}
+	if len(r.posts) != 1 {
+		t.Fatalf("posted %+v", r.posts)
+	}
+	r.posts[0].Key = ""
+	if diff := cmp.Diff(want, r.posts[0]); diff != "" || !turn.Said("one") {
+		t.Error(diff)
+	}
+}
+
+// An agent that was talked into it cannot flood a chat.
+func TestMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.Turn("41", anna)
+	for i := range 100 {
+		got := use(t, turn, "message", fmt.Sprintf(`{"text":"message %d"}`, i))
+		if i >= 30 != got.IsError {
+			t.Fatalf("message %d is answered %q", i, got.text())
+		}
+	}
+	if len(r.posts) != 30 {
+		t.Errorf("%d were posted", len(r.posts))
 	}
 }
 

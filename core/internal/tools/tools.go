@@ -120,6 +120,7 @@ type Turn struct {
 	mu    sync.Mutex
 	calls map[string]*running // by the message's id
 	sent  []Sent
+	posts int // messages that were sent, or were to be
 }
 
 // running is a call that can be cancelled.
