@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 	anna.user.FirstName = "Anna"
 	anna.say("talking to the others")
 	anna.say("@claw_bot what is up?")
-	told := anna.next().Text
+	told := outgoing.ReplaceAllString(anna.next().Text, "")
 	for _, part := range []string{
 		"echo: [Chat messages since your last reply - for context]\n[Telegram The Office ", "] Anna: talking to the others\n",
 		"\n[Current message - respond to this]\n[Telegram The Office ", "] Anna: what is up?\n[from: Anna (@user_2000)]\n",
