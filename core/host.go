@@ -185,7 +185,7 @@ func (h *Host) wire() {
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
 		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Notice: h.notice, Undelivered: h.undelivered, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
+		Notice: h.notice, Undelivered: h.undelivered, Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{

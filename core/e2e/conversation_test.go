@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -57,10 +58,13 @@ const stopped = envelope.HintStopped + "\n\n"
 // continued is what an answer begins with whose turn was cut off.
 const continued = "I was interrupted by a restart and went on from there.\n\n"
 
+// outgoing is the line of the host that a conversation begins with where its chat takes files.
+var outgoing = regexp.MustCompile(`\[Outgoing files: outbound/[0-9a-f]{12}\]\n+`)
+
 // echoes waits for the model's echo of a message, perhaps of one that follows a stop.
 func (c *conversation) echoes(text string) {
 	c.Helper()
-	got := c.next().Text
+	got := outgoing.ReplaceAllString(c.next().Text, "")
 	if !strings.HasPrefix(strings.Replace(got, stopped, "", 1), "echo: [Telegram ") || !strings.HasSuffix(got, "] "+text) {
 		c.Errorf("the bot wrote %q, want the echo of %q", got, text)
 	}

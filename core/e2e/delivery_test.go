@@ -86,13 +86,14 @@ func TestGroups(t *testing.T) {
 	anna.user.FirstName = "Anna"
 	anna.say("talking to the others")
 	anna.say("@claw_bot what is up?")
-	told := anna.next().Text
+	anna.next()
+	told := strings.Join(h.last().Prompt.Texts(), "\n") // the answer has none of the host's marks
 	for _, part := range []string{
-		"echo: [Chat messages since your last reply - for context]\n[Telegram The Office ", "] Anna: talking to the others\n",
+		"[Chat messages since your last reply - for context]\n[Telegram The Office ", "] Anna: talking to the others\n",
 		"\n[Current message - respond to this]\n[Telegram The Office ", "] Anna: what is up?\n[from: Anna (@user_2000)]\n",
 	} {
 		if !strings.Contains(told, part) {
-			t.Errorf("the group was told %q, which lacks %q", told, part)
+			t.Errorf("the model was told %q, which lacks %q", told, part)
 		}
 	}
 	owner.talks("just us")

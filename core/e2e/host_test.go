@@ -125,7 +125,11 @@ inbound {
   debounce = "0"
 }
 queue {
-  mode = "queue"
+  mode    = "queue"
+  receipt = false
+}
+reply {
+  stream = "off"
 }
 plugin "telegram" {
   config {

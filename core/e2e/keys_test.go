@@ -18,7 +18,7 @@ func TestKeysStayInTheHost(t *testing.T) {
 	h := newHost(t, setup{
 		tools:  []string{"Bash"},
 		claude: map[string]string{"ANTHROPIC_API_KEY": ""},
-		limits: `api_keys = [env("FIRST_KEY"), env("SECOND_KEY")]`,
+		limits: "retries = 0\napi_keys = [env(\"FIRST_KEY\"), env(\"SECOND_KEY\")]",
 		env:    []string{"FIRST_KEY=" + refused, "SECOND_KEY=" + key},
 	})
 	h.start()

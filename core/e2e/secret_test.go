@@ -59,6 +59,9 @@ func TestTokenStaysSecret(t *testing.T) {
 	}
 
 	owner.say("/stop")
+	if got := owner.next().Text; !strings.HasPrefix(got, "A message of mine did not arrive here.") {
+		t.Errorf("the bot wrote %q, want that the answer that was refused did not arrive", got)
+	}
 	owner.hears("Stopped.")
 	for _, args := range []string{"plugin list", "status", "queue", "queue dead", "sessions", "validate"} {
 		for _, json := range []string{"", " -json"} {

@@ -25,7 +25,7 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, setup{})
+			h := newHost(t, setup{limits: "retries = 0"})
 			h.start()
 			owner := h.owner()
 			owner.talks("my number is 4711")
@@ -40,6 +40,26 @@ func TestTrouble(t *testing.T) {
 			owner.silent()
 		})
 	}
+}
+
+// A service that is overloaded for a moment, and for longer than the CLI tries, costs nothing but the moment.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{limits: "retries = 1"})
+	h.start()
+	owner := h.owner()
+	owner.talks("my number is 4711")
+	h.api.Enqueue(messagesapi.Overloaded(), messagesapi.Overloaded(), messagesapi.Overloaded())
+	owner.say("which one?")
+	if got := owner.next().Text; strings.Contains(got, "overloaded") || strings.Contains(got, "interrupted") || got == "" {
+		t.Errorf("the chat was told %q", got)
+	}
+	if !strings.Contains(h.log.String(), "a turn is tried again") {
+		t.Error("it was not tried again, so this proves nothing")
+	}
+	owner.talks("and now?")
+	h.remembers("which one?")
+	owner.silent()
 }
 
 // The end of a subscription's limit is told in the agent's time zone.

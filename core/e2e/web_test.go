@@ -114,7 +114,7 @@ func (p webPage) talks(text string) {
 		if !found || json.Unmarshal([]byte(data), &message) != nil || message.From != "agent" {
 			continue
 		}
-		if strings.Contains(message.HTML, "echo: [Web chat ") && strings.Contains(message.HTML, "] "+text) {
+		if strings.Contains(message.HTML, "echo: ") && strings.Contains(message.HTML, "[Web chat ") && strings.Contains(message.HTML, "] "+text) {
 			return
 		}
 	}

@@ -81,6 +81,7 @@ func (c *Claude) block() block {
 		{"api_keys", keys(&c.APIKeys)},
 		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
+		{"retries", whole(&c.Retries, 0, 10)},
 		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},

@@ -69,6 +69,7 @@ type Claude struct {
 	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
 	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
 	Timeout         time.Duration     // for one turn; default 30 minutes
+	Retries         int               // of a turn that the service failed; 0 to 10; default 3
 	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
@@ -195,6 +196,7 @@ func defaults() *Config {
 			Command:        "claude",
 			PermissionMode: "default",
 			Timeout:        30 * time.Minute,
+			Retries:        3,
 			AskTimeout:     time.Hour,
 			MaxProcesses:   4,
 			ParkAfter:      10 * time.Minute,

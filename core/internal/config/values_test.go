@@ -49,6 +49,7 @@ claude {
   mode             = "persistent"
   timeout          = "90s"
   ask_timeout          = "5m"
+  retries = 1
   max_processes    = env("PROCESSES")
   park_after       = "1m"
 }
@@ -214,7 +215,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{

@@ -80,6 +80,8 @@ type Options struct {
 	Offer func(ctx context.Context, run *store.Run, why string) error
 	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
 	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
+	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
+	Retries int
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
@@ -195,7 +197,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		t.Nudged = nudged
 		t.Steer = func(ctx context.Context) ([]agent.Line, error) { return h.steer(ctx, run) }
 	}
-	result, err := h.options.Run(ctx, t)
+	result, err := h.try(ctx, run, t)
 	notice := fresh(t, err)
 	if notice == "" {
 		return result, err
@@ -214,7 +216,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
 	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits.
-	return h.options.Run(ctx, t)
+	return h.try(ctx, run, t)
 }
 
 // move has a run be of its session's new claude session. What else there is of the session stays.

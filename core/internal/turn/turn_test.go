@@ -44,6 +44,7 @@ type room struct {
 	view      view
 	posted    []store.Piece
 	offered   []string
+	retries   int
 	offerErr  error
 }
 
@@ -144,6 +145,7 @@ func (r *room) handler() *turn.Handler {
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
+		Retries: r.retries,
 		Offer: func(_ context.Context, _ *store.Run, why string) error {
 			r.offered = append(r.offered, why)
 			return r.offerErr

@@ -1,0 +1,75 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+const (
+	// firstPause is before a turn is tried again for the first time. Each further pause is three times as long.
+	firstPause = 5 * time.Second
+	// longestPause bounds the wait for a limit that ends soon.
+	longestPause = time.Minute
+)
+
+// try has Claude do a turn, and again after a pause where that may help. A later try goes on from what the one before left in
+// the conversation. The CLI's own tries are few and quick, so that a stop and the chat do not wait for them.
+func (h *Handler) try(ctx context.Context, run *store.Run, t agent.Turn) (agent.Result, error) {
+	var spent agent.Result
+	continued := false // by the tries of earlier attempts, not by those of this one
+	for n := 0; ; n++ {
+		result, err := h.options.Run(ctx, t)
+		if n == 0 {
+			continued = result.Continued
+		}
+		result.Continued = continued
+		charge(&result, spent)
+		wait, may := pause(err, n)
+		if n >= h.options.Retries || !may || ctx.Err() != nil {
+			return result, err
+		}
+		h.log.Warn("a turn is tried again", "session", run.Session.Key, "run", run.ID, "try", n+2, "in", wait, "error", err)
+		spent = result
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return result, err
+		}
+		t.Attempt++
+	}
+}
+
+// pause is how long to wait before a turn is tried again; false: that would not help.
+func pause(err error, n int) (wait time.Duration, may bool) {
+	var failure *agent.Failure
+	if !errors.As(err, &failure) {
+		return 0, false
+	}
+	switch failure.Class {
+	case agent.Overloaded, agent.Server:
+		for wait = firstPause; n > 0; n-- {
+			wait *= 3
+		}
+		return wait, true
+	case agent.RateLimit:
+		wait = time.Until(failure.ResetsAt)
+		return wait, wait > 0 && wait <= longestPause
+	default:
+		return 0, false
+	}
+}
+
+// charge adds what earlier tries have cost and done.
+func charge(r *agent.Result, earlier agent.Result) {
+	r.InputTokens += earlier.InputTokens
+	r.CacheTokens += earlier.CacheTokens
+	r.OutputTokens += earlier.OutputTokens
+	r.CostMicros += earlier.CostMicros
+	r.Compactions += earlier.Compactions
+}

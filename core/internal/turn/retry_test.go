@@ -1,0 +1,82 @@
+package turn_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	answered := outcome{result: agent.Result{Text: "hi", Continued: true, InputTokens: 2, CostMicros: 1}}
+	failed := outcome{result: agent.Result{InputTokens: 3, CostMicros: 10}, err: &agent.Failure{Class: agent.Overloaded}}
+	soon := func(in time.Duration) outcome {
+		return outcome{err: &agent.Failure{Class: agent.RateLimit, ResetsAt: time.Now().Add(in)}}
+	}
+	for name, test := range map[string]struct {
+		results func() []outcome
+		tries   int
+		took    time.Duration
+		state   store.RunState
+		said    string
+		input   int64
+	}{
+		"it passes":              {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, store.RunDone, "hi", 5},
+		"it does not pass":       {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, store.RunFailed, "trouble: overloaded", 12},
+		"nothing that passes":    {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, store.RunFailed, "trouble: auth", 0},
+		"a limit that ends soon": {func() []outcome { return []outcome{soon(30 * time.Second), answered} }, 2, 30 * time.Second, store.RunDone, "hi", 2},
+		"a limit that does not":  {func() []outcome { return []outcome{soon(time.Hour)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
+		"a limit that is over":   {func() []outcome { return []outcome{soon(-time.Second)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
+		"a limit of no end":      {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
+		"then something else":    {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, store.RunFailed, "trouble: content_filter", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &room{results: test.results(), retries: 3}
+				began := time.Now()
+				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took != test.took || len(r.turns) != test.tries {
+					t.Errorf("%d tries in %v", len(r.turns), took)
+				}
+				c := r.completed[0]
+				if c.State != test.state || c.Pieces[0].Text != test.said || c.Turn.Usage.InputTokens != test.input {
+					t.Errorf("%s, %q, %d tokens", c.State, c.Pieces[0].Text, c.Turn.Usage.InputTokens)
+				}
+				var attempts []int
+				for _, turn := range r.turns {
+					attempts = append(attempts, turn.Attempt)
+				}
+				want := []int{1, 2, 3, 4}[:test.tries]
+				if diff := cmp.Diff(want, attempts); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A turn that waits to be tried again is stopped at once.
+func TestStopBetweenTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &room{results: []outcome{failure(agent.Server)}, retries: 3}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(2*time.Second, func() { cancel(agent.ErrStopped) })
+		began := time.Now()
+		if err := r.handler().Handle(ctx, message(1), nil); err == nil {
+			t.Error("it goes on")
+		}
+		if took := time.Since(began); took != 2*time.Second || r.completed[0].State != store.RunCancelled {
+			t.Errorf("%v, %s", took, r.completed[0].State)
+		}
+	})
+}
