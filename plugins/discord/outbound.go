@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// post is a message as Discord takes it. The library's own form has no nonce.
+type post struct {
+	Content    string     `json:"content"`
+	Nonce      string     `json:"nonce,omitempty"`
+	Enforce    bool       `json:"enforce_nonce,omitempty"`
+	Flags      int        `json:"flags,omitempty"`
+	Mentions   mentions   `json:"allowed_mentions"`
+	Reference  *reference `json:"message_reference,omitempty"`
+	Components []row      `json:"components"`
+}
+
+// mentions says whom a text may ping. Its zero value marshals as null, by which Discord would let it ping everybody.
+type mentions struct {
+	Parse   []string `json:"parse"`
+	Replied bool     `json:"replied_user"`
+}
+
+type reference struct {
+	MessageID string `json:"message_id"`
+	Strict    bool   `json:"fail_if_not_exists"`
+}
+
+// row is a row of buttons.
+type row struct {
+	Type       int      `json:"type"`
+	Components []button `json:"components"`
+}
+
+type button struct {
+	Type  int    `json:"type"`
+	Style int    `json:"style"`
+	Label string `json:"label"`
+	Data  string `json:"custom_id"`
+}
+
+// maxLabel is the longest label of a button, in characters.
+const maxLabel = 80
+
+// newPost is what sending and editing have in common. What the agent writes pings nobody.
+func newPost(text string, buttons [][]chat.Button) (post, error) {
+	if strings.TrimSpace(text) == "" {
+		return post{}, refuse(chat.Invalid, "the message has no text")
+	}
+	p := post{Content: text, Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	for _, line := range buttons {
+		r := row{Type: int(discordgo.ActionsRowComponent), Components: []button{}}
+		for _, b := range line {
+			label := []rune(b.Label)
+			r.Components = append(r.Components, button{
+				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,
+			})
+		}
+		p.Components = append(p.Components, r)
+	}
+	return p, nil
+}
+
+// Send implements sdk.Channel. The same key again is the same message: Discord knows it by its nonce for some minutes.
+func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	if len(out.Media) > 0 {
+		return chat.Receipt{}, refuse(chat.MediaRejected, "files cannot be sent")
+	}
+	id, err := target(out.To)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	p, err := newPost(out.Text, out.Buttons)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	if out.Key != "" {
+		p.Nonce, p.Enforce = nonceOf(out.Key), true
+	}
+	if out.Silent {
+		p.Flags = int(discordgo.MessageFlagsSuppressNotifications)
+	}
+	if parseID(string(out.ReplyTo)) != 0 {
+		p.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
+	}
+	var sent discordgo.Message
+	if err := c.rest.call(ctx, "POST message", http.MethodPost, "channels/"+id+"/messages", p, &sent); err != nil {
+		return chat.Receipt{}, failure(err)
+	}
+	return chat.Receipt{IDs: []chat.MessageID{chat.MessageID(sent.ID)}}, nil
+}
+
+// messagePath is where a message is.
+func messagePath(to chat.Address, id chat.MessageID) (string, error) {
+	channel, err := target(to)
+	if err != nil {
+		return "", err
+	}
+	if parseID(string(id)) == 0 {
+		return "", refuse(chat.TargetGone, "this is no id of a message of Discord")
+	}
+	return "channels/" + channel + "/messages/" + string(id), nil
+}
+
+// Edit implements sdk.Editor.
+func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	p, err := newPost(text, buttons)
+	if err != nil {
+		return err
+	}
+	return failure(c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil))
+}
+
+// Delete implements sdk.Deleter. A message that is not there is deleted.
+func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	err = c.rest.call(ctx, "DELETE message", http.MethodDelete, path, nil, nil)
+	if e, ok := errors.AsType[*callError](err); ok && e.code == unknownMessage {
+		return nil
+	}
+	return failure(err)
+}
+
+// React implements sdk.Reactor. An empty emoji takes back what the bot put on the message last.
+func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	before := c.reacted.swap(id, emoji)
+	if before != "" && before != emoji {
+		err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(before)+"/@me", nil, nil)
+		if err != nil {
+			c.reacted.swap(id, before)
+			return failure(err)
+		}
+	}
+	if emoji == "" {
+		return nil
+	}
+	return failure(c.rest.call(ctx, "PUT reaction", http.MethodPut, path+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil))
+}
+
+// Typing implements sdk.Typer. It shows for 10 seconds or until a message comes; it cannot be taken back.
+func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
+	id, err := target(to)
+	if err != nil || !active {
+		return err
+	}
+	return failure(c.rest.call(ctx, "POST typing", http.MethodPost, "channels/"+id+"/typing", nil, nil))
+}
