@@ -38,6 +38,7 @@ func newREST(token, endpoint string) (*rest, error) {
 	}
 	session.ShouldRetryOnRateLimit = false
 	session.MaxRestRetries = 0
+	session.LogLevel = -1 // It logs what it also returns.
 	base, _ := http.DefaultTransport.(*http.Transport)
 	to := &transport{base: base.Clone()}
 	if endpoint != "" {

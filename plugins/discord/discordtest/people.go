@@ -57,7 +57,7 @@ func ReplyingTo(id string) Option { return func(_ *Server, m *Message) { m.Reply
 // WithFile adds a file.
 func WithFile(name, mime string, content []byte) Option {
 	return func(s *Server, m *Message) {
-		path := "/attachments/" + m.Channel + "/" + s.newID() + "/" + name
+		path := "/attachments/" + m.Channel + "/" + s.newID() + "/file"
 		s.files[path] = content
 		m.file = &attachment{name: name, mime: mime, path: path, size: len(content)}
 	}

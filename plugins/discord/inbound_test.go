@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestWhatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(s *discordtest.Server) {
+		s.Thread("901", "902", "a thread")
+		s.Forum("900", "903", "questions")
+	})
+	s := f.server
+
+	direct := s.Say("70", "7", "in private")
+	e, _ := f.message(t, "in private")
+	want := chat.Event{
+		ID: chat.EventID("dc:" + direct), Chat: chat.Chat{ID: "70", Kind: chat.Direct},
+		Sender: chat.Sender{ID: "7", DisplayName: "anna", Username: "anna"},
+		Body:   chat.Message{ID: chat.MessageID(direct), Text: "in private"},
+	}
+	if diff := cmp.Diff(want, e, cmpopts.IgnoreFields(chat.Event{}, "At")); diff != "" || e.At.IsZero() {
+		t.Errorf("a direct message at %v (-want +got):\n%s", e.At, diff)
+	}
+
+	s.Say("901", "8", "to all, and <@&55> too")
+	e, m := f.message(t, "to all, and <@&55> too")
+	if diff := cmp.Diff(chat.Chat{ID: "901", Kind: chat.Group, Title: "general", Parent: "900"}, e.Chat); diff != "" || m.MentionsSelf || e.Thread != "" {
+		t.Errorf("a message of a channel, for the bot %t:\n%s", m.MentionsSelf, diff)
+	}
+
+	s.Say("901", "8", "ä <@"+discordtest.BotID+"> and <@!7>, help")
+	_, m = f.message(t, "ä @claw and @anna, help")
+	mentions := []chat.Mention{{Offset: 3, Length: 5, User: discordtest.BotID, IsSelf: true}, {Offset: 13, Length: 5, User: "7"}}
+	if diff := cmp.Diff(mentions, m.Mentions); diff != "" || !m.MentionsSelf {
+		t.Errorf("mentions, of the bot %t (-want +got):\n%s", m.MentionsSelf, diff)
+	}
+
+	s.Say("902", "7", "in a thread")
+	if e, _ = f.message(t, "in a thread"); e.Chat.ID != "901" || e.Thread != "902" || e.Chat.Title != "general" {
+		t.Errorf("a message of a thread is in %+v, %q", e.Chat, e.Thread)
+	}
+	s.Thread("903", "904", "a post") // made while the bot is there
+	s.Say("904", "7", "in a post")
+	if e, _ = f.message(t, "in a post"); e.Chat.ID != "903" || e.Thread != "904" || e.Chat.Title != "questions" {
+		t.Errorf("a message of a forum is in %+v, %q", e.Chat, e.Thread)
+	}
+}
+
+func TestAnswersAndForwards(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	s := f.server
+	receipt, err := f.host.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "901"}, Text: "ask me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Say("901", "7", "why?", discordtest.ReplyingTo(string(receipt.IDs[0])))
+	_, m := f.message(t, "why?")
+	if diff := cmp.Diff(&chat.Quote{ID: receipt.IDs[0], SenderName: "claw", Text: "ask me", IsSelf: true}, m.ReplyTo); diff != "" || !m.MentionsSelf {
+		t.Errorf("an answer to the bot, which is for it %t:\n%s", m.MentionsSelf, diff)
+	}
+	other := s.Say("901", "8", "well")
+	f.message(t, "well")
+	s.Say("901", "7", "indeed", discordtest.ReplyingTo(other))
+	if _, m = f.message(t, "indeed"); m.MentionsSelf || m.ReplyTo.SenderName != "bob" || m.ReplyTo.IsSelf {
+		t.Errorf("an answer to another: %+v", m)
+	}
+	s.Say("901", "7", "", discordtest.Forwarding("heard elsewhere"))
+	if _, m = f.message(t, "heard elsewhere"); m.Forwarded == nil || m.Forwarded.At.IsZero() || m.ReplyTo != nil {
+		t.Errorf("a forward: %+v", m)
+	}
+	s.Say("901", "8", "look", discordtest.WithEmbed("News"))
+	f.message(t, "look\nNews\nabout News")
+}
+
+func TestChangesAndReactions(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	s := f.server
+	id := s.Say("901", "7", "teh")
+	f.message(t, "teh")
+	s.Change(id, "the")
+	e, edited := next[chat.Edited](t, f)
+	if edited != (chat.Edited{ID: chat.MessageID(id), Text: "the"}) || !strings.HasPrefix(string(e.ID), "dc:"+id+":edit:") {
+		t.Errorf("%s: %+v", e.ID, edited)
+	}
+	s.Change(id, "The")
+	if again, _ := next[chat.Edited](t, f); again.ID == e.ID {
+		t.Error("two edits have one id")
+	}
+	s.React(id, "8", "👍", true)
+	s.React(id, "8", "👍", false)
+	s.React(id, "8", "👍", true)
+	ids := map[chat.EventID]bool{}
+	for _, want := range []string{"👍", "", "👍"} {
+		e, r := next[chat.Reaction](t, f)
+		if r != (chat.Reaction{MessageID: chat.MessageID(id), Emoji: want}) || e.Sender.ID != "8" || ids[e.ID] {
+			t.Errorf("%s by %s: %+v", e.ID, e.Sender.ID, r)
+		}
+		ids[e.ID] = true
+	}
+	s.Remove(id)
+	if e, gone := next[chat.Deleted](t, f); gone.ID != chat.MessageID(id) || e.ID != chat.EventID("dc:"+id+":delete") {
+		t.Errorf("%s: %+v", e.ID, gone)
+	}
+}
+
+// TestWithoutMessageContent the bot reads what names it, and what is direct.
+func TestWithoutMessageContent(t *testing.T) {
+	t.Parallel()
+	s, states := discordtest.New(t), &ledgers{}
+	s.User("7", "anna")
+	s.Channel("900", "901", "general")
+	f := fixture{server: s, states: states, host: newHarness(t, states)}
+	f.host.Configure(map[string]any{"token": s.Token(), "test_endpoint": s.URL(), "message_content": false})
+	f.host.Run().WaitFor(chat.Connected)
+	s.Say("901", "7", "not for the bot")
+	s.Say("901", "7", "<@"+discordtest.BotID+"> hello")
+	f.message(t, "@claw hello")
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	content := bytes.Repeat([]byte("png "), 50_000)
+	f.server.Say("70", "7", "", discordtest.WithFile("../x.png", "image/png", content))
+	_, m := f.message(t, "")
+	if len(m.Media) != 1 || m.Media[0].Kind != chat.Image || m.Media[0].FileName != "../x.png" || m.Media[0].Size != int64(len(content)) || m.Media[0].Ref == "" {
+		t.Errorf("the file is %+v", m.Media)
+	}
+	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, 5<<20))) // The test's host takes 4 MiB.
+	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Ref != "" {
+		t.Errorf("the file is %+v", m.Media)
+	}
+}
+
+// TestFilesOfRefusedChats are not fetched for ever: the host would store them for a stranger.
+func TestFilesOfRefusedChats(t *testing.T) {
+	t.Parallel()
+	store := &countingStore{}
+	r := &receiver{
+		in: refusing{}, self: "1", wasted: map[chat.ID]int64{}, log: quiet(),
+		places:  places{byID: map[string]place{"5": {kind: 1}}},
+		cursors: cursors{state: newLedger(), at: map[string]snowflake{}, dirty: map[string]bool{}},
+	}
+	s := discordtest.New(t)
+	var err error
+	if r.rest, err = newREST(s.Token(), s.URL()); err != nil {
+		t.Fatal(err)
+	}
+	defer r.rest.close()
+	r.files = fetcher{rest: r.rest, store: store, log: quiet()}
+	s.Direct("5")
+	for range 4 {
+		s.Say("5", "7", "x", discordtest.WithFile("f", "text/plain", make([]byte, 10<<20)))
+	}
+	if err := r.backfill(t.Context(), "5"); err != nil {
+		t.Fatal(err)
+	}
+	if store.files != 2 {
+		t.Errorf("%d files of 10 MiB were fetched of a refused chat, want 2", store.files)
+	}
+}
+
+type countingStore struct {
+	sdk.Media
+	files int
+}
+
+func (s *countingStore) Upload(_ context.Context, m chat.Media, r io.Reader) (chat.Media, error) {
+	s.files++
+	m.Ref = "ref"
+	_, err := io.Copy(io.Discard, r)
+	return m, err
+}
+
+type refusing struct{ sdk.Inbox }
+
+func (refusing) Submit(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil }
+
+func TestCommandsAndButtons(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	s := f.server
+	used := s.Use("901", "7", "new", "of that")
+	e, command := next[chat.NativeCommand](t, f)
+	if command != (chat.NativeCommand{Name: "new", Args: "of that"}) || e.ID != chat.EventID("dc:interaction:"+used) || e.Sender.ID != "7" || e.Chat.ID != "901" {
+		t.Errorf("%+v", e)
+	}
+	s.Await(t, "the command is answered", func() bool {
+		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool {
+			return a.Interaction == used && a.Type == 5 && a.InTime && a.Edited == "`/new` is on its way."
+		})
+	})
+	receipt, err := f.host.Send(chat.Outgoing{Key: "ask", To: chat.Address{Chat: "70"}, Text: "May I?", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y:1"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Replies("70")[0].Buttons; !cmp.Equal(got, []discordtest.Button{{Label: "Yes", Data: "y:1"}}) {
+		t.Errorf("the buttons are %+v", got)
+	}
+	pressed := s.Press(string(receipt.IDs[0]), "7", "y:1")
+	if e, press := next[chat.ButtonPress](t, f); press != (chat.ButtonPress{MessageID: receipt.IDs[0], Data: "y:1"}) || e.Chat.Kind != chat.Direct {
+		t.Errorf("%+v", e)
+	}
+	s.Await(t, "the press is answered", func() bool {
+		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool { return a.Interaction == pressed && a.Type == 6 && a.InTime })
+	})
+	if err := f.host.Edit(chat.Address{Chat: "70"}, receipt.IDs[0], "Thanks.", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Replies("70")[0]; got.Text != "Thanks." || len(got.Buttons) != 0 {
+		t.Errorf("edited to %+v", got)
+	}
+}

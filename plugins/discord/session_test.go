@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
+)
+
+// TestConnectionsEnd in each way that Discord knows, with a message written meanwhile.
+func TestConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		end     func(*discordtest.Server)
+		resumes bool
+	}{
+		{"cut", (*discordtest.Server).Cut, true},
+		{"asked to reconnect", (*discordtest.Server).Reconnect, true},
+		{"closed: unknown error", func(s *discordtest.Server) { s.Close(4000) }, true},
+		{"closed: going away", func(s *discordtest.Server) { s.Close(1001) }, true},
+		{"closed: session timed out", func(s *discordtest.Server) { s.Close(4009) }, false},
+		{"session invalidated", (*discordtest.Server).Invalidate, false},
+		{"session forgotten", func(s *discordtest.Server) {
+			s.Forget()
+			s.Cut()
+		}, false},
+		{"no JSON", func(s *discordtest.Server) { s.Garble(`{"op":0,`) }, true},
+		{"no event", func(s *discordtest.Server) { s.Garble(`[]`) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, nil)
+			s := f.server
+			s.Say("70", "7", "before")
+			f.message(t, "before")
+			c.end(s)
+			s.Say("70", "7", "meanwhile")
+			s.Say("901", "7", "elsewhere")
+			got := []string{}
+			for range 2 {
+				_, m := next[chat.Message](t, f)
+				got = append(got, m.Text)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, []string{"elsewhere", "meanwhile"}) {
+				t.Errorf("came %q", got)
+			}
+			s.Await(t, "the bot is back", func() bool {
+				return c.resumes && s.Resumed() == 1 || !c.resumes && s.Identified() == 2
+			})
+			f.run.WaitFor(chat.Connected)
+			if n := s.Identified(); c.resumes && n != 1 {
+				t.Errorf("the bot identified %d times; it could have resumed", n)
+			}
+		})
+	}
+}
+
+// TestSilentGateway: a connection on which nothing is answered is given up, though it does not break.
+func TestSilentGateway(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(s *discordtest.Server) { s.Heartbeat(20*time.Millisecond, false) })
+	f.server.Await(t, "the session is resumed", func() bool { return f.server.Resumed() > 0 })
+	f.server.Heartbeat(time.Second, true)
+	f.server.Say("70", "7", "still there?")
+	f.message(t, "still there?")
+}
+
+// TestFatalCloses end Run in a state that says what to do.
+func TestFatalCloses(t *testing.T) {
+	t.Parallel()
+	for code, says := range map[int]string{4004: "token", 4010: "shard", 4011: "too many servers", 4012: "newer clawhost", 4013: "newer clawhost", 4014: "Message Content Intent"} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+			s, states := discordtest.New(t), &ledgers{}
+			s.RefuseWith(code)
+			h := newHarness(t, states)
+			h.Configure(map[string]any{"token": s.Token(), "test_endpoint": s.URL()})
+			run := h.Run()
+			err := run.Wait()
+			if state := run.WaitFor(chat.BadCredentials); !strings.Contains(state.Detail, says) {
+				t.Errorf("ended with %v, %+v", err, state)
+			}
+		})
+	}
+}
+
+func TestBadToken(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	h := newHarness(t, &ledgers{})
+	token := strings.Replace(s.Token(), "loopback", "anothers", 1)
+	h.Configure(map[string]any{"token": token, "test_endpoint": s.URL()})
+	run := h.Run()
+	if err := run.Wait(); err != nil && strings.Contains(err.Error(), token) {
+		t.Error("the token is in the error")
+	}
+	run.WaitFor(chat.BadCredentials)
+	if strings.Contains(h.Logs(), token) {
+		t.Error("the token is in the log")
+	}
+}
+
+// TestRestart: what was written while the plugin was away comes to its next life, from channels old and new.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(s *discordtest.Server) { s.Channel("900", "905", "silent so far") })
+	s := f.server
+	before := s.Say("70", "7", "before")
+	f.message(t, "before")
+	await(t, "the plugin has noted it", func() bool { return f.states.of(s.URL()).passed("70") == parseID(before) })
+	f.host.Shutdown()
+	var want []string
+	for n := range 230 { // more than two pages
+		want = append(want, fmt.Sprintf("private %d", n))
+		s.Say("70", "7", want[n])
+	}
+	s.Say("905", "7", "no more")
+	f = f.again(t)
+	for _, text := range append(want, "no more") {
+		f.message(t, text)
+	}
+}
+
+// TestSubmitFails: what the host does not take comes again, in order.
+func TestSubmitFails(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	var fails atomic.Int32
+	fails.Store(3)
+	f.host.Host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+		if fails.Add(-1) >= 0 {
+			return 0, errBroken // not one that Submit tries again
+		}
+		return f.host.Host.Accept(ctx, e)
+	})
+	for n := range 5 {
+		f.server.Say("70", "7", fmt.Sprintf("message %d", n))
+	}
+	for n := range 5 {
+		f.message(t, fmt.Sprintf("message %d", n))
+	}
+}
+
+// TestRejectedIsNotAskedForAgain: the host's no is an answer too.
+func TestRejectedIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	f.host.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
+	id := f.server.Say("70", "7", "who are you?")
+	state := f.states.of(f.server.URL())
+	await(t, "the host has said no", func() bool { return len(f.host.Host.Submissions()) == 1 })
+	f.host.Shutdown()
+	if state.passed("70") != parseID(id) {
+		t.Errorf("the plugin is at %s, not at %s", state.passed("70"), id)
+	}
+	f = f.again(t)
+	f.server.Say("70", "7", "hello?")
+	f.message(t, "hello?")
+}
+
+// TestFaults runs some hundred messages both ways through faults of every kind, with restarts of the plugin in between:
+// none is lost, none doubled, and each chat keeps its order.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			faults(t, seed)
+		})
+	}
+}
+
+const (
+	faultyLives    = 4
+	faultyMessages = 60 // a life and chat
+)
+
+func faults(t *testing.T, seed uint64) {
+	f := start(t, nil)
+	chats := []string{"70", "901"}
+	for _, id := range chats {
+		f.server.Say(id, "7", "hello "+id)
+		f.host.NextEvent()
+	}
+	said, heard, seen := map[string][]string{}, map[string][]string{}, map[chat.EventID]bool{}
+	sent := map[string][]string{}
+	hear := func(e chat.Event) {
+		m, ok := e.Body.(chat.Message)
+		if !ok || strings.HasPrefix(m.Text, "hello") || seen[e.ID] {
+			return // A new host does not know what an old one had; a real one does.
+		}
+		seen[e.ID] = true
+		heard[string(e.Chat.ID)] = append(heard[string(e.Chat.ID)], m.Text)
+	}
+	f.server.Chaos(seed)
+	for life := range faultyLives {
+		if life > 0 {
+			f.host.Shutdown()
+			for _, e := range f.host.Host.Events() {
+				hear(e)
+			}
+			f = f.again(t)
+		}
+		host := f.host
+		var work sync.WaitGroup
+		for i, id := range chats {
+			for n := range faultyMessages {
+				said[id] = append(said[id], fmt.Sprintf("%s %d %d", id, life, n))
+				sent[id] = append(sent[id], fmt.Sprintf("answer %d %d %d", i, life, n))
+			}
+			mine := said[id][life*faultyMessages:]
+			answers := sent[id][life*faultyMessages:]
+			work.Go(func() {
+				for n := range mine {
+					f.server.Say(id, "7", mine[n])
+					persist(t, host, chat.Outgoing{Key: answers[n], To: chat.Address{Chat: chat.ID(id)}, Text: answers[n]})
+				}
+			})
+		}
+		// Half of what a life is told it may leave to the next one.
+		for len(seen) < (2*life+1)*faultyMessages || life == faultyLives-1 && len(seen) < 2*faultyLives*faultyMessages {
+			hear(f.host.NextEvent())
+		}
+		work.Wait()
+	}
+	for _, id := range chats {
+		if !slices.Equal(said[id], heard[id]) {
+			t.Errorf("chat %s: %d messages were said and %d heard, or in another order", id, len(said[id]), len(heard[id]))
+		}
+		var got []string
+		for _, m := range f.server.Replies(id) {
+			got = append(got, m.Text)
+		}
+		if !slices.Equal(sent[id], got) {
+			t.Errorf("chat %s: %d answers were sent and %d came, or in another order", id, len(sent[id]), len(got))
+		}
+	}
+}
+
+// persist sends as the host does: again under the same key while it may help.
+func persist(t *testing.T, h *sdktest.Harness, out chat.Outgoing) {
+	for range 50 {
+		_, err := h.Send(out)
+		if err == nil {
+			return
+		}
+		f, ok := err.(*chat.Failure)
+		if !ok || !f.Reason.Retryable() {
+			t.Errorf("send: %v", err)
+			return
+		}
+		pause(t.Context(), f.RetryAfter)
+	}
+	t.Errorf("%s was never sent", out.Text)
+}
+
+var errBroken = status.Error(codes.Internal, "the host is broken")
+
+// await waits for something that gives no sign when it changes.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !done() {
+		if !pause(ctx, 2*time.Millisecond) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
