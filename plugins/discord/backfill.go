@@ -60,7 +60,7 @@ func (r *receiver) backfill(ctx context.Context, channel string) error {
 		for _, m := range slices.Backward(page) { // The newest comes first.
 			id := parseID(m.ID)
 			if id <= after {
-				return errors.New("Discord does not go on in the channel's messages")
+				return errors.New("the channel's messages do not go on")
 			}
 			after = id
 			if err := r.message(ctx, m); err != nil {

@@ -139,7 +139,7 @@ func (s *session) signIn(ctx context.Context) error {
 		return err
 	}
 	if parseID(self.ID) == 0 {
-		return errors.New("Discord does not say who the bot is")
+		return errors.New("the bot has no id")
 	}
 	return s.receiver.begin(ctx, self)
 }

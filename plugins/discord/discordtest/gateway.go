@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -195,7 +196,7 @@ func (s *Server) resume(c *conn, raw json.RawMessage) {
 // refused closes a connection whose bot may not come in; mu is held.
 func (s *Server) refused(c *conn, token string) bool {
 	switch {
-	case token != s.token:
+	case strings.TrimPrefix(token, "Bot ") != s.token: // Discord takes it with and without.
 		c.close(4004)
 	case s.refusal != 0:
 		c.close(s.refusal)

@@ -186,6 +186,7 @@ func (s *Server) Await(t testing.TB, what string, done func() bool) {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request){
+		"GET /gateway":                                                        s.getGateway,
 		"GET /gateway/bot":                                                    s.getGateway,
 		"GET /users/@me":                                                      s.getMe,
 		"GET /applications/@me":                                               s.getApplication,
@@ -208,6 +209,7 @@ func (s *Server) routes() http.Handler {
 	all.Handle("/api/v9/", http.StripPrefix("/api/v9", s.faulty(s.authorised(mux))))
 	all.HandleFunc("GET /attachments/", s.getAttachment)
 	all.HandleFunc("GET /gateway", s.serveGateway)
+	all.HandleFunc("GET /gateway/", s.serveGateway)
 	return all
 }
 
