@@ -92,6 +92,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 			places:  places{rest: c.rest, byID: map[string]place{}},
 			cursors: cursors{state: c.env.State, at: map[string]snowflake{}, dirty: map[string]bool{}},
 			files:   fetcher{rest: c.rest, store: c.env.Media, log: c.log, wait: c.pace.first},
+			answers: answers{waiting: map[string]chan chat.Verdict{}},
 			wasted:  map[chat.ID]int64{},
 		},
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -74,32 +76,81 @@ const (
 	onlyToThem   = int(discordgo.MessageFlagsEphemeral)
 )
 
-// acknowledge answers an interaction as soon as it comes, for Discord gives 3 seconds and the host may be busy. It may run
-// beside everything else. A button needs no more; that a command was taken is said by finish.
-func (r *receiver) acknowledge(ctx context.Context, e *discordgo.Event) {
+// answers are the answers to interactions that wait for what the host says. The first goes out as soon as the interaction
+// comes, for Discord gives 3 seconds and the host may be busy.
+type answers struct {
+	mu      sync.Mutex
+	waiting map[string]chan chat.Verdict // by the interaction's id
+}
+
+// expect has decided find an interaction. It is to be forgotten.
+func (a *answers) expect(id string) <-chan chat.Verdict {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	verdict := make(chan chat.Verdict, 1)
+	a.waiting[id] = verdict
+	return verdict
+}
+
+func (a *answers) forget(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, id)
+}
+
+// decided tells what the host said, to whom waits for it.
+func (a *answers) decided(id string, verdict chat.Verdict) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if to, waits := a.waiting[id]; waits {
+		to <- verdict
+		delete(a.waiting, id)
+	}
+}
+
+// answer is called when an interaction comes, before it is handled, and returns what answers it, which may run beside
+// everything else. A button needs no more than the first answer; what became of a command is said in a second one.
+func (r *receiver) answer(e *discordgo.Event) func(context.Context) {
 	var i discordgo.InteractionCreate
-	if decode(e, &i) != nil || i.Interaction == nil || parseID(i.ID) == 0 {
-		return
+	if decode(e, &i) != nil || i.Interaction == nil || parseID(i.ID) == 0 ||
+		i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent {
+		return func(context.Context) {}
 	}
-	answer := map[string]any{}
-	switch i.Type {
-	case discordgo.InteractionApplicationCommand:
-		answer["type"], answer["data"] = answerLater, map[string]any{"flags": onlyToThem}
-	case discordgo.InteractionMessageComponent:
-		answer["type"] = answerNoMore
-	default:
-		return
-	}
-	path := "interactions/" + i.ID + "/" + i.Token + "/callback"
-	wait := r.pace.first / 10
-	for try := 1; ; try, wait = try+1, 2*wait {
-		err := r.rest.call(ctx, "POST answer", http.MethodPost, path, answer, nil)
-		if err == nil {
+	verdict := r.answers.expect(i.ID)
+	return func(ctx context.Context) {
+		defer r.answers.forget(i.ID)
+		first := map[string]any{"type": answerNoMore}
+		if i.Type == discordgo.InteractionApplicationCommand {
+			first = map[string]any{"type": answerLater, "data": map[string]any{"flags": onlyToThem}}
+		}
+		path := "interactions/" + i.ID + "/" + i.Token + "/callback"
+		if !r.insist(ctx, "POST answer", http.MethodPost, path, first) || i.Type != discordgo.InteractionApplicationCommand {
 			return
 		}
-		if e, ok := err.(*callError); !ok || !e.mayPass() || try == backfillTries || !pause(ctx, max(wait, e.retryAfter)) {
+		select {
+		case v := <-verdict:
+			said := "`/" + i.ApplicationCommandData().Name + "` is on its way."
+			if v == chat.Rejected {
+				said = "Commands are not taken here from you."
+			}
+			path := "webhooks/" + i.AppID + "/" + i.Token + "/messages/@original"
+			r.insist(ctx, "PATCH answer", http.MethodPatch, path, map[string]any{"content": said, "allowed_mentions": mentions{Parse: []string{}}})
+		case <-ctx.Done():
+		}
+	}
+}
+
+// insist makes a call on which nothing depends, a few times if that may help, and tells whether it was of use.
+func (r *receiver) insist(ctx context.Context, what, method, path string, body any) bool {
+	wait := r.pace.first / 10
+	for try := 1; ; try, wait = try+1, 2*wait {
+		err := r.rest.call(ctx, what, method, path, body, nil)
+		if err == nil {
+			return true
+		}
+		if e, ok := errors.AsType[*callError](err); !ok || !e.mayPass() || try == backfillTries || !pause(ctx, max(wait, e.retryAfter)) {
 			r.log.Debug("an interaction was not answered", "error", err)
-			return
+			return false
 		}
 	}
 }
@@ -137,9 +188,7 @@ func (r *receiver) interaction(ctx context.Context, i *discordgo.Interaction) er
 		return err
 	}
 	r.judged(event, verdict)
-	if i.Type == discordgo.InteractionApplicationCommand {
-		r.finish(ctx, i, verdict)
-	}
+	r.answers.decided(i.ID, verdict)
 	return nil
 }
 
@@ -150,23 +199,4 @@ func argsOf(options []*discordgo.ApplicationCommandInteractionDataOption) string
 		}
 	}
 	return ""
-}
-
-// finish says in the answer to a command what became of it. The command's own answer is a message of the chat. Nothing
-// depends on it.
-func (r *receiver) finish(ctx context.Context, i *discordgo.Interaction, verdict chat.Verdict) {
-	said := "`/" + i.ApplicationCommandData().Name + "` is on its way."
-	if verdict == chat.Rejected {
-		said = "Commands are not taken here from you."
-	}
-	body := map[string]any{"content": said, "allowed_mentions": mentions{Parse: []string{}}}
-	path := "webhooks/" + i.AppID + "/" + i.Token + "/messages/@original"
-	wait := r.pace.first / 10
-	for try := 1; try <= 3; try, wait = try+1, 2*wait {
-		err := r.rest.call(ctx, "PATCH answer", http.MethodPatch, path, body, nil)
-		if err == nil || !pause(ctx, wait) {
-			return
-		}
-		r.log.Debug("the answer to a command was not changed", "error", err)
-	}
 }

@@ -101,6 +101,8 @@ func dial(ctx context.Context, to *transport, address string) (*link, error) {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
 	}
 	ws.SetReadLimit(maxFrame)
+	// The answer to a close would be the same code, and 1000 or 1001 from the bot ends its session.
+	ws.SetCloseHandler(func(int, string) error { return nil })
 	l := &link{ws: ws}
 	defer context.AfterFunc(ctx, func() { _ = ws.Close() })()
 	_ = ws.SetReadDeadline(time.Now().Add(greetTime))

@@ -15,7 +15,7 @@ import (
 // maxChats is how many refused chats are remembered.
 const maxChats = 1000
 
-// receiver takes events of the gateway to the host. One goroutine uses it, but for acknowledge.
+// receiver takes events of the gateway to the host. One goroutine uses it, but for answer.
 type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
@@ -24,6 +24,7 @@ type receiver struct {
 	places  places
 	cursors cursors
 	files   fetcher
+	answers answers
 
 	self   string // the bot's id; empty: not known yet
 	name   string

@@ -124,7 +124,10 @@ func (s *session) connect(ctx context.Context) error {
 	work.Go(func() { link.beat(ctx) })
 	work.Go(func() {
 		defer close(events)
-		ended = link.read(ctx, events, func(e *discordgo.Event) { work.Go(func() { s.receiver.acknowledge(ctx, e) }) })
+		ended = link.read(ctx, events, func(e *discordgo.Event) {
+			answer := s.receiver.answer(e)
+			work.Go(func() { answer(ctx) })
+		})
 	})
 	if err := s.take(ctx, events); err != nil {
 		return err
