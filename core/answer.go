@@ -22,46 +22,6 @@ func (h *Host) limit(channel string, kind chat.Kind) chat.TextLimit {
 	return limits.Text
 }
 
-// reply makes pieces of what a turn brought: what the session wants to see of the work, then the answer, or nothing where
-// that is silent, or a word where it is empty.
-func (h *Host) reply(run *store.Run, r agent.Result) []store.Piece {
-	m := run.Message.Message
-	if m.Origin == store.OriginCompact {
-		return h.notice(run, compacted(r))
-	}
-	settings := h.config.For(m.Channel).Reply
-	answer := reply.Normalise(r.Text)
-	if m.Origin == store.OriginHeartbeat {
-		answer = reply.Heartbeat(r.Text)
-	}
-	switch {
-	case answer.Silent:
-		return nil
-	case answer.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
-		return nil // nobody waits for it
-	case answer.Text == "":
-		answer.Text = reply.Empty
-	}
-	shown := run.Message.Message.Overrides.Over(run.Session.Overrides).Over(store.Overrides{
-		Verbose: settings.Verbose, Reasoning: settings.Reasoning, Usage: settings.Usage,
-	})
-	var list []store.Piece
-	if tools := reply.Tools(r.Tools, shown.Verbose); tools != "" {
-		list = append(list, h.notice(run, tools)...)
-	}
-	if shown.Reasoning == "on" && r.Reasoning != "" {
-		list = append(list, h.notice(run, reply.Reasoning(r.Reasoning))...)
-	}
-	text := answer.Text
-	if r.Continued {
-		text = reply.Continued + "\n\n" + text
-	}
-	if line := reply.Usage(r, shown.Usage); line != "" {
-		text += "\n\n" + line
-	}
-	return append(list, pieces(m.Address(), reply.Pieces(text, settings.Prefix, h.limit(m.Channel, m.Chat.Kind), settings.TextLimit))...)
-}
-
 // compacted is what a chat is told that asked to have its conversation compacted.
 func compacted(r agent.Result) string {
 	if r.Compactions == 0 {
@@ -82,7 +42,12 @@ func (h *Host) notice(run *store.Run, text string) []store.Piece {
 
 // posted makes pieces of a text that is no answer.
 func (h *Host) posted(to chat.Address, text string) []store.Piece {
-	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, chat.Direct), 0))
+	return h.told(to, chat.Direct, text)
+}
+
+// told makes pieces of a text of the host's, in any chat.
+func (h *Host) told(to chat.Address, kind chat.Kind, text string) []store.Piece {
+	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, kind), 0))
 }
 
 func pieces(to chat.Address, texts []string) []store.Piece {

@@ -17,7 +17,8 @@ import (
 // An answer without words is told to who waits for one, and to nobody else.
 func TestAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
-	h := &Host{config: &config.Config{}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.tools = h.newTools()
 	for name, test := range map[string]struct {
 		kind   chat.Kind
 		origin store.Origin
@@ -32,8 +33,9 @@ func TestAnEmptyAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
+			v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
 			var said []string
-			for _, p := range h.reply(run, agent.Result{}) {
+			for _, p := range v.Reply(agent.Result{}) {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" {

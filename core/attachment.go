@@ -64,7 +64,10 @@ func (h *Host) expose(from, name string) (path string, err error) {
 	}
 	defer source.Close()
 	part := name + ".part"
-	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := root.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe that the agent has put there
 	if err != nil {
 		return "", err
 	}
@@ -103,8 +106,11 @@ func (h *Host) forgetMedia() error {
 			return err
 		}
 		info, err := e.Info()
-		if err == nil {
+		switch {
+		case err == nil:
 			files = append(files, file{path, info})
+		case errors.Is(err, fs.ErrNotExist): // an upload that failed
+			err = nil
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package core
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +73,22 @@ func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
 	}
 }
 
+func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	h := withFiles(t, "telegram/abc")
+	dir := filepath.Join(h.config.Agent.Workspace, inboundDir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "abc.jpg.part"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := h.attachment("telegram", chat.Media{Ref: "abc", MIMEType: "image/jpeg"})
+	if text, err := os.ReadFile(a.Path); string(text) != "telegram/abc" {
+		t.Errorf("the file at %q has %q, %v", a.Path, text, err)
+	}
+}
+
 func TestForgetMedia(t *testing.T) {
 	t.Parallel()
 	h := withFiles(t, "telegram/old", "telegram/new", "discord/large", "discord/before")
@@ -112,4 +129,36 @@ func TestForgetMedia(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep("telegram/new", "discord/large")
+}
+
+// What people sent is not kept in the workspace for ever.
+func TestForgetInbound(t *testing.T) {
+	t.Parallel()
+	h := withFiles(t, "telegram/old", "telegram/new")
+	if err := h.forgetInbound(); err != nil {
+		t.Fatalf("without the folder: %v", err)
+	}
+	for _, ref := range []chat.MediaRef{"old", "new"} {
+		if a := h.attachment("telegram", chat.Media{Ref: ref}); a.Path == "" {
+			t.Fatalf("%s is not shown", ref)
+		}
+	}
+	dir := filepath.Join(h.config.Agent.Workspace, inboundDir)
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-inboundAge - time.Hour)
+	for _, name := range []string{"old", "folder"} {
+		if err := os.Chtimes(filepath.Join(dir, name), before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.forgetInbound(); err != nil {
+		t.Fatal(err)
+	}
+	for name, kept := range map[string]bool{"old": false, "new": true, "folder": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

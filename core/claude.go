@@ -46,6 +46,7 @@ func (h *Host) newPrompter() *agent.Prompter {
 
 // run has Claude do a turn.
 func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	t.Profile.Tools = h.tools.Fingerprint(ctx)
 	result, err := h.claude.Run(ctx, t)
 	h.points.pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
@@ -56,10 +57,8 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 func (h *Host) profile(run *store.Run) agent.Profile {
 	m, c := run.Message.Message, h.config.Claude
 	chosen := m.Overrides.Over(run.Session.Overrides)
-	profile := agent.Profile{Model: h.model(chosen.Model), Effort: c.Effort, PermissionMode: c.PermissionMode}
-	if chosen.Effort != "" {
-		profile.Effort = chosen.Effort
-	}
+	speaker := h.speaker(run)
+	profile := agent.Profile{Model: speaker.Model, Effort: speaker.Effort, PermissionMode: c.PermissionMode}
 	if chosen.Permission != "" && h.owned(m) {
 		profile.PermissionMode = chosen.Permission
 	}

@@ -95,7 +95,7 @@ func newCrashWorld(t *testing.T, random *rand.Rand) *crashWorld {
 	config := fmt.Sprintf(`
 state_dir  = %q
 inbound { debounce = "0" }
-queue { mode = "followup" }
+queue { mode = "queue" }
 plugin_dir = %q
 log { level = "debug" }
 agent { workspace = %q }

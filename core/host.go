@@ -25,9 +25,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
 )
 
@@ -79,6 +81,11 @@ type Host struct {
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
+	questions  *permission.Desk
+	inbox      *inbox.Inbox
+	tools      *tools.Server
+	typist     *turn.Typist
+	reactions  chan reaction
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none
@@ -90,7 +97,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1)}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1), typist: turn.NewTypist(), reactions: make(chan reaction, waitingReactions)}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -104,6 +111,9 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 		}
 	}()
 	if err := h.runFolder(); err != nil {
+		return nil, err
+	}
+	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
 	}
 	h.claude, err = claude.New(h.claudeConfig(), h.log.Named("claude"), h.store)
@@ -150,13 +160,14 @@ func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "medi
 func (h *Host) wire() {
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
+	h.tools = h.newTools()
 	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
-	messages := inbox.New(inbox.Options{
+	h.inbox = inbox.New(inbox.Options{
 		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Received: h.observers.Received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+		Reading: h.reading, Receipt: h.receipt, Received: h.received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
-		Inbox: submitting{messages, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
+		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
@@ -166,14 +177,14 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
-		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Prompt: h.prompt, Steered: h.steered,
-		Reply: h.reply, Notice: h.notice, Trouble: h.trouble, Next: h.next, Typing: h.typing, Retire: h.claude.Retire,
+		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Over: h.over, Prompt: h.prompt, Steered: h.steered,
+		Notice: h.notice, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
-	h.heartbeat = h.heartbeats(messages)
+	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
@@ -205,12 +216,13 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer control.stop()
 	plugins := start(work, h.supervisor.Run)
 	defer plugins.stop()
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus} {
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.putReactions} {
 		defer start(work, room).stop()
 	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
 	defer deliveries.stop()
+	defer h.typist.Wait()
 	turns := start(work, h.dispatcher.Run)
 	defer turns.stop()
 	if h.heartbeat != nil {

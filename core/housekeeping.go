@@ -94,16 +94,11 @@ func (h *Host) nothingToWatch(ctx context.Context, session string) (string, erro
 	if waiting, err := h.waiting(ctx, session); err != nil || waiting > 0 {
 		return "messages wait", err
 	}
-	root, err := os.OpenRoot(h.config.Agent.Workspace)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	text, err := root.ReadFile(heartbeatFile)
+	text, err := agent.ReadFile(h.config.Agent.Workspace, heartbeatFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return "there is no " + filepath.Join(h.config.Agent.Workspace, heartbeatFile), nil
 	}
-	if err != nil || !agent.HeartbeatEmpty(string(text)) {
+	if err != nil || !agent.HeartbeatEmpty(text) {
 		return "", err
 	}
 	return heartbeatFile + " has nothing to do in it", nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -72,6 +73,16 @@ func TestNothingToWatch(t *testing.T) {
 		}
 	}
 	expect("there is no ")
+	pipe := filepath.Join(h.config.Agent.Workspace, heartbeatFile)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := h.nothingToWatch(ctx, "telegram:1"); err == nil { // it must not wait for somebody to write
+		t.Errorf("a pipe is read: %q", why)
+	}
+	if err := os.Remove(pipe); err != nil {
+		t.Fatal(err)
+	}
 	write("# To watch\n\n<!-- nothing yet -->\n")
 	expect("has nothing to do in it")
 	write("# To watch\n\n- the backup of the photos\n")

@@ -7,9 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/outbox"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -46,23 +44,6 @@ func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error)
 		return nil, err
 	}
 	return sending{live, h.points}, nil
-}
-
-// typing shows that an answer is being written, where the channel can and the config wants it.
-func (h *Host) typing(ctx context.Context, run *store.Run) (stop func()) {
-	m := run.Message.Message
-	settings := h.config.For(m.Channel).Reply
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent {
-		return func() {}
-	}
-	return turn.ShowTyping(ctx, min(settings.TypingInterval, limits.TypingTTL), func(ctx context.Context, active bool) error {
-		live, ok := h.supervisor.Get(m.Channel)
-		if !ok {
-			return nil
-		}
-		return live.Typing(ctx, m.Address(), active)
-	})
 }
 
 // addedBy asks the hooks what they add to a turn.

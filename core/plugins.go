@@ -158,7 +158,7 @@ func (h *Host) tellOwners(name, why string) {
 			continue
 		}
 		to := chat.Address{Channel: channel, Chat: chat.ID(user)}
-		if _, err := h.store.Post(ctx, "", h.posted(to, text)...); err != nil {
+		if _, err := h.store.Post(ctx, "", h.told(to, chat.Direct, text)...); err != nil {
 			h.log.Error("tell an owner of a parked plugin", "channel", channel, "error", err)
 		}
 	}

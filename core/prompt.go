@@ -102,14 +102,5 @@ func (h *Host) channelSummary(run *store.Run) string {
 
 // waiting counts the messages that wait for a session's turn.
 func (h *Host) waiting(ctx context.Context, session string) (int, error) {
-	lanes, err := h.store.Lanes(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, lane := range lanes {
-		if lane.Session == session && lane.Lane == store.TurnLane {
-			return lane.Waiting, nil
-		}
-	}
-	return 0, nil
+	return h.store.Waiting(ctx, session, store.TurnLane)
 }

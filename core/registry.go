@@ -26,7 +26,7 @@ func (h *Host) registry() *command.Registry {
 		Now:    time.Now, Zone: h.config.Agent.Timezone,
 		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
 		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
-		Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
+		Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
 	})
 }
 
@@ -65,14 +65,8 @@ func (h *Host) effective(caller chat.Caller, s store.Session) command.Effective 
 	})
 	e := command.Effective{
 		Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
-		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue), Send: o.Send,
-	}
-	kind := caller.Kind.String()
-	if caller.Address.Thread != "" {
-		kind = "thread"
-	}
-	if e.Send == "" {
-		e.Send = h.config.Send.Policy(channel, kind, caller.Session)
+		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue),
+		Send:  h.config.Send.Policy(o.Send, caller.Session, caller.Address, caller.Kind),
 	}
 	if caller.Kind != chat.Direct {
 		e.Activation = h.activation(channel, chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind}, s)

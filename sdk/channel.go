@@ -7,7 +7,7 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [CommandMenu], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
+// [Drafter], [CommandMenu], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -52,6 +52,17 @@ type Reactor interface {
 // is over, and with active false when the answer is there.
 type Typer interface {
 	Typing(ctx context.Context, to chat.Address, active bool) error
+}
+
+// Drafter is a channel whose network shows what a bot is about to send, as a message that is not one yet. Its limits name
+// [chat.NativeDraft] for the kinds of chat where it does.
+//
+// The host calls Draft for one answer with one id, which is not zero, and each time with all of the text so far: CommonMark
+// that fits the text limit and may end in the middle of anything; an empty text says that the answer has just begun. No
+// more often than the limits' [chat.EditLimits] allow. The draft ends with the message that follows it, or by itself: the
+// network shows it for a while only, and nothing depends on it. An error is none of the answer's.
+type Drafter interface {
+	Draft(ctx context.Context, to chat.Address, draftID int64, text string) error
 }
 
 // CommandMenu is a channel whose network has a menu of slash commands.

@@ -61,6 +61,11 @@ func (c *richChannel) Typing(_ context.Context, to chat.Address, active bool) er
 	return errors.New("cut off")
 }
 
+func (c *richChannel) Draft(_ context.Context, to chat.Address, draftID int64, text string) error {
+	c.last = fmt.Sprint("draft ", to, draftID, text)
+	return &chat.Failure{Reason: chat.Forbidden}
+}
+
 func (c *richChannel) SetCommands(_ context.Context, commands []chat.CommandSpec) error {
 	c.last = fmt.Sprint("commands ", commands)
 	if len(commands) == 0 {
@@ -98,7 +103,7 @@ func TestCapabilitiesAreTheInterfacesOfTheType(t *testing.T) {
 	}
 	want := []string{
 		"CAPABILITY_CHANNEL", "CAPABILITY_CHANNEL_EDIT", "CAPABILITY_CHANNEL_DELETE", "CAPABILITY_CHANNEL_REACT",
-		"CAPABILITY_CHANNEL_TYPING", "CAPABILITY_CHANNEL_COMMANDS",
+		"CAPABILITY_CHANNEL_TYPING", "CAPABILITY_CHANNEL_DRAFT", "CAPABILITY_CHANNEL_COMMANDS",
 	}
 	h := sdktest.New(t, channelOf(&richChannel{}))
 	if got := h.Describe().Capabilities; !cmp.Equal(got, want) {
@@ -132,6 +137,13 @@ func TestOptionalMethods(t *testing.T) {
 	err = h.Typing(to, true)
 	if f := failure(err); f == nil || f.Reason != chat.Temporary || !f.MaybeDelivered || c.last != "typing {test room t} true" {
 		t.Errorf("Typing: %v, %q", err, c.last)
+	}
+	err = h.Draft(to, 7, "so far")
+	if f := failure(err); f == nil || f.Reason != chat.Forbidden || c.last != "draft {test room t} 7so far" {
+		t.Errorf("Draft: %v, %q", err, c.last)
+	}
+	if err := h.Draft(to, 0, "so far"); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("Draft without an id: %v", err)
 	}
 	err = h.SetCommands(chat.CommandSpec{Name: "new", Usage: "/new", Summary: "Anew.", Least: chat.Owner}, chat.CommandSpec{Name: "x"})
 	if f := failure(err); f == nil || f.RetryAfter != time.Minute || c.last != "commands [{new /new Anew. owner} {x   none}]" {

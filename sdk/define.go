@@ -14,14 +14,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Component is one thing that a plugin does. [NewChannel], [Service], [Command], [BeforeAgentStart], [OnMessage] and
-// [OnTranscript] make one, [Serve] serves several. A plugin has at most one channel, one hook of each kind and one
+// Component is one thing that a plugin does. [NewChannel], [Service], [Command], [BeforeAgentStart], [Tools], [OnMessage]
+// and [OnTranscript] make one, [Serve] serves several. A plugin has at most one channel, one hook of each kind and one
 // component with a config.
 type Component struct {
 	name         string // for messages to the author
 	schema       *jsonschema.Schema
 	capabilities []pluginv1.Capability
 	commands     []CommandSpec
+	tools        []AgentTool
 	limits       func(chat.Kind) chat.Limits // of a channel
 	// open decodes the config and opens the component. What it returns is found out by its interfaces.
 	open func(ctx context.Context, env Env, config []byte) (any, error)
@@ -57,6 +58,7 @@ var extras = []extra{
 	{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
 	{reflect.TypeFor[Reactor](), pluginv1.Capability_CAPABILITY_CHANNEL_REACT},
 	{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
+	{reflect.TypeFor[Drafter](), pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT},
 	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
 }
 
@@ -78,8 +80,8 @@ func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
 }
 
 // Service is a component without a chat network. What it does is found by the interfaces of T: [Runner], [CommandRunner]
-// (then it answers the commands given here), [AgentStarter], [MessageObserver], [TranscriptObserver], [HealthChecker],
-// [Stopper]. Open is called as that of [NewChannel].
+// (then it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver], [TranscriptObserver],
+// [HealthChecker], [Stopper]. Open is called as that of [NewChannel].
 func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
 	c := configured("service", open)
 	c.commands = commands
@@ -91,6 +93,9 @@ func Service[C, T any](open func(context.Context, Env, C) (T, error), commands .
 		}
 	}
 	c.capabilities = append(c.capabilities, found(t, hooks)...)
+	if t.Implements(reflect.TypeFor[Toolbox]()) {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_TOOLS)
+	}
 	return c
 }
 
@@ -151,6 +156,7 @@ func validate(name string, components []Component) error {
 		return errors.New("the plugin has no component")
 	}
 	var channels, configs int
+	var tools []AgentTool
 	commands, hooked := map[string]bool{}, map[pluginv1.Capability]bool{}
 	for _, c := range components {
 		if c.open == nil {
@@ -165,6 +171,7 @@ func validate(name string, components []Component) error {
 		if c.schema != nil {
 			configs++
 		}
+		tools = append(tools, c.tools...)
 		for _, hook := range hooks {
 			if !c.has(hook.capability) {
 				continue
@@ -192,7 +199,7 @@ func validate(name string, components []Component) error {
 	case configs > 1:
 		return errors.New("several components have a config; only one may, for a plugin's block has one")
 	}
-	return nil
+	return validateTools(tools)
 }
 
 func (c Component) has(capability pluginv1.Capability) bool {

@@ -51,6 +51,7 @@ func isAuthors(method string) bool {
 		pluginv1.Channel_ServiceDesc.ServiceName,
 		pluginv1.Commands_ServiceDesc.ServiceName,
 		pluginv1.Hooks_ServiceDesc.ServiceName,
+		pluginv1.Tools_ServiceDesc.ServiceName,
 	} {
 		if strings.HasPrefix(method, "/"+service+"/") {
 			return true

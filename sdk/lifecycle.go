@@ -99,7 +99,14 @@ func (s *pluginServer) open(ctx context.Context, env Env, config []byte) ([]part
 			s.stop(ctx, parts)
 			return nil, err
 		}
+		if box, ok := value.(Toolbox); ok {
+			c.tools = append(slices.Clip(c.tools), box.Tools()...)
+		}
 		parts = append(parts, part{Component: c, value: value})
+	}
+	if err := validateTools(toolsOf(parts)); err != nil {
+		s.stop(ctx, parts)
+		return nil, err
 	}
 	return parts, nil
 }

@@ -29,7 +29,7 @@ type Plugin struct {
 	log         hclog.Logger
 	redact      *redactor
 
-	calls *gate // calls of channel, commands and hooks
+	calls *gate // calls of channel, commands, hooks and tools
 	runs  *gate // the channel's Run and the services'
 	// life ends when the plugin shuts down.
 	life context.Context
@@ -117,6 +117,9 @@ func (p *Plugin) Register(s grpc.ServiceRegistrar, dial func(id uint32, options 
 			pluginv1.RegisterHooksServer(s, &hooksServer{Plugin: p})
 			break
 		}
+	}
+	if p.serves(pluginv1.Capability_CAPABILITY_TOOLS) {
+		pluginv1.RegisterToolsServer(s, &toolsServer{Plugin: p})
 	}
 }
 

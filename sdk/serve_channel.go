@@ -132,6 +132,19 @@ func (s *channelServer) SetTyping(ctx context.Context, r *pluginv1.SetTypingRequ
 	return &pluginv1.SetTypingResponse{Failure: s.failure(typer.Typing(ctx, to, r.GetActive()))}, nil
 }
 
+// UpdateDraft shows what is about to be sent, if the channel is a [Drafter].
+func (s *channelServer) UpdateDraft(ctx context.Context, r *pluginv1.UpdateDraftRequest) (*pluginv1.UpdateDraftResponse, error) {
+	drafter, to, err := optional[Drafter](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetDraftId() == 0 {
+		return nil, invalid(errors.New("draft_id: zero"))
+	}
+	err = drafter.Draft(ctx, to, r.GetDraftId(), wire.Repair(r.GetText()))
+	return &pluginv1.UpdateDraftResponse{Failure: s.failure(err)}, nil
+}
+
 // SetCommands fills the network's menu of commands, if the channel is a [CommandMenu].
 func (s *channelServer) SetCommands(ctx context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
 	commands, err := wire.SetCommandsFromProto(r)

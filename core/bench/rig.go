@@ -76,7 +76,7 @@ func (r *rig) config(s setup) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "state_dir  = %q\nplugin_dir = %q\nlog { format = \"json\" }\nagent { workspace = %q }\n", r.path("state"), r.bin, r.path("work"))
-	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess { dm = \"open\" }\ninbound { debounce = \"0\" }\nqueue { mode = \"followup\" }\n", command, env, s.processes)
+	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess { dm = \"open\" }\ninbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n", command, env, s.processes)
 	for _, name := range s.plugins {
 		listen := ""
 		if name != "clock" {

@@ -125,7 +125,7 @@ inbound {
   debounce = "0"
 }
 queue {
-  mode = "followup"
+  mode = "queue"
 }
 plugin "telegram" {
   config {

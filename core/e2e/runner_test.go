@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -153,8 +154,13 @@ func TestWorkIsTold(t *testing.T) {
 	)
 	got := r.run(pool, r.turn("look"))
 	want := []agent.ToolUse{{Name: "Bash", Summary: "true"}, {Name: "Read", Summary: "/no/such/file", Failed: true}}
-	if diff := cmp.Diff(want, got.Tools); diff != "" {
+	if diff := cmp.Diff(want, got.Tools, cmpopts.IgnoreFields(agent.ToolUse{}, "Output")); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	for _, tool := range got.Tools {
+		if tool.Output == "" {
+			t.Errorf("nothing is told of what %s returned", tool.Name) // not even that it was nothing, as the CLI says
+		}
 	}
 	if got.Reasoning != "let me see\n\nI see" || got.Text != "done" {
 		t.Errorf("reasoning %q, answer %q", got.Reasoning, got.Text)

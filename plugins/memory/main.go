@@ -1,5 +1,5 @@
 // Command clawhost-memory reminds the agent: before a turn it looks for what the workspace's memory files and earlier
-// conversations say about the prompt, and puts the best passages before it.
+// conversations say about the prompt, and puts the best passages before it. The agent can look for more with two tools.
 package main
 
 import (

@@ -16,6 +16,7 @@ const syncBudget = 300 * time.Millisecond
 
 var (
 	_ sdk.AgentStarter       = (*memory)(nil)
+	_ sdk.Toolbox            = (*memory)(nil)
 	_ sdk.TranscriptObserver = (*memory)(nil)
 	_ sdk.Runner             = (*memory)(nil)
 	_ sdk.Stopper            = (*memory)(nil)
@@ -61,12 +62,21 @@ func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, erro
 	if err != nil || !allowed {
 		return "", err
 	}
-	if err := m.refresh(ctx); err != nil {
-		return "", err
-	}
-	best, err := m.index.recall(ctx, v, start.Prompt, m.now(), m.config.MaxPassages)
+	best, err := m.find(ctx, v, start.Prompt, m.config.MaxPassages)
 	if err != nil {
 		return "", err
+	}
+	return block(best, m.config.MaxBytes), nil
+}
+
+// find returns the passages of a view that fit a text best, at most so many.
+func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]candidate, error) {
+	if err := m.refresh(ctx); err != nil {
+		return nil, err
+	}
+	best, err := m.index.recall(ctx, v, text, m.now(), limit)
+	if err != nil {
+		return nil, err
 	}
 	if !v.private {
 		// The files are the owner's own notes; others are not told the secrets in them.
@@ -74,7 +84,7 @@ func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, erro
 			best[i].heading, best[i].body = redact(best[i].heading), redact(best[i].body)
 		}
 	}
-	return block(best, m.config.MaxBytes), nil
+	return best, nil
 }
 
 // refresh reads changed files within the budget. Files that cannot be read now do not hinder the recall of others.

@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
@@ -31,6 +34,7 @@ type api struct {
 	endpoint string // a format of the library: token and method
 	client   *http.Client
 	redactor redactor
+	chats    *chats
 }
 
 func newAPI(token, endpoint string) *api {
@@ -48,6 +52,7 @@ func newAPI(token, endpoint string) *api {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		redactor: newRedactor(token),
+		chats:    newChats(),
 	}
 }
 
@@ -65,21 +70,33 @@ func (a *api) call(ctx context.Context, method string, params tgbotapi.Params) (
 	return response.Result, nil
 }
 
-// callChat calls a method for a chat and reads its result. What Telegram refuses for something that can be mended is
-// mended and tried again; that is safe, for what was refused was not done.
-func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any) error {
+// callChat calls a method for a chat, with files if there are any, and reads its result. What Telegram refuses for
+// something that can be mended is mended and tried again; that is safe, for what was refused was not done.
+func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any, files ...enclosed) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	for range maxMends {
-		raw, err := a.call(ctx, method, params)
+		id := a.chats.current(params["chat_id"])
+		params.AddNonEmpty("chat_id", id) // The menu of commands is no chat's.
+		if wait := a.chats.patience(id, method); wait > 0 {
+			return &callError{method: method, code: http.StatusTooManyRequests, description: "Telegram asked to wait", retryAfter: wait}
+		}
+		raw, err := a.try(ctx, method, params, files)
 		if err == nil {
 			return a.read(method, raw, result)
 		}
-		if !mend(params, err) {
+		if !a.mend(method, params, err) {
 			return err
 		}
 	}
 	return &callError{method: method, description: "refused again after it was mended"}
+}
+
+func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files []enclosed) (json.RawMessage, error) {
+	if len(files) == 0 {
+		return a.call(ctx, method, params)
+	}
+	return a.upload(ctx, method, params, files)
 }
 
 func (a *api) read(method string, raw json.RawMessage, result any) error {
@@ -92,22 +109,35 @@ func (a *api) read(method string, raw json.RawMessage, result any) error {
 	return nil
 }
 
-// mend changes params so that a refused call may succeed, if it can.
-func mend(params tgbotapi.Params, err error) bool {
+// mend notes what a refusal says of the chat, and changes params so that the call may succeed, if it can.
+func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
 	refused, ok := errors.AsType[*callError](err)
 	if !ok {
 		return false
 	}
 	switch {
+	case refused.reason() == chat.RateLimited:
+		a.chats.limited(params["chat_id"], method, refused.retryAfter)
+		return false
 	case refused.migratedTo != 0:
-		params.AddNonZero64("chat_id", refused.migratedTo)
+		a.chats.move(params["chat_id"], strconv.FormatInt(refused.migratedTo, 10))
 		return true
-	case refused.code == http.StatusBadRequest && params["entities"] != "" && refused.says("entit", "url"):
-		delete(params, "entities") // The text alone is better than nothing.
-		return true
+	case refused.code == http.StatusBadRequest && refused.says("entit", "url"):
+		return unadorned(params) // The text alone is better than nothing.
 	default:
 		return false
 	}
+}
+
+// unadorned takes the looks of a text out of params, and tells whether there were any.
+func unadorned(params tgbotapi.Params) (changed bool) {
+	for _, name := range []string{"entities", "caption_entities"} {
+		if _, ok := params[name]; ok {
+			delete(params, name)
+			changed = true
+		}
+	}
+	return changed
 }
 
 // failed says what became of a call that the library returned an error for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,11 +26,27 @@ type channel struct {
 	media    sdk.Media
 	pace     pace
 	previews bool
+	rich     bool // texts go as rich messages
+
+	richUnknown atomic.Bool // the Bot API server does not know them
 
 	mu      sync.Mutex
-	trouble error                       // why the bot is not connected
-	begun   map[string][]chat.MessageID // by key: the parts sent of messages that failed between two parts
+	trouble error               // why the bot is not connected
+	begun   map[string]progress // by key, of messages that failed between two steps
 }
+
+// What a channel is beside a channel.
+var (
+	_ sdk.Editor        = (*channel)(nil)
+	_ sdk.Deleter       = (*channel)(nil)
+	_ sdk.Reactor       = (*channel)(nil)
+	_ sdk.Typer         = (*channel)(nil)
+	_ sdk.Drafter       = (*channel)(nil)
+	_ sdk.CommandMenu   = (*channel)(nil)
+	_ sdk.Limiter       = (*channel)(nil)
+	_ sdk.HealthChecker = (*channel)(nil)
+	_ sdk.Stopper       = (*channel)(nil)
+)
 
 // open makes a channel; it talks to nobody yet.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
@@ -42,8 +59,9 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		media:    env.Media,
 		pace:     usualPace(),
 		previews: cfg.LinkPreviews,
+		rich:     cfg.RichMessages,
 		trouble:  errors.New("not connected yet"),
-		begun:    map[string][]chat.MessageID{},
+		begun:    map[string]progress{},
 	}, nil
 }
 
@@ -55,15 +73,17 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		Markup:    chat.Markdown,
 		Edit:      chat.EditLimits{MinInterval: time.Second},
 		TypingTTL: 5 * time.Second,
-		Draft:     chat.DraftByEdit,
-		Buttons:   chat.ButtonLimits{Rows: 12, Columns: 8, DataBytes: 64},
+		Draft:     chat.NativeDraft,
+		Buttons:   chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
 		Threads:   true,
 		Replies:   true,
 	}
-	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video, chat.Sticker} {
+	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video} {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
 	}
 	if kind != chat.Direct {
+		limits.Draft = chat.DraftByEdit
 		limits.Edit.MinInterval = 3 * time.Second // A group takes 20 messages and edits a minute.
 	}
 	return limits

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,7 +220,7 @@ func TestTroubleIsReportedAndPasses(t *testing.T) {
 		order        func(*telegramtest.Server)
 	}{
 		{
-			"two pollers", "disconnected: another program receives this bot's updates (another poller or a webhook); stop it or make a bot of your own for it",
+			"two pollers", "disconnected: another program polls for this bot's updates; stop it or make a bot of your own for it",
 			func(s *telegramtest.Server) {
 				s.Fail("getUpdates", 1, telegramtest.Refuse(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"))
 			},
@@ -305,6 +306,9 @@ func TestWebhookIsDropped(t *testing.T) {
 	setWebhook()
 	s.User(7).Send(0, "later")
 	in.awaitTexts(t, "at the start", "later")
+	said := "disconnected: another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
+	in.await(t, said, func() bool { return slices.Contains(in.reports, said) })
+	in.awaitReport(t, "connected: as @claw_bot")
 }
 
 func TestBadTokenEndsRun(t *testing.T) {

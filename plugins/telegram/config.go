@@ -15,6 +15,7 @@ import (
 type config struct {
 	Token        sdk.Secret `json:"token"                                              jsonschema:"the bot's token as BotFather gives it"`
 	APIEndpoint  string     `json:"api_endpoint"  default:"https://api.telegram.org" jsonschema:"the Bot API server, Telegram's or one of your own"`
+	RichMessages bool       `json:"rich_messages" default:"false" jsonschema:"have Telegram render headings, tables and lists itself; old Telegram apps show a note in place of such a message"`
 	LinkPreviews bool       `json:"link_previews" default:"false"                    jsonschema:"show a preview of the first link of a message"`
 }
 

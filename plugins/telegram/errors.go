@@ -53,6 +53,14 @@ func (e *callError) badToken() bool {
 	return e.code == http.StatusUnauthorized || e.code == http.StatusNotFound
 }
 
+// failed is failure for an error that may be nil.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure(err)
+}
+
 // failure is err as the host understands it.
 func failure(err error) *chat.Failure {
 	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
@@ -73,8 +81,10 @@ func (e *callError) reason() chat.Reason {
 		return chat.NotConnected
 	case e.code == http.StatusForbidden:
 		return chat.Forbidden
-	case e.code == http.StatusRequestEntityTooLarge:
+	case e.code == http.StatusRequestEntityTooLarge && e.method == "sendMessage":
 		return chat.TooLong
+	case e.code == http.StatusRequestEntityTooLarge:
+		return chat.MediaRejected
 	}
 	for _, known := range descriptions {
 		if e.says(known.words...) {
@@ -97,6 +107,9 @@ var descriptions = []struct {
 	{chat.TooLong, []string{"too long", "too_long"}},
 	{chat.Forbidden, []string{
 		"not enough rights", "have no rights", "need administrator rights", "chat_write_forbidden", "chat_restricted", "topic_closed",
-		"user is blocked", "bot was kicked", "chat_send_plain_forbidden",
+		"user is blocked", "bot was kicked", "_forbidden",
+	}},
+	{chat.MediaRejected, []string{
+		"the host has no such file", "wrong file", "file is too big", "file must be non-empty", "photo", "image", "video", "media", "dimensions",
 	}},
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -52,6 +54,44 @@ func (n *network) Menu() []string {
 func (n *network) Refuse(to chat.ID) chat.Reason {
 	n.server.User(number(to)).Block()
 	return chat.Forbidden
+}
+
+func (n *network) Remove(to chat.ID, id chat.MessageID) {
+	n.server.User(number(to)).Delete(number(to), int(number(chat.ID(id))))
+}
+
+func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
+	for _, m := range n.server.Replies(number(to)) {
+		for _, b := range slices.Concat(m.Buttons...) {
+			if messageID(m.ID) == id && b.Text == label {
+				n.server.User(number(to)).Press(number(to), m.ID, b.Data)
+				return
+			}
+		}
+	}
+	panic("no such button")
+}
+
+func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+	n.server.User(number(to)).React(number(to), int(number(chat.ID(id))), emoji)
+}
+
+func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
+	// Behind each of its own words a server of somebody's could say the token back.
+	fault, ok := map[chat.Reason]telegramtest.Fault{
+		chat.Temporary:    telegramtest.Refuse(500, "Internal Server Error "+n.server.Token()),
+		chat.RateLimited:  telegramtest.TooManyRequests(7 * time.Second),
+		chat.NotConnected: telegramtest.Refuse(401, "Unauthorized "+n.server.Token()),
+		chat.ChatNotFound: telegramtest.Refuse(400, "Bad Request: chat not found"),
+		chat.Forbidden:    telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"),
+		chat.TooLong:      telegramtest.Refuse(400, "Bad Request: message is too long"),
+		chat.TargetGone:   telegramtest.Refuse(400, "Bad Request: message to be replied not found"),
+		chat.Invalid:      telegramtest.Refuse(400, "Bad Request: strange things of "+n.server.Token()),
+	}[reason]
+	if ok {
+		n.server.Fail("sendMessage", 1, fault)
+	}
+	return ok
 }
 
 func number(id chat.ID) int64 {

@@ -30,6 +30,10 @@ func (in inbound) event(u update) (chat.Event, bool) {
 		return in.fromPress(event, u.CallbackQuery, u.extra)
 	case u.MyChatMember != nil:
 		return in.fromMembership(event, u.MyChatMember)
+	case u.reaction != nil && u.reaction.Chat != nil:
+		return in.fromReaction(event, *u.reaction)
+	case u.stopped != nil && u.stopped.Chat != nil:
+		return fromStop(event, *u.stopped), true
 	default:
 		return event, false
 	}
@@ -43,6 +47,9 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		return event, true
 	}
 	text, ok := in.read(m)
+	if m.Sticker != nil {
+		text.text = m.Sticker.Emoji // What it says; its picture is seldom one that can be looked at.
+	}
 	file, hasFile := attachmentOf(m)
 	if !ok || m.Chat.IsChannel() || (text.text == "" && !hasFile) {
 		return event, false
@@ -133,7 +140,7 @@ func (in inbound) located(event chat.Event, m *tgbotapi.Message, x extra) chat.E
 	}
 	switch {
 	case m.SenderChat != nil: // An anonymous admin, or a channel that writes in its group.
-		event.Sender = chat.Sender{ID: chat.UserID(chatID(m.SenderChat.ID)), DisplayName: m.SenderChat.Title, Username: m.SenderChat.UserName}
+		event.Sender = behalf(m.SenderChat)
 	case m.From != nil:
 		event.Sender = in.sender(m.From)
 	}

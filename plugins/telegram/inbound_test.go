@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,17 @@ func TestInbound(t *testing.T) {
 		return func(s *stage) { s.anna.Post(p) }
 	}
 	say := func(text string) func(*stage) { return post(telegramtest.Post{Text: text}) }
+	react := func(before, now string) func(*stage) {
+		return func(s *stage) {
+			s.bot("sendMessage", "chat_id", "-200", "text", "the answer")
+			id := s.server.Replies(group)[0].ID
+			if before != "" {
+				s.anna.React(group, id, before)
+				s.skip(1)
+			}
+			s.anna.React(group, id, now)
+		}
+	}
 	message := func(m chat.Message) chat.Body { return m }
 	direct := chat.Chat{ID: "7", Kind: chat.Direct}
 	inGroup := chat.Chat{ID: "-200", Kind: chat.Group, Title: "group"}
@@ -133,7 +145,7 @@ func TestInbound(t *testing.T) {
 		},
 		{
 			"sticker", post(telegramtest.Post{Media: "sticker"}), direct, "",
-			message(chat.Message{Media: []chat.Media{{Kind: chat.Sticker, FileName: "🙂"}}}),
+			message(chat.Message{Text: "🙂", Media: []chat.Media{{Kind: chat.Sticker}}}),
 		},
 		{
 			"forwarded", post(telegramtest.Post{Text: "news", ForwardedFrom: "Berta"}), direct, "",
@@ -148,6 +160,18 @@ func TestInbound(t *testing.T) {
 			},
 			direct, "",
 			chat.Edited{Text: "/hello"},
+		},
+		{"reaction", react("", "👍"), inGroup, "", chat.Reaction{Emoji: "👍"}},
+		{"another reaction", react("👍", "🎉"), inGroup, "", chat.Reaction{Emoji: "🎉"}},
+		{"reaction taken back", react("👍", ""), inGroup, "", chat.Reaction{}},
+		{
+			"stop button",
+			func(s *stage) {
+				s.bot("sendMessageDraft", "chat_id", "7", "draft_id", "5", "text", "so far", "can_stop", "true")
+				s.anna.Stop()
+			},
+			direct, "",
+			chat.StopRequest{},
 		},
 		{"blocked", func(s *stage) { s.anna.Block() }, direct, "", chat.MemberChange{Member: me}},
 		{"added", func(s *stage) { s.server.AddBot(s.anna, group) }, inGroup, "", chat.MemberChange{Joined: true, Member: me}},
@@ -181,7 +205,7 @@ func TestInbound(t *testing.T) {
 			want := chat.Event{Chat: c.chat, Thread: c.thread, Sender: anna, Body: c.body}
 			ignored := cmp.Options{
 				cmpopts.IgnoreFields(chat.Event{}, "ID", "At"), cmpopts.IgnoreFields(chat.Message{}, "ID"), cmpopts.IgnoreFields(chat.Edited{}, "ID"),
-				cmpopts.IgnoreFields(chat.Quote{}, "ID"), cmpopts.IgnoreFields(chat.Forward{}, "At"),
+				cmpopts.IgnoreFields(chat.Reaction{}, "MessageID"), cmpopts.IgnoreFields(chat.Quote{}, "ID"), cmpopts.IgnoreFields(chat.Forward{}, "At"),
 			}
 			if diff := cmp.Diff(want, event, ignored); diff != "" {
 				t.Errorf("event (-want +got):\n%s", diff)
@@ -206,6 +230,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, server: telegramtest.New(t)}
 	s.api = newAPI(s.server.Token(), s.server.URL())
 	t.Cleanup(s.api.close)
+	s.bot("getUpdates", "allowed_updates", strings.Replace(wanted, "]", `,"channel_post"]`, 1)) // from now on the bot gets these
 	s.anna = s.server.User(7)
 	s.anna.FirstName, s.anna.LastName = "Anna", "Alt"
 	s.server.Group(-200, "group")
@@ -285,6 +310,8 @@ func FuzzUpdate(f *testing.F) {
 	f.Add([]byte(`{"update_id":7,"callback_query":{"id":"1","data":"x","from":{"id":7},"message":{"message_id":1}}}`))
 	f.Add([]byte(`{"update_id":8,"my_chat_member":{"new_chat_member":{"status":"member","user":{"id":4242}}}}`))
 	f.Add([]byte(`{"update_id":10,"message":{"message_id":1,"text":"x","chat":{"id":7},"external_reply":{},"reply_to_message":{"forum_topic_created":{}}}}`))
+	f.Add([]byte(`{"update_id":11,"message_reaction":{"chat":{"id":7},"message_id":1,"old_reaction":[{}],"new_reaction":[{"emoji":"👍"},{}]}}`))
+	f.Add([]byte(`{"update_id":12,"stopped_message_generation":{"chat":{"id":7},"message_thread_id":-1,"draft_id":0}}`))
 	f.Add([]byte(`{"update_id":9,"message":{"message_id":1,"text":"no chat"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var u update

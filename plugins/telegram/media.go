@@ -31,7 +31,7 @@ const (
 // attachment is a message's file.
 type attachment struct {
 	media chat.Media
-	id    string // Telegram's, for getFile
+	id    string // Telegram's, for getFile; empty: it is not fetched
 }
 
 // attachmentOf describes a message's file; false: it has none.
@@ -54,7 +54,7 @@ func attachmentOf(m *tgbotapi.Message) (attachment, bool) {
 		f := m.Animation
 		return attachment{chat.Media{Kind: chat.Video, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true
 	case m.Sticker != nil:
-		return attachment{chat.Media{Kind: chat.Sticker, FileName: m.Sticker.Emoji, Size: int64(m.Sticker.FileSize)}, m.Sticker.FileID}, true
+		return attachment{media: chat.Media{Kind: chat.Sticker}}, true
 	case m.Document != nil:
 		f := m.Document
 		return attachment{chat.Media{Kind: chat.File, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true

@@ -11,11 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-var _ sdk.CommandMenu = (*channel)(nil)
 
 func TestMenu(t *testing.T) {
 	t.Parallel()

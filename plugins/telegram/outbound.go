@@ -4,64 +4,101 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
 // maxBegun is how many half-sent messages are remembered.
 const maxBegun = 1000
 
-// Send implements sdk.Channel. A text that grew beyond a message's limit by being rendered is sent in parts; when one of
-// them fails, the same key goes on there, as long as the process lives.
-func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	if len(out.Media) > 0 {
-		return chat.Receipt{}, refuse(chat.MediaRejected, "files cannot be sent")
-	}
-	text, entities := markdown.ToEntities(out.Text)
-	parts := markdown.Split(text, entities, maxText)
-	if len(parts) == 0 {
-		return chat.Receipt{}, refuse(chat.Invalid, "the message has no text")
-	}
-	ids := c.resume(out.Key)
-	for i := len(ids); i < len(parts); i++ {
-		params := c.content(out.To, parts[i])
-		if out.Silent {
-			params["disable_notification"] = "true"
-		}
-		if i == 0 && out.ReplyTo != "" {
-			params["reply_parameters"] = object(map[string]any{
-				"message_id": json.Number(out.ReplyTo), "allow_sending_without_reply": true,
-			})
-		}
-		if i == len(parts)-1 && len(out.Buttons) > 0 {
-			params["reply_markup"] = keyboard(out.Buttons)
-		}
-		var sent tgbotapi.Message
-		if err := c.api.callChat(ctx, "sendMessage", params, &sent); err != nil {
-			f := failure(err)
-			c.keep(out.Key, ids, f.Reason.Retryable())
-			return chat.Receipt{}, f
-		}
-		ids = append(ids, messageID(sent.MessageID))
-	}
-	return chat.Receipt{IDs: ids}, nil
+// progress is how far a message came before it failed.
+type progress struct {
+	steps int
+	ids   []chat.MessageID
 }
 
-// resume takes out what was sent of a message before it failed.
-func (c *channel) resume(key string) []chat.MessageID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ids := c.begun[key]
-	delete(c.begun, key)
+// Send implements sdk.Channel. What is sent in several steps goes on, when one of them has failed and the same key comes
+// again, with that one, as long as the process lives.
+func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	steps, err := plan(out)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	done := c.resume(out.Key)
+	if done.steps == 0 {
+		if receipt, sent, err := c.sendRich(ctx, out); sent {
+			return receipt, err
+		}
+	}
+	for ; done.steps < len(steps); done.steps++ {
+		ids, err := c.take(ctx, out.To, steps[done.steps])
+		if err != nil {
+			f := failure(err)
+			c.keep(out.Key, done, f.Reason.Retryable())
+			return chat.Receipt{}, f
+		}
+		done.ids = append(done.ids, ids...)
+	}
+	return chat.Receipt{IDs: done.ids}, nil
+}
+
+// take takes one step and returns the ids of the messages that came of it.
+func (c *channel) take(ctx context.Context, to chat.Address, s step) ([]chat.MessageID, error) {
+	for {
+		method, params, fields := s.request()
+		c.address(params, to)
+		files := make([]enclosed, len(fields))
+		for i, field := range fields {
+			files[i] = enclosed{field: field, media: s.files[i].Media, open: c.media.Download}
+		}
+		var sent messages
+		err := c.api.callChat(ctx, method, params, &sent, files...)
+		if err == nil {
+			return sent.ids(), nil
+		}
+		refused, ok := errors.AsType[*callError](err)
+		if !ok || !s.mend(refused) {
+			return nil, err
+		}
+	}
+}
+
+// messages are what sending returns: a message, or the list of an album's.
+type messages []tgbotapi.Message
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *messages) UnmarshalJSON(data []byte) error {
+	if data[0] == '[' {
+		return json.Unmarshal(data, (*[]tgbotapi.Message)(m))
+	}
+	*m = make(messages, 1)
+	return json.Unmarshal(data, &(*m)[0])
+}
+
+func (m messages) ids() []chat.MessageID {
+	ids := make([]chat.MessageID, len(m))
+	for i, message := range m {
+		ids[i] = messageID(message.MessageID)
+	}
 	return ids
 }
 
-// keep remembers what was sent of a message that will come again.
-func (c *channel) keep(key string, ids []chat.MessageID, again bool) {
-	if key == "" || len(ids) == 0 || !again {
+// resume takes out how far a message came.
+func (c *channel) resume(key string) progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done := c.begun[key]
+	delete(c.begun, key)
+	return done
+}
+
+// keep remembers how far a message came that will come again.
+func (c *channel) keep(key string, done progress, again bool) {
+	if key == "" || done.steps == 0 || !again {
 		return
 	}
 	c.mu.Lock()
@@ -69,83 +106,38 @@ func (c *channel) keep(key string, ids []chat.MessageID, again bool) {
 	if len(c.begun) >= maxBegun {
 		clear(c.begun)
 	}
-	c.begun[key] = ids
+	c.begun[key] = done
 }
 
-// Edit implements sdk.Editor. A message that has the text already is edited.
-func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
-	plain, entities := markdown.ToEntities(text)
-	parts := markdown.Split(plain, entities, maxText)
-	switch len(parts) {
-	case 0:
-		return refuse(chat.Invalid, "the message has no text")
-	case 1:
-	default:
-		return refuse(chat.TooLong, "an edited message cannot become several")
-	}
-	params := c.content(to, parts[0])
-	delete(params, "message_thread_id")
-	params["message_id"] = string(id)
-	if len(buttons) > 0 {
-		params["reply_markup"] = keyboard(buttons)
-	}
-	return c.apply(ctx, "editMessageText", params, "message is not modified")
-}
-
-// Delete implements sdk.Deleter. A message that is not there is deleted.
-func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
-	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id)}
-	return c.apply(ctx, "deleteMessage", params, "message to delete not found")
-}
-
-// React implements sdk.Reactor. Telegram takes the emojis of a fixed set.
-func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
-	reaction := []map[string]any{}
-	if emoji != "" {
-		reaction = append(reaction, map[string]any{"type": "emoji", "emoji": emoji})
-	}
-	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id), "reaction": object(reaction)}
-	return c.apply(ctx, "setMessageReaction", params, "")
-}
-
-// Typing implements sdk.Typer. It shows for 5 seconds or until a message comes; it cannot be taken back.
-func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
-	if !active {
-		return nil
-	}
-	params := tgbotapi.Params{"chat_id": string(to.Chat), "action": "typing"}
-	params.AddNonEmpty("message_thread_id", string(to.Thread)) // Here the General topic is named.
-	return c.apply(ctx, "sendChatAction", params, "")
-}
-
-// apply calls a method without a result of interest. An error that says done, if not empty, means that all is as wanted.
-func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Params, done string) error {
-	err := c.api.callChat(ctx, method, params, nil)
-	if err == nil {
-		return nil
-	}
-	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {
-		return nil
-	}
-	return failure(err)
-}
-
-// content is what sending and editing have in common.
-func (c *channel) content(to chat.Address, part markdown.Part) tgbotapi.Params {
-	params := tgbotapi.Params{"chat_id": string(to.Chat), "text": part.Text}
+// address says where a message goes, and how its links are shown.
+func (c *channel) address(params tgbotapi.Params, to chat.Address) {
+	params["chat_id"] = string(to.Chat)
 	if to.Thread != generalTopic { // Telegram does not find the General topic by its number.
 		params.AddNonEmpty("message_thread_id", string(to.Thread))
 	}
-	if len(part.Entities) > 0 {
-		params["entities"] = object(part.Entities)
-	}
-	if !c.previews {
+	if !c.previews && params["text"] != "" {
 		params["link_preview_options"] = object(map[string]any{"is_disabled": true})
 	}
-	return params
 }
 
-func keyboard(buttons [][]chat.Button) string {
+// replyTo names the message that is answered; without it, if it is gone, the answer is sent all the same.
+func replyTo(id chat.MessageID) (string, error) {
+	number, err := strconv.Atoi(string(id))
+	if err != nil {
+		return "", refuse(chat.Invalid, "the message to answer has no id of Telegram's")
+	}
+	return object(map[string]any{"message_id": number, "allow_sending_without_reply": true}), nil
+}
+
+// What an inline keyboard may hold, by the Bot API; a wider one is hard to read on a telephone.
+const (
+	maxRows    = 12
+	maxColumns = 8
+	maxData    = 64 // bytes
+)
+
+// keyboard is buttons as Telegram takes them.
+func keyboard(buttons [][]chat.Button) (string, error) {
 	type button struct {
 		Text string `json:"text"`
 		Data string `json:"callback_data"`
@@ -154,14 +146,20 @@ func keyboard(buttons [][]chat.Button) string {
 	for _, row := range buttons {
 		shown := make([]button, 0, len(row))
 		for _, b := range row {
+			switch {
+			case b.Label == "" || b.Data == "":
+				return "", refuse(chat.Invalid, "a button has no label or no data")
+			case len(b.Data) > maxData:
+				return "", refuse(chat.Invalid, fmt.Sprintf("a button's data has %d bytes; Telegram takes %d", len(b.Data), maxData))
+			}
 			shown = append(shown, button{Text: b.Label, Data: b.Data})
 		}
 		rows = append(rows, shown)
 	}
-	return object(map[string]any{"inline_keyboard": rows})
+	return object(map[string]any{"inline_keyboard": rows}), nil
 }
 
-// object is v as JSON. Nothing that is sent cannot be marshalled, but for ids that are no numbers.
+// object is v, of which everything can be marshalled, as JSON.
 func object(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

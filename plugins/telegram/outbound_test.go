@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,7 +116,7 @@ func TestTextThatGrewIsSentInParts(t *testing.T) {
 	}
 	// The second part fails at first; the host sends the message again.
 	s.Fail("sendMessage", 1, telegramtest.Slow(0))
-	s.Fail("sendMessage", 1, telegramtest.TooManyRequests(2*time.Second))
+	s.Fail("sendMessage", 1, telegramtest.TooManyRequests(0))
 	_, err := c.Send(t.Context(), out)
 	if f, _ := errors.AsType[*chat.Failure](err); f == nil || f.Reason != chat.RateLimited {
 		t.Fatalf("got %v", err)
@@ -177,8 +176,16 @@ func TestRefusedHere(t *testing.T) {
 		out  chat.Outgoing
 		want chat.Reason
 	}{
-		"files":   {chat.Outgoing{Text: "x", Media: []chat.Media{{Kind: chat.Image}}}, chat.MediaRejected},
-		"nothing": {chat.Outgoing{Text: " \n"}, chat.Invalid},
+		"nothing":                {chat.Outgoing{Text: " \n"}, chat.Invalid},
+		"a file without bytes":   {chat.Outgoing{Text: "x", Media: []chat.Media{{Kind: chat.Image}}}, chat.MediaRejected},
+		"a file that is too big": {chat.Outgoing{Text: "x", Media: []chat.Media{{Ref: "r", Size: maxUpload + 1}}}, chat.MediaRejected},
+		"a button's data":        {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l", Data: strings.Repeat("d", 65)}}}}, chat.Invalid},
+		"a button without data":  {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l"}}}}, chat.Invalid},
+		"an answer to no number": {chat.Outgoing{Text: "x", ReplyTo: "the last one"}, chat.Invalid},
+		"buttons under an album": {
+			chat.Outgoing{Media: []chat.Media{{Ref: "a", Kind: chat.Image}, {Ref: "b", Kind: chat.Image}}, Buttons: [][]chat.Button{{{Label: "l", Data: "d"}}}},
+			chat.Invalid,
+		},
 	} {
 		_, err := c.Send(t.Context(), test.out)
 		if f, _ := errors.AsType[*chat.Failure](err); f == nil || f.Reason != test.want || f.MaybeDelivered {
@@ -214,6 +221,9 @@ func TestTypingAndReactions(t *testing.T) {
 	}
 	if got := s.Messages(7)[0].Reaction; got != "👀" {
 		t.Errorf("reaction %q", got)
+	}
+	if err := c.React(t.Context(), to, messageID(asked.ID), "❤\ufe0f"); err != nil || s.Messages(7)[0].Reaction != "❤" {
+		t.Errorf("a heart: %v, %q", err, s.Messages(7)[0].Reaction)
 	}
 	if err := c.React(t.Context(), to, messageID(asked.ID), ""); err != nil {
 		t.Error(err)

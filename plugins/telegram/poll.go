@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -31,7 +33,7 @@ func usualPace() pace {
 }
 
 // wanted are the kinds of updates that the receiver knows.
-const wanted = `["message","edited_message","callback_query","my_chat_member"]`
+const wanted = `["message","edited_message","callback_query","my_chat_member","message_reaction","stopped_message_generation"]`
 
 // receiver takes updates to the host. The library's own loop confirms an update before anybody has it, so this one does
 // it: an update counts as confirmed when a poll names a higher offset, and the offset rises only after Submit.
@@ -133,8 +135,8 @@ func (r *receiver) receive(ctx context.Context) error {
 		return err
 	}
 	r.connected()
-	for _, raw := range updates {
-		if err := r.handOver(ctx, raw); err != nil {
+	for _, u := range updates {
+		if err := r.handOver(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -147,7 +149,8 @@ func (r *receiver) receive(ctx context.Context) error {
 	return nil
 }
 
-func (r *receiver) poll(ctx context.Context) ([]json.RawMessage, error) {
+// poll returns what came, in the order of the ids: only then does an offset confirm nothing that is still to be handed over.
+func (r *receiver) poll(ctx context.Context) ([]received, error) {
 	timeout := r.pace.poll
 	if r.state != chat.Connected {
 		timeout = 0 // After trouble, to know soon that it is over.
@@ -160,17 +163,20 @@ func (r *receiver) poll(ctx context.Context) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var updates []json.RawMessage
-	return updates, r.api.read("getUpdates", raw, &updates)
+	var updates []received
+	if err := r.api.read("getUpdates", raw, &updates); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(updates, func(a, b received) int { return cmp.Compare(a.UpdateID, b.UpdateID) })
+	return updates, nil
 }
 
 // handOver gives one update to the host and raises the offset. Updates that say nothing to the host are skipped.
-func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
-	var u update
-	if err := json.Unmarshal(raw, &u); err != nil {
-		r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(err.Error()))
-	} else if event, ok := (inbound{self: r.self}).event(u); ok {
-		if err := r.fetch(ctx, u, &event); err != nil {
+func (r *receiver) handOver(ctx context.Context, u received) error {
+	if u.unreadable != nil {
+		r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(u.unreadable.Error()))
+	} else if event, ok := (inbound{self: r.self}).event(u.update); ok {
+		if err := r.fetch(ctx, u.update, &event); err != nil {
 			return err
 		}
 		verdict, err := r.in.Submit(ctx, event)
@@ -178,6 +184,9 @@ func (r *receiver) handOver(ctx context.Context, raw json.RawMessage) error {
 			return fmt.Errorf("submit update %d: %w", u.UpdateID, err)
 		}
 		r.submitted(event, verdict)
+	}
+	if m := u.Message; u.unreadable == nil && m != nil && m.Chat != nil && m.MigrateToChatID != 0 {
+		r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
 	}
 	if u.UpdateID >= r.offset {
 		r.offset = u.UpdateID + 1
@@ -195,6 +204,9 @@ func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event) error
 		return nil
 	}
 	file, _ := attachmentOf(u.Message)
+	if file.id == "" {
+		return nil
+	}
 	if wasted := r.refused[event.Chat.ID]; wasted > 0 && wasted+file.media.Size > maxWasted {
 		r.log.Debug("a file is not fetched: the host refuses what comes from this chat", "chat", event.Chat.ID)
 		return nil
@@ -249,8 +261,11 @@ func (r *receiver) disconnected(failed *callError) {
 	if r.self.ID == 0 {
 		state = chat.Connecting
 	}
-	if failed.code == http.StatusConflict {
-		detail = "another program receives this bot's updates (another poller or a webhook); stop it or make a bot of your own for it"
+	switch {
+	case failed.code == http.StatusConflict && failed.says("webhook"):
+		detail = "another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
+	case failed.code == http.StatusConflict:
+		detail = "another program polls for this bot's updates; stop it or make a bot of your own for it"
 	}
 	r.report(state, detail)
 }

@@ -9,7 +9,43 @@ import (
 // update is an update with what the library, which knows the Bot API of 2021, leaves out.
 type update struct {
 	tgbotapi.Update
-	extra extra // of the message that the update is about
+	extra    extra // of the message that the update is about
+	reaction *reaction
+	stopped  *stopped
+}
+
+// reaction is what somebody's reactions to a message were, and what they are now.
+type reaction struct {
+	Chat      *tgbotapi.Chat `json:"chat"`
+	MessageID int            `json:"message_id"`
+	User      *tgbotapi.User `json:"user"`
+	Anonymous *tgbotapi.Chat `json:"actor_chat"`
+	Date      int64          `json:"date"`
+	Old       []emoji        `json:"old_reaction"`
+	New       []emoji        `json:"new_reaction"`
+}
+
+// emoji is a reaction; those that are pictures have no emoji.
+type emoji struct {
+	Emoji string `json:"emoji"`
+}
+
+// stopped says that somebody pressed the button of a draft.
+type stopped struct {
+	Chat     *tgbotapi.Chat `json:"chat"`
+	ThreadID int            `json:"message_thread_id"`
+}
+
+// received is an update as it came. One that cannot be read is confirmed all the same, or it would come for ever.
+type received struct {
+	update
+	unreadable error
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It has no error, which would lose the other updates of a poll.
+func (r *received) UnmarshalJSON(data []byte) error {
+	r.unreadable = json.Unmarshal(data, &r.update)
+	return nil
 }
 
 // extra is what the library does not know of a message.
@@ -60,10 +96,13 @@ func (u *update) UnmarshalJSON(data []byte) error {
 		Callback struct {
 			Message *extra `json:"message"`
 		} `json:"callback_query"`
+		Reaction *reaction `json:"message_reaction"`
+		Stopped  *stopped  `json:"stopped_message_generation"`
 	}
 	if err := json.Unmarshal(data, &extras); err != nil {
 		return err
 	}
+	u.reaction, u.stopped = extras.Reaction, extras.Stopped
 	for _, e := range []*extra{extras.Message, extras.Edited, extras.Callback.Message} {
 		if e != nil {
 			u.extra = *e

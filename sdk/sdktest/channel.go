@@ -79,6 +79,15 @@ func (h *Harness) Typing(to chat.Address, active bool) error {
 	return h.outcome(r.GetFailure(), err)
 }
 
+// Draft has the channel show what is about to be sent.
+func (h *Harness) Draft(to chat.Address, draftID int64, text string) error {
+	h.t.Helper()
+	r, err := h.channel.UpdateDraft(h.t.Context(), &pluginv1.UpdateDraftRequest{
+		Address: wire.AddressToProto(to), DraftId: draftID, Text: text,
+	})
+	return h.outcome(r.GetFailure(), err)
+}
+
 // SetCommands has the channel fill its network's menu of commands.
 func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
 	h.t.Helper()

@@ -24,7 +24,8 @@ import (
 
 // Network is what an author writes to have a channel exercised: the network's other end, simulated. Texts name messages:
 // the suite never uses one twice. The methods are called from one goroutine at a time; Deliver may be called before the
-// channel runs and while none does.
+// channel runs and while none does. A network that is a [MenuNetwork], [EditNetwork], [FailNetwork], [ButtonNetwork] or
+// [ReactionNetwork] too has the channel held to more.
 type Network interface {
 	// Deliver has a person write a message in a chat. It does not wait: the network delivers the message until the channel
 	// acknowledges it, as often and to as many lives of the channel as that takes, and the chat's messages in order.
@@ -73,6 +74,10 @@ func Exercise(t *testing.T, s Setup) {
 		{"sends a text as long as its limit in one piece", sendsTheLongest},
 		{"tells a refusal by its reason", tellsRefusals},
 		{"shows the commands that it is given, if it has a menu", showsCommands},
+		{"changes and deletes what it has sent, if it can", changes},
+		{"tells each refusal by its reason, if the network has several", tellsEachReason},
+		{"hands over presses of buttons as it does messages, if it has any", handsOverPresses},
+		{"hands over reactions, if it has any", handsOverReactions},
 		{"leaves nothing behind after Shutdown", leavesNothing},
 	} {
 		t.Run(obligation.name, func(t *testing.T) { obligation.check(t, s) })

@@ -53,6 +53,7 @@ type Harness struct {
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
+	tools    pluginv1.ToolsClient
 	runs     chan struct{} // one entry for each Run that returned in the plugin
 	failed   <-chan error
 	stop     func() // idempotent
@@ -89,14 +90,24 @@ func New(t testing.TB, components ...sdk.Component) *Harness {
 		// Goroutines inherit the label from the one that starts them, so that each of the plugin's can be told.
 		pprof.Do(context.Background(), pprof.Labels("sdktest", h.label), func(context.Context) { _ = pluginServer.Serve(pluginPipe) })
 	})
-	if h.conn, err = dial(pluginPipe, handshake.DialOptions()...); err != nil {
+	// The answer to a call may come behind that to Shutdown, which has waited for it.
+	var calls sync.RWMutex
+	underWay := func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		calls.RLock()
+		defer calls.RUnlock()
+		return invoke(ctx, method, request, reply, conn, options...)
+	}
+	if h.conn, err = dial(pluginPipe, append(handshake.DialOptions(), grpc.WithUnaryInterceptor(underWay))...); err != nil {
 		t.Fatal(err)
 	}
 	h.plugin, h.channel = pluginv1.NewPluginClient(h.conn), pluginv1.NewChannelClient(h.conn)
 	h.commands, h.hooks = pluginv1.NewCommandsClient(h.conn), pluginv1.NewHooksClient(h.conn)
+	h.tools = pluginv1.NewToolsClient(h.conn)
 	h.stop = sync.OnceFunc(func() {
 		h.shutdown()
+		calls.Lock()
 		_ = h.conn.Close()
+		calls.Unlock()
 		pluginServer.Stop()
 		hostServer.Stop()
 		serving.Wait()

@@ -25,6 +25,7 @@ func TestExampleConfigs(t *testing.T) {
 	for name, of := range map[string]string{
 		"clawhost-telegram": "plugins/telegram", "clawhost-webchat": "plugins/webchat", "clawhost-memory": "plugins/memory",
 		"clawhost-echo": "examples/echo", "clawhost-dice": "examples/dice", "clawhost-clock": "examples/clock",
+		"clawhost-todo": "examples/todo",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(plugins, name), "github.com/clawhost/clawhost/"+of)
 		if out, err := build.CombinedOutput(); err != nil {

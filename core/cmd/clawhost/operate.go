@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -198,6 +199,41 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 		}
 		return rows
 	})
+}
+
+func (a *app) queueRetry(ctx context.Context, args []string) error {
+	return a.deadOnes(ctx, args, "retry", (*admin.Client).RetryDead, "%d dead messages wait to be sent again.\n")
+}
+
+func (a *app) queueDrop(ctx context.Context, args []string) error {
+	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "%d dead messages are forgotten.\n")
+}
+
+// deadOnes acts on one dead message, named by its id, or on all.
+func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, id int64) (int, error), said string) error {
+	var id int64
+	switch {
+	case len(args) != 1:
+		return usage("queue %s takes one id, or all; `clawhost queue dead` lists the ids", verb)
+	case args[0] != "all":
+		var err error
+		if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
+			return usage("%q is no id of a message; `clawhost queue dead` lists them", args[0])
+		}
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	n, err := act(client, ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.print(map[string]int{"messages": n})
+	}
+	_, err = fmt.Fprintf(a.out, said, n)
+	return err
 }
 
 func (a *app) sessions(ctx context.Context, args []string) error {

@@ -230,6 +230,47 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+func TestDeadMessagesAreSentAgainOrForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(t)
+	left := func(dead, pending int) {
+		t.Helper()
+		status, err := b.Status(b.ctx)
+		if err != nil || status.Dead != dead || status.Pending != pending {
+			t.Errorf("%d are dead and %d pending, %v; want %d and %d", status.Dead, status.Pending, err, dead, pending)
+		}
+	}
+	for range 3 {
+		b.bury(t)
+	}
+	dead, err := b.Dead(b.ctx)
+	if err != nil || len(dead) != 3 {
+		t.Fatalf("dead are %+v, %v", dead, err)
+	}
+	for name, call := range map[string]func(context.Context, int64) (int, error){"retry": b.RetryDead, "drop": b.DropDead} {
+		if n, err := call(b.ctx, 999); n != 0 || err == nil || !strings.Contains(err.Error(), "`clawhost queue dead` lists them") {
+			t.Errorf("%s of one that is not there: %d, %v", name, n, err)
+		}
+	}
+	if n, err := b.DropDead(b.ctx, dead[0].ID); n != 1 || err != nil {
+		t.Errorf("dropped %d, %v", n, err)
+	}
+	left(2, 0)
+	if n, err := b.RetryDead(b.ctx, dead[1].ID); n != 1 || err != nil {
+		t.Errorf("%d are tried again, %v", n, err)
+	}
+	left(1, 1)
+	if n, err := b.RetryDead(b.ctx, 0); n != 1 || err != nil {
+		t.Errorf("%d are tried again, %v", n, err)
+	}
+	left(0, 2)
+	if n, err := b.DropDead(b.ctx, 0); n != 0 || err != nil {
+		t.Errorf("dropped %d, %v", n, err)
+	}
+	left(0, 2)
+}
+
 func TestSessionsAndTranscript(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -345,6 +386,8 @@ func TestAStoreThatFailsIsTold(t *testing.T) {
 		"status":   func() error { _, err := b.Status(b.ctx); return err },
 		"queue":    func() error { _, err := b.Queue(b.ctx); return err },
 		"dead":     func() error { _, err := b.Dead(b.ctx); return err },
+		"retry":    func() error { _, err := b.RetryDead(b.ctx, 1); return err },
+		"drop":     func() error { _, err := b.DropDead(b.ctx, 0); return err },
 		"sessions": func() error { _, err := b.Sessions(b.ctx, ""); return err },
 		"history":  func() error { _, err := b.Transcript(b.ctx, "x", 0); return err },
 		"pairings": func() error { _, err := b.Pairings(b.ctx); return err },

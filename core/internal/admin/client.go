@@ -63,6 +63,23 @@ func (c *Client) Dead(ctx context.Context) ([]store.DeadPiece, error) {
 	return call[[]store.DeadPiece](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
 }
 
+// RetryDead has dead pieces sent again, the one with the id, or all of them where it is zero, and returns how many they are.
+func (c *Client) RetryDead(ctx context.Context, id int64) (int, error) {
+	return call[int](ctx, c, http.MethodPost, "/v1/queue/retry", named(id))
+}
+
+// DropDead forgets dead pieces, the one with the id, or all of them where it is zero, and returns how many they were.
+func (c *Client) DropDead(ctx context.Context, id int64) (int, error) {
+	return call[int](ctx, c, http.MethodPost, "/v1/queue/drop", named(id))
+}
+
+func named(id int64) url.Values {
+	if id == 0 {
+		return nil
+	}
+	return url.Values{"id": {strconv.FormatInt(id, 10)}}
+}
+
 // Sessions lists up to 1,000 sessions with keys after the given one.
 func (c *Client) Sessions(ctx context.Context, after string) ([]Session, error) {
 	return call[[]Session](ctx, c, http.MethodGet, "/v1/sessions", url.Values{"after": {after}})

@@ -25,6 +25,10 @@ type Store interface {
 	Lanes(ctx context.Context) ([]store.LaneStatus, error)
 	Destinations(ctx context.Context) ([]store.DestinationStatus, error)
 	DeadPieces(ctx context.Context, limit int) ([]store.DeadPiece, error)
+	Revive(ctx context.Context, id int64) error
+	ReviveAll(ctx context.Context) (int, error)
+	Forget(ctx context.Context, id int64) error
+	ForgetAll(ctx context.Context) (int, error)
 	Uncertain(ctx context.Context) (int64, error)
 	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
 	Session(ctx context.Context, key string) (store.Session, error)
@@ -120,6 +124,12 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
 		return list(s.options.Store.DeadPieces(r.Context(), listed))
+	}))
+	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
+		return onDead(r, s.options.Store.Revive, s.options.Store.ReviveAll)
+	}))
+	mux.HandleFunc("POST /v1/queue/drop", answer(func(r *http.Request) (any, error) {
+		return onDead(r, s.options.Store.Forget, s.options.Store.ForgetAll)
 	}))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
@@ -223,6 +233,24 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
+}
+
+// onDead does something to the dead piece that the request names, or to all of them where it names none, and answers to how
+// many.
+func onDead(r *http.Request, one func(context.Context, int64) error, all func(context.Context) (int, error)) (any, error) {
+	text := r.FormValue("id")
+	if text == "" {
+		return all(r.Context())
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("id: %w", err)
+	}
+	err = one(r.Context(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, missing(fmt.Sprintf("message %d is not among the dead ones; `clawhost queue dead` lists them", id))
+	}
+	return 1, err
 }
 
 func (s *Server) sessions(r *http.Request) (any, error) {

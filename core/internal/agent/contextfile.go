@@ -62,6 +62,16 @@ func contextFiles(workspace string, paths []string) shownFiles {
 	return shown
 }
 
+// ReadFile returns the beginning of a file of the workspace, which the agent can make anything of: a link to elsewhere, or what
+// is no regular file, is refused and not waited for. A missing one is [io/fs.ErrNotExist].
+func ReadFile(workspace, name string) (string, error) {
+	f, err := readContext(workspace, filepath.Join(workspace, name), maxFile)
+	if err != nil && !errors.Is(err, errCut) {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return f.text, nil
+}
+
 // readContext reads at most limit bytes of a file. With [errCut] there is a text all the same.
 func readContext(workspace, path string, limit int) (contextFile, error) {
 	if limit <= 0 {

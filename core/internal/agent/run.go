@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -25,6 +26,7 @@ type Profile struct {
 	SystemPrompt   string
 	Skills         string // names the skills that SystemPrompt lists; another one needs another process
 	Private        bool   // SystemPrompt opens the owner's memory; a turn with one that does not needs another process
+	Tools          string // stands for the host's tools that the agent is offered; other ones need another process
 }
 
 // Line is a message for a turn that runs.
@@ -51,6 +53,57 @@ type Turn struct {
 	// fires. What it returned is written. nil: nothing is steered.
 	Steer  func(ctx context.Context) ([]Line, error)
 	Nudged <-chan struct{}
+	// Progress is told how far the turn is whenever that changes, one call after the other. It must not block. nil: nobody
+	// looks on.
+	Progress func(Progress)
+	// Ask decides on what Claude may not do by itself. It may take its time; ctx ends when the question is withdrawn, or the
+	// turn is over, and the decision does not count any more. Questions may be open side by side. nil: all is denied.
+	Ask func(ctx context.Context, q Question) Decision
+	// Tools answers a message that Claude sends to the host's MCP server; a notification has no answer. Messages come side by
+	// side, some of them before the turn begins, when the process starts. nil: there is no such server.
+	Tools func(ctx context.Context, message json.RawMessage) (answer json.RawMessage, err error)
+}
+
+// Progress is how far a turn is, as a whole: whoever has seen a later one need not have seen the earlier ones.
+type Progress struct {
+	// Done are the finished steps, in order: those of an earlier Progress and more. The last text of a turn, which is its
+	// answer, is not among them.
+	Done []Step
+	// Text is the text that is being written, or was written last: what [Result.Text] is going to be if no tool follows. It
+	// grows, but for a request that is tried again, which begins it anew.
+	Text string
+	// Complete says that Text was written to the end of a block of its message: a pause, as the next may follow.
+	Complete bool
+	Running  []ToolUse // at work, the oldest first
+	Thinking string    // the thought that is being thought, or was thought last; at most [MaxReasoning] bytes
+	Steered  int       // how many lines were taken up in the midst of the turn
+}
+
+// Step is a finished part of a turn: a text, behind which a tool was used, or the use of a tool.
+type Step struct {
+	Text string
+	Tool ToolUse // without a name: it is a text
+}
+
+// Question is what Claude asks before it does something: whether a tool may be used, which of several ways to go
+// (AskUserQuestion), or whether a plan is good (ExitPlanMode). All of it was written by the model.
+type Question struct {
+	Tool        string
+	ToolUseID   string
+	Input       json.RawMessage // the tool's, an object
+	Description string          // may be empty
+	BlockedPath string          // the path that is not allowed, if it is that
+	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: there is no
+	// such rule.
+	Suggested []string
+}
+
+// Decision is the answer to a [Question].
+type Decision struct {
+	Allow   bool
+	Input   json.RawMessage // allowed: what the tool is run with in place of its input; nil: that
+	Message string          // denied: what the model is told
+	Stop    bool            // denied: and the turn ends
 }
 
 // Result is what a turn brought. All but Text and Recovered hold for a turn that failed, too.

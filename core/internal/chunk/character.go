@@ -8,8 +8,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// size returns how long a network takes the text to be. A unit that is not known counts as bytes, which are the most.
-func size(text string, unit chat.Unit) int {
+// Size returns how long a network takes the text to be. A unit that is not known counts as bytes, which are the most.
+func Size(text string, unit chat.Unit) int {
 	switch unit {
 	case chat.Runes:
 		return utf8.RuneCountInString(text)

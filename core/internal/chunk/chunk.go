@@ -8,7 +8,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Split returns the text in pieces, none of them over the limit or blank. A limit of zero gives one piece.
+// Rule is how long pieces may be, and where they end.
+type Rule struct {
+	Limit chat.TextLimit // zero: no limit
+	// Lines is how many lines a piece should have at most; zero: any number. It yields to what must be kept whole.
+	Lines int
+	// Paragraphs says that pieces end after paragraphs, as many as fit in each. Only a paragraph that does not fit is split.
+	Paragraphs bool
+}
+
+// Split returns the text in pieces, none of them over the limit or blank.
 //
 // The text is Markdown. A piece ends, in this order of preference, after a paragraph, a line, a sentence or a word, and
 // in the last three quarters of what fits, if it can. A fenced code block that fits into one piece is not split; another
@@ -19,19 +28,24 @@ import (
 // Only blanks at the ends of the pieces are lost, and the closing line of a fence may be written anew. Where the limit
 // leaves no room for the fences, code is split like text; a character that is larger than the limit becomes "?". The work
 // grows with the length of the text, whatever is in it.
-func Split(text string, limit chat.TextLimit) []string {
+func Split(text string, r Rule) []string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	if limit.Max <= 0 || size(text, limit.Unit) <= limit.Max {
+	if r.Fits(text) {
 		return []string{text}
 	}
 	var out []string
-	for _, p := range newDocument(text, limit).pieces() {
+	for _, p := range newDocument(text, r).pieces() {
 		out = append(out, p.open+p.body+p.close)
 	}
 	return out
+}
+
+// Fits tells whether the text is one piece.
+func (r Rule) Fits(text string) bool {
+	return (r.Limit.Max <= 0 || Size(text, r.Limit.Unit) <= r.Limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
 }
 
 // piece is text[start:end], with the fence lines that are put around it.
@@ -75,12 +89,16 @@ func (d *document) fill(start int) (piece, int) {
 	used := 0
 	if len(fences) > 0 && fences[0].within(start) {
 		p.open = fences[0].open
-		used = size(p.open, d.limit.Unit)
+		used = Size(p.open, d.limit.Unit)
 	}
+	lines := 1
 	best := brk{rank: none}
 	consider := func(b brk) {
-		if b.rank > atEnd && b.rank < early && used < d.limit.Max/4 {
+		if b.rank > atEnd && b.rank < early && d.early(used, lines) && !(d.paragraphs && b.rank == paragraph) {
 			b.rank += early
+		}
+		if b.rank < beyond && d.lines > 0 && lines > d.lines {
+			b.rank += beyond
 		}
 		if b.rank <= best.rank && used+len(b.close) <= d.limit.Max { // It is ASCII: as long in every unit.
 			best = b
@@ -93,7 +111,7 @@ func (d *document) fill(start int) (piece, int) {
 			consider(breaks[0])
 			breaks = breaks[1:]
 		}
-		if at == len(d.text) {
+		if at == len(d.text) || d.lines > 0 && lines > d.lines && best.rank < beyond {
 			break
 		}
 		r, width := utf8.DecodeRuneInString(d.text[at:])
@@ -121,6 +139,9 @@ func (d *document) fill(start int) (piece, int) {
 			}
 		}
 		used += runeSize(r, d.limit.Unit)
+		if r == '\n' {
+			lines++
+		}
 		d.walked++
 		if used > d.limit.Max {
 			break
@@ -135,4 +156,9 @@ func (d *document) fill(start int) (piece, int) {
 	}
 	p.end, p.close, p.body = best.end, best.close, d.text[start:best.end]
 	return p, best.next
+}
+
+// early tells whether a piece of this size is so short that it should go on.
+func (d *document) early(used, lines int) bool {
+	return used < d.limit.Max/4 && (d.lines <= 0 || 4*lines < d.lines)
 }

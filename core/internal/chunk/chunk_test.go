@@ -3,7 +3,6 @@ package chunk_test
 import (
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,7 +98,7 @@ func TestSplit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, chunk.Split(tt.text, tt.limit)); diff != "" {
+			if diff := cmp.Diff(tt.want, chunk.Split(tt.text, chunk.Rule{Limit: tt.limit})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -107,8 +106,9 @@ func TestSplit(t *testing.T) {
 }
 
 // check tells what is wrong with the pieces of a text.
-func check(t interface{ Fatalf(string, ...any) }, text string, limit chat.TextLimit) {
-	pieces := chunk.Split(text, limit)
+func check(t interface{ Fatalf(string, ...any) }, text string, r chunk.Rule) {
+	limit := r.Limit
+	pieces := chunk.Split(text, r)
 	text = strings.ToValidUTF8(text, "\ufffd")
 	for _, p := range pieces {
 		switch {
@@ -120,14 +120,14 @@ func check(t interface{ Fatalf(string, ...any) }, text string, limit chat.TextLi
 			t.Fatalf("not UTF-8: %q", p)
 		}
 	}
-	if limit.Max <= 0 || chunk.Size(text, limit.Unit) <= limit.Max {
+	if (limit.Max <= 0 || chunk.Size(text, limit.Unit) <= limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines) {
 		if len(pieces) > 1 {
 			t.Fatalf("%d pieces although the text fits", len(pieces))
 		}
 		return
 	}
 	// What is between the parts is blank, or a fence's closing line, which the part before is given another one for.
-	parts, _ := chunk.Parts(text, limit)
+	parts, _ := chunk.Parts(text, r)
 	end := 0
 	for i, part := range append(parts, chunk.Part{Start: len(text), End: len(text)}) {
 		if part.Start < end {
@@ -142,7 +142,7 @@ func check(t interface{ Fatalf(string, ...any) }, text string, limit chat.TextLi
 		}
 		if i < len(parts) {
 			body := text[part.Start:part.End]
-			if tooLarge := chunk.Size(body, limit.Unit) > limit.Max; !strings.Contains(pieces[i], body) && (!tooLarge || pieces[i] != "?") {
+			if tooLarge := limit.Max > 0 && chunk.Size(body, limit.Unit) > limit.Max; !strings.Contains(pieces[i], body) && (!tooLarge || pieces[i] != "?") {
 				t.Fatalf("piece %q does not hold its part %q", pieces[i], body)
 			}
 		}
@@ -157,6 +157,16 @@ func closing(piece string) string {
 		return last
 	}
 	return "no fence"
+}
+
+func rules() *rapid.Generator[chunk.Rule] {
+	return rapid.Custom(func(t *rapid.T) chunk.Rule {
+		return chunk.Rule{
+			Limit:      limits().Draw(t, "limit"),
+			Lines:      rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 20)).Draw(t, "lines"),
+			Paragraphs: rapid.Bool().Draw(t, "paragraphs"),
+		}
+	})
 }
 
 func limits() *rapid.Generator[chat.TextLimit] {
@@ -181,7 +191,7 @@ func markdown() *rapid.Generator[string] {
 func TestSplitKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		check(t, markdown().Draw(t, "text"), limits().Draw(t, "limit"))
+		check(t, markdown().Draw(t, "text"), rules().Draw(t, "rule"))
 	})
 }
 
@@ -189,26 +199,13 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 // lines the pieces are the text.
 func TestPiecesAreTheText(t *testing.T) {
 	t.Parallel()
-	paragraph := rapid.StringMatching(`([a-z]{1,9}[.,]? ){1,30}[a-z]{1,9}`)
-	code := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`\t?[a-z(){};]{0,30}`), 1, 30), func(lines []string) string {
-		return "```go\n" + strings.Join(lines, "\n") + "\n```"
-	})
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(rapid.OneOf(paragraph, code), 1, 8).Draw(t, "blocks"), "\n\n")
-		pieces := chunk.Split(text, runes(rapid.IntRange(24, 300).Draw(t, "limit")))
+		text := document().Draw(t, "text")
+		pieces := chunk.Split(text, chunk.Rule{Limit: runes(rapid.IntRange(24, 300).Draw(t, "limit"))})
 		for _, p := range pieces {
 			if strings.Count(p, "```")%2 != 0 {
 				t.Fatalf("a fence is not closed in %q", p)
 			}
-		}
-		bare := func(s string) string {
-			var b strings.Builder
-			for line := range strings.Lines(s) {
-				if !strings.HasPrefix(line, "```") {
-					b.WriteString(strings.Join(strings.FieldsFunc(line, unicode.IsSpace), ""))
-				}
-			}
-			return b.String()
 		}
 		if diff := cmp.Diff(bare(text), bare(strings.Join(pieces, "\n"))); diff != "" {
 			t.Fatalf("the pieces are not the text:\n%s", diff)
@@ -244,13 +241,19 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 		"sentences, no blanks":  "。",
 		"escapes":               "\\`",
 	} {
-		for _, limit := range []chat.TextLimit{runes(1), runes(40), runes(1000), {Max: 4096, Unit: chat.UTF16}} {
+		for _, r := range []chunk.Rule{
+			{Limit: runes(1)},
+			{Limit: runes(40)},
+			{Limit: runes(1000)},
+			{Limit: chat.TextLimit{Max: 4096, Unit: chat.UTF16}, Paragraphs: true},
+			{Limit: runes(2000), Lines: 17},
+		} {
 			const small, large = 10_000, 100_000
 			fill := func(n int) string { return "x" + strings.Repeat(repeat, n/len(repeat)+1)[:n] }
-			_, one := chunk.Parts(fill(small), limit)
-			_, ten := chunk.Parts(fill(large), limit)
+			_, one := chunk.Parts(fill(small), r)
+			_, ten := chunk.Parts(fill(large), r)
 			if one > 12*small || ten > 12*large || ten > 15*one {
-				t.Errorf("%s, limit %d: %d characters were looked at for %d bytes and %d for %d", name, limit.Max, one, small, ten, large)
+				t.Errorf("%s, %+v: %d characters were looked at for %d bytes and %d for %d", name, r, one, small, ten, large)
 			}
 		}
 	}
@@ -262,6 +265,6 @@ func FuzzSplit(f *testing.F) {
 	f.Add("👨\u200d👩\u200d👧🇩🇪🇫🇷e\u0301\u0301\u0301", 3, 3)
 	f.Add("``` \xff\n   ```x\n\r\n```", 9, 1)
 	f.Fuzz(func(t *testing.T, text string, limit, unit int) {
-		check(t, text, chat.TextLimit{Max: limit % 200, Unit: chat.Unit(unit % 4)})
+		check(t, text, chunk.Rule{Limit: chat.TextLimit{Max: limit % 200, Unit: chat.Unit(unit % 4)}, Lines: limit / 200 % 20, Paragraphs: unit/4%2 == 1})
 	})
 }

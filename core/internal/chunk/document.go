@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"math"
 	"strings"
 	"unicode"
 
@@ -9,13 +10,16 @@ import (
 
 // document is a text, without blanks at its end, with all the places where it may be split. The lists rise; fill drops what it has passed.
 type document struct {
-	text   string
-	limit  chat.TextLimit
-	start  int // of the first line that is not blank; the text's length if all are
-	breaks []brk
-	fences []fence
-	spans  []span
-	walked int // characters looked at; the tests hold it to be linear
+	text       string
+	limit      chat.TextLimit
+	lines      int // that a piece should have at most; zero: any number
+	paragraphs bool
+	start      int // of the first line that is not blank; the text's length if all are
+	breaks     []brk
+	fences     []fence
+	spans      []span
+	open       int // where a link or inline code begins whose end is not there; the text's length if there is none
+	walked     int // characters looked at; the tests hold it to be linear
 }
 
 // brk is a break: a piece may end at end and the next one begin at next. Between the two are blanks only, or the closing
@@ -43,17 +47,25 @@ const (
 // The ranks that are the same everywhere in a piece.
 const (
 	inWholeCode rank = 2*early + iota // between lines of a fenced block that fits into one piece
-	inWord
-	inSpan      // between words of a link or of inline code
-	inSpanWord  // within a URL, or within a word of a link or of inline code
-	inCharacter // before an accent or a modifier
-	none        // no break
+	beyond                            // what is better than beyond counts as worse by beyond where a piece has too many lines
+)
+
+// The ranks of breaks that are there for want of another.
+const (
+	inWord      rank = 2*beyond + iota
+	inSpan           // between words of a link or of inline code
+	inSpanWord       // within a URL, or within a word of a link or of inline code
+	inCharacter      // before an accent or a modifier
+	none             // no break
 )
 
 // newDocument finds the places where the text may be split.
-func newDocument(text string, limit chat.TextLimit) *document {
+func newDocument(text string, r Rule) *document {
 	text = trimRight(text)
-	d := &document{text: text, limit: limit, start: -1}
+	d := &document{text: text, limit: r.Limit, lines: r.Lines, paragraphs: r.Paragraphs, start: -1, open: len(text)}
+	if d.limit.Max <= 0 {
+		d.limit.Max = math.MaxInt
+	}
 	var ends []brk // of the last block; where the next piece begins is known when the next block does
 	begin := func(at int) {
 		if d.start < 0 {

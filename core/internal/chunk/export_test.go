@@ -3,8 +3,6 @@ package chunk
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Part is a stretch of the text that a piece holds.
@@ -12,13 +10,10 @@ type Part struct{ Start, End int }
 
 // Parts returns which parts of the text the pieces hold, for a text over the limit, and how many characters were
 // looked at for it.
-func Parts(text string, limit chat.TextLimit) (parts []Part, work int) {
-	d := newDocument(strings.ToValidUTF8(text, string(utf8.RuneError)), limit)
+func Parts(text string, r Rule) (parts []Part, work int) {
+	d := newDocument(strings.ToValidUTF8(text, string(utf8.RuneError)), r)
 	for _, p := range d.pieces() {
 		parts = append(parts, Part{p.start, p.end})
 	}
 	return parts, d.walked
 }
-
-// Size is the size of the text in a unit.
-func Size(text string, unit chat.Unit) int { return size(text, unit) }

@@ -6,6 +6,8 @@ import "strings"
 type fence struct {
 	start, body, bodyEnd, end int
 
+	closed bool // its closing line is there
+
 	open, close string // what begins and ends a piece in the middle of it; empty: pieces of it stand as text
 }
 
@@ -48,11 +50,10 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 
 	type stretch struct{ start, end int }
 	var lines []stretch // of the body, but for blank ones
-	closed := false
-	for next = f.body; next < len(d.text) && !closed; {
+	for next = f.body; next < len(d.text) && !f.closed; {
 		l := d.line(next)
 		trimmed := trimRight(l)
-		if closed = m.closes(l); closed {
+		if f.closed = m.closes(l); f.closed {
 			f.end = next + len(trimmed)
 		} else if trimmed != "" {
 			f.bodyEnd = next + len(trimmed)
@@ -63,22 +64,23 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	}
 
 	// A piece must hold the fence's lines and some code. If half of it is not enough for the lines, there are none.
-	overhead := size(opening, d.limit.Unit) + len(f.close)
+	overhead := Size(opening, d.limit.Unit) + len(f.close)
 	if len(lines) > 0 && overhead <= d.limit.Max/2 {
 		f.open = trimRight(opening) + "\n"
 	} else {
 		f.close = ""
 	}
 	r := inCode
-	if size(d.text[start:f.end], d.limit.Unit) <= d.limit.Max {
+	if Size(d.text[start:f.end], d.limit.Unit) <= d.limit.Max {
 		r = inWholeCode
 	}
 	for i := 1; i < len(lines); i++ {
 		d.breaks = append(d.breaks, brk{end: lines[i-1].end, next: lines[i].start, rank: r, close: f.close})
 	}
 	d.fences = append(d.fences, f)
+	d.open = len(d.text)
 
-	if closed && f.close != "" {
+	if f.closed && f.close != "" {
 		// The closing line may be longer than ours, or far away behind blank lines.
 		ends = append(ends, brk{end: f.bodyEnd, rank: paragraph, close: f.close})
 	}

@@ -84,6 +84,7 @@ func (d *document) findSpans(start, end int) {
 	var brackets []int // that are open
 	target := -1       // the bracket that opened the link whose target is being read
 	depth := 0         // of parentheses in the target
+	d.open = len(d.text)
 	for at := start; at < end; at++ {
 		switch c := d.text[at]; {
 		case target >= 0:
@@ -108,6 +109,9 @@ func (d *document) findSpans(start, end int) {
 				d.keep(span{at, code.partner})
 				at = code.partner - 1
 			} else {
+				if code.start == at {
+					d.open = min(d.open, at)
+				}
 				at = code.end - 1
 			}
 		case c == '[':
@@ -126,6 +130,12 @@ func (d *document) findSpans(start, end int) {
 			d.keep(span{url, at})
 			at--
 		}
+	}
+	if len(brackets) > 0 {
+		d.open = min(d.open, brackets[0])
+	}
+	if target >= 0 {
+		d.open = min(d.open, target)
 	}
 }
 

@@ -6,37 +6,52 @@ import "strings"
 type answer struct {
 	text    strings.Builder
 	id      string // of the message that is being added
+	spoke   bool   // that message has brought text since its last tool call
 	stopped string // that message's stop_reason, empty while unknown
 	nudged  bool   // the CLI has asked for more since
 	some    bool   // a message was added
 }
 
-// add takes a message, or one content block of it.
-func (a *answer) add(m *message) {
+// add takes a message, or one content block of it. It returns the texts behind which a tool is called: those are not the
+// answer.
+func (a *answer) add(m *message) (followed []string) {
 	if m.ID != a.id {
 		// A message that was cut goes on in the next one; otherwise the next one replaces it.
 		if !a.isCut() {
 			a.text.Reset()
 		}
-		a.id, a.stopped, a.nudged = m.ID, "", false
-	} else if a.text.Len() > 0 && hasText(m.Content) {
-		a.text.WriteString("\n\n")
+		a.id, a.spoke, a.stopped, a.nudged = m.ID, false, "", false
 	}
 	a.some = true
-	first := true
 	for _, b := range m.Content {
 		switch {
 		case b.Type == "tool_use":
+			if text := strings.TrimSpace(a.text.String()); text != "" {
+				followed = append(followed, text)
+			}
 			a.text.Reset()
+			a.spoke = false
 		case b.Type == "text" && b.Text != "":
-			if !first {
-				a.text.WriteString("\n\n")
+			if a.spoke {
+				a.text.WriteString(paragraph)
 			}
 			a.text.WriteString(b.Text)
-			first = false
+			a.spoke = true
 		}
 	}
 	a.stop(m.StopReason)
+	return followed
+}
+
+// paragraph stands between the blocks of a text, and between the texts of turns.
+const paragraph = "\n\n"
+
+// goesOn is the text that a new message adds to: that of a message that was cut, or none.
+func (a *answer) goesOn() string {
+	if a.isCut() {
+		return a.text.String()
+	}
+	return ""
 }
 
 // isCut tells whether the message ended before its end: at the limit of its length, or, as it has no end, with the
@@ -57,12 +72,18 @@ func (a *answer) user(m *message) {
 	a.nudged = a.nudged || hasText(m.Content)
 }
 
-// stop tells why the message ended.
+// stop tells why the message ended. What was refused in the midst of it must not be shown.
 func (a *answer) stop(reason string) {
 	if reason != "" {
 		a.stopped = reason
 	}
+	if reason == refusal {
+		a.text.Reset()
+	}
 }
+
+// refusal is the stop_reason of a message that a classifier has stopped.
+const refusal = "refusal"
 
 func hasText(c content) bool {
 	for _, b := range c {

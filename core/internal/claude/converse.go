@@ -35,8 +35,8 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	opened := 0 // the tools that were used for steering
 
 	tr := newTrack(l.uuid)
-	s.follow(tr)
-	defer s.follow(nil)
+	s.follow(tr, t.Progress)
+	defer s.follow(nil, nil)
 	s.say(l)
 	for {
 		now := s.look()
@@ -173,9 +173,12 @@ func (s *session) look() glance {
 	return glance{stage: s.track.stage(), heard: s.heard, moved: s.moved}
 }
 
-// follow has the events of the process go to a track; nil: to none.
-func (s *session) follow(t *track) {
+// follow has the events of the process go to a track, and its progress to tell; nil: to none. When it returns, the function
+// that was told before is not called any more.
+func (s *session) follow(t *track, tell func(agent.Progress)) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.track, s.heard = t, time.Now()
+	s.track, s.tell, s.heard = t, tell, time.Now()
+	s.mu.Unlock()
+	s.telling.Lock()
+	defer s.telling.Unlock()
 }

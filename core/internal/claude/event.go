@@ -90,9 +90,18 @@ type apiEvent struct {
 	Type    string   `json:"type"`
 	Message *message `json:"message"` // message_start
 	Usage   tokens   `json:"usage"`   // message_delta
-	Delta   struct {
-		StopReason string `json:"stop_reason"`
-	} `json:"delta"`
+	Block   struct {
+		Type string `json:"type"`
+	} `json:"content_block"` // content_block_start
+	Delta delta `json:"delta"`
+}
+
+// delta is what a content_block_delta or a message_delta adds.
+type delta struct {
+	Type       string `json:"type"`
+	Text       string `json:"text"`
+	Thinking   string `json:"thinking"`
+	StopReason string `json:"stop_reason"`
 }
 
 // message is a message of the Messages API.
@@ -158,6 +167,14 @@ var errNoEvent = errors.New("not an event")
 
 // parseEvent reads a line of stdout.
 func parseEvent(line []byte) (*event, error) {
+	if e, ok := parseDelta(line); ok {
+		return e, nil
+	}
+	return parseAny(line)
+}
+
+// parseAny reads a line of whatever type.
+func parseAny(line []byte) (*event, error) {
 	e := new(event)
 	if err := lenient(json.Unmarshal(line, e)); err != nil {
 		return nil, errNoEvent

@@ -74,7 +74,7 @@ func follow(t *testing.T, name, id string) replayed {
 	case !tr.succeeded():
 		return replayed{End: tr.own().failed(strings.TrimSpace).Class.String()}
 	}
-	result := tr.result()
+	result := tr.outcome()
 	return replayed{
 		End: "answered", Text: result.Text, Context: result.ContextTokens, Window: result.ContextWindow, Cost: result.CostMicros,
 	}
@@ -194,7 +194,7 @@ func TestFortunes(t *testing.T) {
 			if tr.finished && tr.expect("too late") {
 				t.Error("a line was expected in a turn that is over")
 			}
-			if got := tr.result().Text; got != tc.text {
+			if got := tr.outcome().Text; got != tc.text {
 				t.Errorf("text = %q, want %q", got, tc.text)
 			}
 			if got := len(tr.covered(false)) > 0; got != tc.covered {
@@ -386,7 +386,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		if own := tr.own(); own != nil {
-			_ = tr.result()
+			_ = tr.outcome()
 			_ = fmt.Sprint(own.failed(strings.TrimSpace))
 		}
 		if _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {

@@ -118,7 +118,7 @@ func (r *run) plan(known bool) error {
 // result is what a finished or failed turn and the attempts before it have brought.
 func (r *run) result(ctx context.Context, tr *track, failed bool) agent.Result {
 	stopped := errors.Is(context.Cause(ctx), agent.ErrStopped)
-	result, covered := tr.result(), tr.covered(stopped)
+	result, covered := tr.outcome(), tr.covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.session.isAlive() {
 		// What a killed process has read without writing it down is lost to the conversation.
 		noted, err := r.pool.command.steeredLines(r.turn.Session)

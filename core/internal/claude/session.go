@@ -42,8 +42,11 @@ type session struct {
 	exit   error
 	stderr tail
 
+	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
+
 	mu       sync.Mutex
-	track    *track        // the running turn
+	track    *track // the running turn
+	tell     func(agent.Progress)
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
@@ -234,18 +237,37 @@ func (s *session) read(stdout io.Reader) {
 	}
 }
 
-// line takes one line.
+// line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
 func (s *session) line(line []byte) {
 	e, err := parseEvent(line)
 	if err != nil {
 		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.heard = time.Now()
 	if err != nil {
+		s.mu.Unlock()
 		return
 	}
+	s.observe(e)
+	tell := s.tell
+	if tell == nil {
+		s.mu.Unlock()
+		return
+	}
+	progress, changed := s.track.progress()
+	if !changed {
+		s.mu.Unlock()
+		return
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.mu.Unlock()
+	tell(progress)
+}
+
+// observe takes an event. The session is locked.
+func (s *session) observe(e *event) {
 	switch e.Type {
 	case "control_request":
 		s.answer(e)

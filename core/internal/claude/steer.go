@@ -91,6 +91,17 @@ func (t *track) withdrawn(e *event) {
 	}
 }
 
+// taken is how many steered lines the model has seen.
+func (t *track) taken() int {
+	n := 0
+	for _, l := range t.steered {
+		if l.fortune == consumed {
+			n++
+		}
+	}
+	return n
+}
+
 // runs tells whether a turn of steered lines runs or is about to.
 func (t *track) runs() bool {
 	return slices.ContainsFunc(t.steered, func(l steered) bool { return l.fortune == consumed && l.turn == len(t.over) })

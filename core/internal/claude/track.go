@@ -14,6 +14,7 @@ import (
 type track struct {
 	uuid string // the line's
 
+	queued   bool // the CLI has the line, but did not take it up at once
 	acked    bool // the CLI took the line up
 	echoed   bool // by the replay echo
 	settled  bool // the CLI says that it is done with the line
@@ -23,10 +24,12 @@ type track struct {
 	inits    int     // turns that have begun, of whomever
 	opened   int     // how often a tool began while none ran
 	steered  []steered
+	shown    *progress
 }
 
 // turn is what is known of a turn.
 type turn struct {
+	shown         *progress // the track's
 	began         bool
 	outcome       *event // its result; nil: it runs
 	answer        answer
@@ -42,7 +45,10 @@ type turn struct {
 	request       tokens // of the API request that is being answered
 }
 
-func newTrack(uuid string) *track { return &track{uuid: uuid, now: new(turn)} }
+func newTrack(uuid string) *track {
+	shown := new(progress)
+	return &track{uuid: uuid, now: &turn{shown: shown}, shown: shown}
+}
 
 // own is the finished turn of the line itself; nil: there is none.
 func (t *track) own() *turn {
@@ -111,18 +117,48 @@ func (t *track) observe(e *event) {
 			t.now.resetsAt = time.Unix(e.Limits.ResetsAt, 0)
 		}
 	case "result":
-		if t.owns(e) {
-			t.acked, t.now.outcome = true, e
-			t.over = append(t.over, t.now)
-			t.settle()
-		}
-		t.now = new(turn)
+		t.result(e)
 	}
+	t.shown.took(t.taken())
+}
+
+// progress returns how far the track is, if that has changed.
+func (t *track) progress() (agent.Progress, bool) {
+	if t.waits() {
+		return agent.Progress{}, false
+	}
+	return t.shown.take()
+}
+
+// waits tells whether the line is known to wait, so that what runs is not its turn. Older CLIs do not say so, and echo the
+// line only behind the first block of its answer.
+func (t *track) waits() bool { return t.queued && !t.acked }
+
+// result ends the turn that runs. What it has brought stays: the answers of the turns that are the track's, or, where its
+// line failed, what was said until then. A turn of somebody else's leaves nothing.
+func (t *track) result(e *event) {
+	text := strings.TrimSuffix(t.shown.text.past, paragraph)
+	if t.owns(e) {
+		t.acked, t.now.outcome = true, e
+		t.over = append(t.over, t.now)
+		t.settle()
+		if text = t.text(); !t.succeeded() && len(t.over) == 1 {
+			text = t.shown.text.String()
+		}
+	}
+	if t.waits() {
+		t.shown.done = nil
+	}
+	t.shown.text.over(text)
+	t.shown.runs(nil)
+	t.now = &turn{shown: t.shown}
 }
 
 // lifecycle takes what the CLI tells of the line itself.
 func (t *track) lifecycle(state string) {
 	switch state {
+	case "queued":
+		t.queued = true
 	case "started":
 		t.acked = true
 	case "completed", "cancelled":
@@ -139,12 +175,19 @@ func (t *track) system(e *event) {
 		t.inits++
 	case "status":
 		t.now.compacting = e.Status != nil && *e.Status == "compacting"
+		if e.Status != nil && *e.Status == "requesting" {
+			t.now.restart()
+		}
 	case "compact_boundary":
 		t.now.compacting = false
 		t.now.compactions++
 		t.now.contextTokens = e.Compact.PostTokens
 	case "api_retry":
 		t.now.retried = e.Error
+		t.now.restart()
+	case "model_refusal_no_fallback":
+		t.now.answer.stop(refusal)
+		t.now.restart()
 	case "session_state_changed":
 		if e.State == "idle" {
 			t.rest()
@@ -163,10 +206,16 @@ func (t *track) rest() {
 	}
 }
 
+// restart drops what was streamed of a message that is asked for again.
+func (t *turn) restart() { t.shown.text.settle(&t.answer) }
+
 // user takes a message of the user's side that the CLI wrote.
 func (t *turn) user(m *message) {
 	for i := range m.Content {
-		t.work.ended(&m.Content[i])
+		if use, ok := t.work.ended(&m.Content[i]); ok {
+			t.shown.finish(agent.Step{Tool: use})
+			t.shown.runs(t.work.open)
+		}
 	}
 	t.answer.user(m)
 }
@@ -181,9 +230,18 @@ func (t *turn) assistant(e *event) {
 		return
 	}
 	t.model = m.Model
-	t.answer.add(m)
+	for _, text := range t.answer.add(m) {
+		t.shown.finish(agent.Step{Text: text})
+	}
+	t.shown.text.settle(&t.answer)
 	for i := range m.Content {
-		t.work.add(&m.Content[i])
+		b := &m.Content[i]
+		if t.work.add(b) {
+			t.shown.runs(t.work.open)
+		}
+		if b.Type == "thinking" {
+			t.shown.thought.set(b.Thinking)
+		}
 	}
 	t.request.Input, t.request.CacheRead, t.request.CacheCreation = m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheCreation
 	t.contextTokens = max(t.request.context(), m.Usage.context())
@@ -196,8 +254,24 @@ func (t *turn) stream(e *apiEvent) {
 			t.request = e.Message.Usage
 			t.contextTokens = t.request.context()
 		}
+		t.shown.text.begin(t.answer.goesOn())
+	case "content_block_start":
+		switch e.Block.Type {
+		case "text":
+			t.shown.text.open()
+		case "thinking":
+			t.shown.thought.open()
+		}
+	case "content_block_delta":
+		t.shown.text.stream(e.Delta.Text)
+		t.shown.thought.stream(e.Delta.Thinking)
+	case "message_stop":
+		t.shown.text.settle(&t.answer) // blocks that were cut are void
 	case "message_delta":
 		t.answer.stop(e.Delta.StopReason)
+		if e.Delta.StopReason == refusal {
+			t.shown.text.settle(&t.answer)
+		}
 		t.request.Output = e.Usage.Output
 		t.contextTokens = t.request.context()
 	}
@@ -224,18 +298,24 @@ func (t *track) succeeded() bool { return len(t.over) > 0 && t.over[0].succeeded
 
 func (t *turn) succeeded() bool { return t.outcome != nil && !t.outcome.IsError }
 
-// result is what the turns brought.
-func (t *track) result() agent.Result {
-	var r agent.Result
-	var texts []string
-	for i, turn := range append(slices.Clone(t.over), t.now) {
+// outcome is what the turns brought.
+func (t *track) outcome() agent.Result {
+	r := agent.Result{Text: t.text()}
+	for _, turn := range append(slices.Clone(t.over), t.now) {
 		turn.add(&r)
+	}
+	return r
+}
+
+// text is the answer, with those of the steered lines that ran behind it.
+func (t *track) text() string {
+	var texts []string
+	for i, turn := range t.over {
 		if text := turn.text(); text != "" && t.succeeded() && (i == 0 || turn.succeeded()) {
 			texts = append(texts, text)
 		}
 	}
-	r.Text = strings.Join(texts, "\n\n")
-	return r
+	return strings.Join(texts, paragraph)
 }
 
 // text is the answer.

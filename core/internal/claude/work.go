@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,45 +12,54 @@ import (
 
 // work is what a turn thinks and does, beside what it says.
 type work struct {
-	open     map[string]int // the tools that run, by their ids: where they are in used, or -1
+	open     []openTool // the tools that run, the oldest first
 	used     []agent.ToolUse
 	thoughts strings.Builder
+}
+
+// openTool is a tool that runs.
+type openTool struct {
+	id  string
+	use agent.ToolUse
+	at  int // its place in work.used, or -1
 }
 
 // running tells whether a tool runs.
 func (w *work) running() bool { return len(w.open) > 0 }
 
-// add takes a block of the model's.
-func (w *work) add(b *block) {
+// add takes a block of the model's, and tells whether a tool begins with it.
+func (w *work) add(b *block) bool {
 	switch {
 	case b.Type == "tool_use" && b.ID != "":
-		at := -1
+		tool := openTool{id: b.ID, use: agent.ToolUse{Name: b.Name, Summary: summary(b.Input)}, at: -1}
 		if len(w.used) < agent.MaxTools {
-			at = len(w.used)
-			w.used = append(w.used, agent.ToolUse{Name: b.Name, Summary: summary(b.Input)})
+			tool.at = len(w.used)
+			w.used = append(w.used, tool.use)
 		}
-		if w.open == nil {
-			w.open = map[string]int{}
-		}
-		w.open[b.ID] = at
+		w.open = append(w.open, tool)
+		return true
 	case b.Type == "thinking" && strings.TrimSpace(b.Thinking) != "" && w.thoughts.Len() < agent.MaxReasoning:
 		if w.thoughts.Len() > 0 {
 			w.thoughts.WriteString("\n\n")
 		}
 		w.thoughts.WriteString(strings.TrimSpace(b.Thinking))
 	}
+	return false
 }
 
-// ended takes a block of the user's side, which may be a tool's result.
-func (w *work) ended(b *block) {
-	at, ok := w.open[b.ToolUseID]
-	if !ok {
-		return
+// ended takes a block of the user's side. If it is a tool's result, it returns the use of the tool.
+func (w *work) ended(b *block) (agent.ToolUse, bool) {
+	i := slices.IndexFunc(w.open, func(tool openTool) bool { return tool.id == b.ToolUseID })
+	if i < 0 {
+		return agent.ToolUse{}, false
 	}
-	delete(w.open, b.ToolUseID)
-	if at >= 0 {
-		w.used[at].Failed, w.used[at].Output = b.IsError, output(b.Content)
+	tool := w.open[i]
+	w.open = slices.Delete(w.open, i, i+1)
+	tool.use.Failed, tool.use.Output = b.IsError, output(b.Content)
+	if tool.at >= 0 {
+		w.used[tool.at] = tool.use
 	}
+	return tool.use, true
 }
 
 // report adds the work to a result, up to the limits of that.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -27,9 +29,16 @@ func (d desk) fresh(_ context.Context, call Call) (string, error) {
 // stop says "stopped" only when it is true: Stop returns after the turn has ended, its tools with it. What was written
 // after the command, which may have had to wait for its turn, is not meant by it.
 func (d desk) stop(ctx context.Context, call Call) (string, error) {
-	dropped, err := d.store.Clear(ctx, call.Caller.Session, store.TurnLane, call.At)
-	if err != nil {
-		return "", fmt.Errorf("drop what waits: %w", err)
+	dropped := 0
+	switch strings.ToLower(call.Args) {
+	case "keep":
+	case "":
+		var err error
+		if dropped, err = d.store.Clear(ctx, call.Caller.Session, store.TurnLane, call.At); err != nil {
+			return "", fmt.Errorf("drop what waits: %w", err)
+		}
+	default:
+		return unknown("stop", call.Args, "Options: keep (what waits is answered)."), nil
 	}
 	stopped, err := d.turns.Stop(ctx, call.Caller.Session, call.At)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -55,6 +64,51 @@ func (d desk) stop(ctx context.Context, call Call) (string, error) {
 	default:
 		return fmt.Sprintf("%s %d waiting messages were dropped.", said, dropped), nil
 	}
+}
+
+// ErrNothingRuns is returned where there is no turn to ask something beside.
+var ErrNothingRuns = errors.New("nothing runs")
+
+// aside has a question answered beside what runs.
+func (d desk) aside(ctx context.Context, call Call) (string, error) {
+	if call.Args == "" {
+		return "What do you want to know? `/btw QUESTION` is answered beside what is running.", nil
+	}
+	answer, err := d.host.Aside(ctx, call.Session, call.Args)
+	switch {
+	case errors.Is(err, ErrNothingRuns):
+		return "Nothing is running here. Ask it as a message of its own.", nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return "Claude had no answer to this in time. It goes on with what is running.", nil
+	case err != nil:
+		return "", err
+	case strings.TrimSpace(answer) == "":
+		return "Claude had no answer to this.", nil
+	}
+	return answer, nil
+}
+
+// next has a waiting message answered before the others.
+func (d desk) next(ctx context.Context, call Call) (string, error) {
+	return d.waiting(ctx, call, d.store.Next, "It is next.")
+}
+
+// withdraw takes a waiting message back.
+func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
+	return d.waiting(ctx, call, d.store.Withdraw, "Taken back.")
+}
+
+// waiting does something with a waiting message, which is named by its number in the session.
+func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
+	seq, err := strconv.ParseInt(call.Args, 10, 64)
+	if err != nil || seq < 1 {
+		return fmt.Sprintf("Which message? The buttons of a waiting one know its number: `/%s NUMBER`.", call.Name), nil
+	}
+	err = do(ctx, call.Caller.Session, seq)
+	if errors.Is(err, store.ErrNotFound) {
+		return "This message does not wait any more.", nil
+	}
+	return done, err
 }
 
 // session shows the conversation, or gives it a label.
@@ -134,14 +188,15 @@ func chosen(o store.Overrides) string {
 }
 
 func (d desk) label(ctx context.Context, call Call, label string) (string, error) {
-	switch n := utf8.RuneCountInString(label); {
-	case n == 0:
+	switch label {
+	case "":
 		return "A label needs a text: /session label TEXT. `/session label -` takes it away.", nil
-	case n > store.MaxLabel:
-		return fmt.Sprintf("A label has at most %d characters, this one has %d.", store.MaxLabel, n), nil
-	}
-	if label == "-" {
+	case "-":
 		label = ""
+	default:
+		if _, err := session.ParseLabel(label); err != nil {
+			return fmt.Sprintf("That is no label: %s.", err), nil
+		}
 	}
 	if err := d.store.SetLabel(ctx, call.Caller.Session, label); err != nil {
 		return "", err

@@ -65,6 +65,8 @@ type desk struct {
 	plugins       []command.Command
 	skills        []agent.Skill
 	config        []string // who may write by the config
+	grants        []store.Grant
+	beside        string // the answer to a question beside what runs
 	fail          error
 }
 
@@ -116,6 +118,42 @@ func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) 
 	}
 	return page[max(0, len(page)-min(limit, 3)):], d.fail
 }
+
+func (d *desk) Next(_ context.Context, _ string, seq int64) error { return d.queued("next", seq) }
+
+func (d *desk) Withdraw(_ context.Context, _ string, seq int64) error {
+	return d.queued("withdraw", seq)
+}
+
+func (d *desk) queued(what string, seq int64) error {
+	if seq > 9 {
+		return store.ErrNotFound
+	}
+	d.order = append(d.order, fmt.Sprint(what, " ", seq))
+	return d.fail
+}
+
+func (d *desk) aside(_ context.Context, _ store.Session, question string) (string, error) {
+	if !d.running {
+		return "", command.ErrNothingRuns
+	}
+	d.order = append(d.order, question)
+	return d.beside, d.fail
+}
+
+func (d *desk) Grants(context.Context, string) ([]store.Grant, error) { return d.grants, d.fail }
+
+func (d *desk) Revoke(_ context.Context, _, rule string) (int64, error) {
+	d.order = append(d.order, "revoke "+rule)
+	return int64(len(d.grants)), d.fail
+}
+
+func (d *desk) Answer(_ context.Context, caller chat.Caller, id, answer string) (string, bool, error) {
+	d.order = append(d.order, fmt.Sprintf("%s: %s by %s", id, answer, caller.Authority))
+	return "", id != "ZZZZZ", d.fail
+}
+
+func (d *desk) ID(typed string) (string, bool) { return strings.ToUpper(typed), len(typed) == 5 }
 
 func (d *desk) Pairings(context.Context) ([]store.Pairing, error) {
 	return append([]store.Pairing(nil), d.pairings...), d.fail
@@ -206,6 +244,7 @@ func (d *desk) registry() *command.Registry {
 		Prompt: func(chat.Caller, store.Session) []agent.Section {
 			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 		},
+		Questions: d, Aside: d.aside,
 		Pool:    func() string { return "1 running, 2 idle" },
 		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
 		Restart: func(context.Context) error {

@@ -13,6 +13,7 @@ import (
 type Store interface {
 	Sessions
 	People
+	Grants
 	UsageByDay(ctx context.Context, from string) ([]store.DayUsage, error)
 	Lanes(ctx context.Context) ([]store.LaneStatus, error)
 }
@@ -21,6 +22,8 @@ type Store interface {
 type Sessions interface {
 	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
 	Configure(ctx context.Context, key string, change func(*store.Overrides)) (store.Session, error)
+	Next(ctx context.Context, session string, seq int64) error
+	Withdraw(ctx context.Context, session string, seq int64) error
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...store.Note) error
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
@@ -68,6 +71,11 @@ type Host struct {
 	Pool func() string
 	// Welcome tells somebody that they were let in.
 	Welcome func(store.Pairing) store.Piece
+	// Aside has Claude answer a question beside the session's turn, from what the conversation holds so far. The error is
+	// [ErrNothingRuns] where there is no turn to ask beside.
+	Aside func(ctx context.Context, session store.Session, question string) (string, error)
+	// Questions are those that claude asks.
+	Questions Questions
 	// Restart has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on
 	// as it is. nil: it cannot restart by itself.
 	Restart func(ctx context.Context) error
@@ -102,8 +110,11 @@ func (d desk) commands() []Command {
 	return []Command{
 		{Name: "new", Usage: "/new [model] [text]", Summary: "begin a new conversation, and answer the text in it", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.fresh},
 		{Name: "reset", Usage: "/reset [model] [text]", Summary: "the same as /new", Group: groupSession, Least: chat.Authorised, Run: d.fresh},
-		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop", Summary: "stop what is running and drop what waits", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.stop},
+		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or keep it", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.stop},
 		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, Least: chat.Authorised, Menu: true, Turn: true},
+		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.aside},
+		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next", Group: groupSession, Least: chat.Authorised, Run: d.next},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back", Group: groupSession, Least: chat.Authorised, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.session},
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Summary: "write this conversation to a file on the host", Group: groupSession, Least: chat.Owner, Run: d.export},
 
@@ -123,11 +134,13 @@ func (d desk) commands() []Command {
 		{Name: "usage", Usage: "/usage [off|tokens|full]", Summary: "what was used, or a line about it below each answer", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.usage},
 		{Name: "context", Usage: "/context", Summary: "what fills the context", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.context},
 		{Name: "whoami", Aliases: []string{"id"}, Usage: "/whoami", Summary: "your id and what you may do", Group: groupInfo, Least: chat.Other, Menu: true, Run: d.whoami},
+		{Name: "answer", Usage: "/answer ID ANSWER", Summary: "answer a question of Claude's", Group: groupSession, Least: chat.Other, Run: d.answer},
 
 		{Name: "allowlist", Usage: "/allowlist [add|remove [CHANNEL] USER]", Summary: "who may write to me", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.allowlist},
-		{Name: "approve", Usage: "/approve [CHANNEL] CODE", Summary: "let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
-		{Name: "deny", Usage: "/deny [CHANNEL] CODE", Summary: "refuse who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
-		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Run: d.restart},
+		{Name: "approve", Usage: "/approve ID [once|session|always], /approve [CHANNEL] CODE", Summary: "allow what Claude asks, or let in who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.approve},
+		{Name: "deny", Usage: "/deny ID [reason], /deny [CHANNEL] CODE", Summary: "refuse what Claude asks, or who has this pairing code", Group: groupOwner, Least: chat.Owner, Run: d.deny},
+		{Name: "grants", Usage: "/grants [revoke NUMBER|all]", Summary: "what Claude may do here unasked", Group: groupOwner, Least: chat.Owner, Run: d.grants},
+		{Name: "restart", Usage: "/restart", Summary: "restart the host", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.restart},
 		{Name: "config", Usage: "/config", Summary: "where the config file is and what holds in this chat", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.config},
 		{Name: "debug", Usage: "/debug", Summary: "figures of the host for who looks for a fault", Group: groupOwner, Least: chat.Owner, Private: true, Run: d.debug},
 	}

@@ -98,8 +98,11 @@ func list(names []string) string {
 	return b.String()
 }
 
-// approve lets a stranger in.
+// approve allows what claude asks, or lets a stranger in.
 func (d desk) approve(ctx context.Context, call Call) (string, error) {
+	if told, known, err := d.verdict(ctx, call, "once"); known || err != nil {
+		return told, err
+	}
 	p, said, err := d.pending(ctx, call)
 	if err != nil || said != "" {
 		return said, err
@@ -114,8 +117,11 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	return fmt.Sprintf("%s, %s, may write to me now, and was told so.", code(p.Name), code(p.Channel+":"+string(p.User))), nil
 }
 
-// deny forgets a stranger's request.
+// deny refuses what claude asks, or forgets a stranger's request.
 func (d desk) deny(ctx context.Context, call Call) (string, error) {
+	if told, known, err := d.verdict(ctx, call, "no"); known || err != nil {
+		return told, err
+	}
 	p, said, err := d.pending(ctx, call)
 	if err != nil || said != "" {
 		return said, err

@@ -78,6 +78,7 @@ func (c *Claude) block() block {
 		{"args", arguments(&c.Args)},
 		{"env", variables(&c.Env, hostVariables)},
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
+		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
@@ -130,19 +131,6 @@ func (q *Queue) block() block {
 	}}
 }
 
-func (r *Reply) block() block {
-	return block{path: "reply", attrs: []attr{
-		{"prefix", text(&r.Prefix)},
-		{"text_limit", textLimit(&r.TextLimit)},
-		{"typing", oneOf(&r.Typing, "never", "thinking")},
-		{"typing_interval", duration(&r.TypingInterval, time.Second)},
-		{"silent", oneOf(&r.Silent, "never", "groups")},
-		{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
-		{"reasoning", oneOf(&r.Reasoning, "off", "on")},
-		{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
-	}}
-}
-
 func (a *Access) block() block {
 	return block{
 		path: "access",
@@ -151,6 +139,7 @@ func (a *Access) block() block {
 			{"dm", oneOf(&a.DM, "pairing", "allowlist", "open", "disabled")},
 			{"allow", people(&a.Allow)},
 			{"commands_from", people(&a.CommandsFrom)},
+			{"approvers", people(&a.Approvers)},
 			{"groups", oneOf(&a.Groups, "allowlist", "open", "disabled")},
 			{"require_mention", boolean(&a.RequireMention)},
 			{"mention_patterns", patterns(&a.MentionPatterns)},
@@ -326,20 +315,5 @@ func ageLimit(to *time.Duration, drop *bool) setter {
 			return
 		}
 		*to, *drop = d, dropped
-	}
-}
-
-// leastTextLimit leaves room for a reopened code fence and some text.
-const leastTextLimit = 64
-
-func textLimit(to *int) setter {
-	return func(v value) {
-		n := 0
-		whole(&n, 0, 1<<20)(v)
-		if n > 0 && n < leastTextLimit {
-			v.refuse("must be 0 or at least %d", leastTextLimit)
-			return
-		}
-		*to = n
 	}
 }

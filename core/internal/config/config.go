@@ -65,6 +65,7 @@ type Claude struct {
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
 	Env             map[string]string // added to the CLI's environment
 	Timeout         time.Duration     // for one turn; default 30 minutes
+	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
@@ -134,24 +135,13 @@ type Queue struct {
 	Drop     string        // what is done beyond that: summarize (default), old, new
 }
 
-// Reply says how answers are sent, and what is shown with them.
-type Reply struct {
-	Prefix         string        // put before each answer
-	TextLimit      int           // in the channel's unit; zero (default): what the channel can
-	Typing         string        // never, thinking (default)
-	TypingInterval time.Duration // default 6 seconds
-	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
-	Verbose        string        // the tools in use: off (default), on, full
-	Reasoning      string        // the model's reasoning: off (default), on
-	Usage          string        // what an answer cost: off (default), tokens, full
-}
-
 // Access says who may talk to the agent. People are written channel:user.
 type Access struct {
 	Owners         []string
 	DM             string   // pairing (default), allowlist, open, disabled
 	Allow          []string // may write in direct chats and groups
 	CommandsFrom   []string // may use commands, beside owners; empty: whoever may chat
+	Approvers      []string // may answer what claude asks before it uses a tool, beside owners
 	Groups         string   // allowlist (default), open, disabled
 	Group          map[string]Group
 	RequireMention bool // in groups; default true
@@ -200,6 +190,7 @@ func defaults() *Config {
 			Command:        "claude",
 			PermissionMode: "default",
 			Timeout:        30 * time.Minute,
+			AskTimeout:     time.Hour,
 			MaxProcesses:   4,
 			ParkAfter:      10 * time.Minute,
 		},
@@ -209,7 +200,9 @@ func defaults() *Config {
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
 			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 			Reply: Reply{
-				Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups",
+				ChunkMode: "length", Stream: "off",
+				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
+				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups",
 				Verbose: "off", Reasoning: "off", Usage: "off",
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},

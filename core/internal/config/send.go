@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Send says which sessions may be answered. What may not is recorded and runs no turn.
@@ -19,20 +21,27 @@ type SendRule struct {
 	Policy    string // allow, deny
 }
 
-// Policy returns the policy, allow or deny, of the session with this key: that of the first rule that matches it, else
-// the default.
-func (s Send) Policy(channel, chat, key string) string {
+// Policy returns the policy, allow or deny, of the session with this key for messages of such a chat: the session's own,
+// where people have chosen one, else that of the first rule that matches, else the default.
+func (s Send) Policy(own, key string, from chat.Address, kind chat.Kind) string {
+	if own != "" {
+		return own
+	}
+	room := kind.String()
+	if from.Thread != "" {
+		room = "thread"
+	}
 	for _, r := range s.Rules {
-		if r.matches(channel, chat, key) {
+		if r.matches(from.Channel, room, key) {
 			return r.Policy
 		}
 	}
 	return s.Default
 }
 
-func (r SendRule) matches(channel, chat, key string) bool {
+func (r SendRule) matches(channel, room, key string) bool {
 	return (r.Channel == "" || r.Channel == channel) &&
-		(r.Chat == "" || r.Chat == chat) &&
+		(r.Chat == "" || r.Chat == room) &&
 		strings.HasPrefix(key, r.KeyPrefix)
 }
 

@@ -14,7 +14,7 @@ type MemoryFlush struct {
 
 // Heartbeat says when the agent looks by itself whether there is something to do.
 type Heartbeat struct {
-	Every time.Duration // zero (default): never; else at least a minute
+	Every time.Duration // zero (default): never; else at least a second
 	// From and To are the time of day when it does; To may be the earlier one, which is the next day's. Default: 8:00 to
 	// 22:00. Both are Off: always.
 	From, To Clock
@@ -47,13 +47,13 @@ func (h *Heartbeat) block() block {
 	}}
 }
 
-// every takes no time, or what does not fill a session with nothing.
+// every takes no time, or a second and more: what is shorter only fills the log.
 func every(to *time.Duration) setter {
 	return func(v value) {
 		d := time.Duration(0)
 		duration(&d, 0)(v)
-		if d > 0 && d < time.Minute {
-			v.refuse(`must be "0" or at least "1m"`)
+		if d > 0 && d < time.Second {
+			v.refuse(`must be "0" or at least "1s"`)
 			return
 		}
 		*to = d

@@ -26,17 +26,10 @@ var unbuilt = []gap{
 	{name: "store.dsn"},
 	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
 	{name: "claude.api_keys"},
-	{name: "reply.chunk_mode", is: []string{`"length"`}, later: []string{"newline"}},
-	{name: "reply.stream", is: []string{`"off"`}, later: []string{"block", "preview"}},
-	{name: "reply.human_delay", is: []string{`"off"`}},
-	{name: "reply.typing", later: []string{"instant", "message"}},
-	{name: "reply.reply_to", is: []string{`"off"`}, later: []string{"first", "all"}},
-	{name: "reply.ack_reaction", is: []string{`""`}},
-	{name: "reply.reasoning", later: []string{"stream"}},
 }
 
 // unbuiltBlocks are refused as a whole.
-var unbuiltBlocks = []string{"admin", "media", "links", "reply.block"}
+var unbuiltBlocks = []string{"admin", "media", "links"}
 
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {

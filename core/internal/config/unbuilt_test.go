@@ -60,9 +60,9 @@ func TestUnbuiltIsRefused(t *testing.T) {
 func TestUnplannedValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"reply {\nreasoning = \"loud\"\n}":    `reply.reasoning must be "off" or "on"`,
-		"reply {\nstream = \"blocks\"\n}":     `reply.stream must be "off"`,
-		"reply {\ntyping = \"allways\"\n}":    `reply.typing must be "never" or "thinking"`,
+		"reply {\nreasoning = \"loud\"\n}":    `reply.reasoning must be "off", "on" or "stream"`,
+		"reply {\nstream = \"blocks\"\n}":     `reply.stream must be "off", "block" or "preview"`,
+		"reply {\ntyping = \"allways\"\n}":    `reply.typing must be "never", "instant", "thinking" or "message"`,
 		"claude {\nmode = \"one-shot\"\n}":    `claude.mode must be "persistent"`,
 		"access {\ndm = \"everybody\"\n}":     `access.dm must be "pairing", "allowlist", "open" or "disabled"`,
 		"store {\ndriver = \"postgresql\"\n}": `store.driver must be "sqlite"`,

@@ -47,6 +47,7 @@ claude {
   env              = { A = env("A"), B = env("B", "b"), C = jsonencode([1]) }
   mode             = "persistent"
   timeout          = "90s"
+  ask_timeout          = "5m"
   max_processes    = env("PROCESSES")
   park_after       = "1m"
 }
@@ -79,17 +80,25 @@ queue {
 reply {
   prefix          = "> "
   text_limit      = 1000
-  chunk_mode      = "length"
-  stream          = "off"
-  human_delay     = "off"
-  typing          = "never"
+  max_lines       = 17
+  chunk_mode      = "newline"
+  stream          = "block"
+  human_delay     = "1s-1m"
+  typing          = "message"
   typing_interval = "3s"
-  reply_to        = "off"
-  ack_reaction    = ""
+  reply_to        = "first"
+  ack_reaction    = "👀"
   silent          = "never"
   verbose         = "full"
-  reasoning       = "on"
+  reasoning       = "stream"
   usage           = "tokens"
+  block {
+    min      = 100
+    max      = 200
+    idle     = "0"
+    break_on = "sentence"
+    flush_at = "message_end"
+  }
 }
 outbox {
   attempts = 3
@@ -100,6 +109,7 @@ access {
   dm            = "open"
   allow         = ["telegram:5"]
   commands_from = ["telegram:6"]
+  approvers = ["telegram:9"]
   groups        = "disabled"
   group "-100" {
     require_mention = env("MENTION")
@@ -185,7 +195,7 @@ plugin "plain" {}
 			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, MaxProcesses: 2, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{
@@ -210,11 +220,14 @@ plugin "plain" {}
 			Inbound: config.Inbound{Debounce: 2 * time.Second},
 			Queue:   config.Queue{Mode: "collect", Debounce: time.Second, Cap: 5, Drop: "old"},
 			Reply: config.Reply{
-				Prefix: "> ", TextLimit: 1000, Typing: "never", TypingInterval: 3 * time.Second, Silent: "never",
-				Verbose: "full", Reasoning: "on", Usage: "tokens",
+				Prefix: "> ", TextLimit: 1000, MaxLines: 17, ChunkMode: "newline", Stream: "block",
+				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
+				HumanDelay: config.Delay{Least: time.Second, Most: time.Minute},
+				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", Silent: "never",
+				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},
 			Access: config.Access{
-				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"},
+				Owners: []string{"webchat:local"}, DM: "open", Allow: []string{"telegram:5"}, CommandsFrom: []string{"telegram:6"}, Approvers: []string{"telegram:9"},
 				Groups: "disabled", RequireMention: true, HistoryLimit: 10,
 				Group:           map[string]config.Group{"-100": {RequireMention: &mention, HistoryLimit: &no}, "-200": {HistoryLimit: &most}},
 				MentionPatterns: []*regexp.Regexp{regexp.MustCompile("(?i)@?claw(bot)?"), regexp.MustCompile("(?i)^hey")},
@@ -258,7 +271,9 @@ func TestDefaults(t *testing.T) {
 		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
 		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 		Reply: config.Reply{
-			Typing: "thinking", TypingInterval: 6 * time.Second, Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
+			ChunkMode: "length", Stream: "off",
+			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
+			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
 		},
 		Access: config.Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 	}

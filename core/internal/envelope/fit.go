@@ -18,6 +18,11 @@ const (
 	maxContexts = 128 << 10 // bytes of what all hooks tell
 	maxQuote    = 4 << 10   // bytes of a quoted text
 	maxQuotes   = 64 << 10  // bytes of the quotes of all messages
+	maxSpoken   = 16 << 10  // bytes of a transcript
+	maxSpokens  = 96 << 10  // bytes of the transcripts of all messages
+	maxPage     = 8 << 10   // bytes of a page
+	maxPages    = 96 << 10  // bytes of the pages of all messages
+	maxAddress  = 300       // characters of a page's address
 	maxEntry    = 2 << 10   // bytes of a text of the history
 	maxHistory  = 128 << 10 // bytes of the history
 	maxLines    = 50        // events, hints, dropped messages and metadata, the newest of each
@@ -28,7 +33,7 @@ const (
 )
 
 // shares are the limits of each of a turn's messages.
-type shares struct{ text, quote int }
+type shares struct{ text, quote, transcript, page int }
 
 // share returns the limit of one of n, which have one limit each and one together.
 func share(each, all, n int) int {

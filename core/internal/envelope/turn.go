@@ -23,6 +23,8 @@ type Turn struct {
 	Starter   string   // what the thread began with; empty: that is known, or there is no thread
 	History   []Entry  // what the chat said since the last turn, in order
 	Untrusted []string // what the network tells of the chat or the sender, a line each
+	// Outgoing is the folder whose files are sent with the answer, relative to the workspace; empty: there is none.
+	Outgoing string
 }
 
 // Event is something that happened to the session.
@@ -62,7 +64,15 @@ func Compose(t Turn, zone *time.Location) string {
 		blocks = append(blocks, history)
 		current = currentMark + "\n" + current
 	}
-	return cut(paragraphs(append(blocks, current, t.untrusted())), maxPrompt)
+	return cut(paragraphs(append(blocks, current, t.untrusted(), t.outgoing())), maxPrompt)
+}
+
+// outgoing returns the line that tells where the agent puts files that it sends.
+func (t Turn) outgoing() string {
+	if folder := part(t.Outgoing); folder != "" {
+		return outgoingMark + " " + folder + "]"
+	}
+	return ""
 }
 
 // events returns what happened to the session, a line each.
@@ -123,6 +133,12 @@ func (t Turn) current(zone *time.Location) string {
 		text:  share(maxBody, maxBodies, len(t.Messages)),
 		quote: share(maxQuote, maxQuotes, len(t.Messages)),
 	}
+	transcripts, pages := 0, 0
+	for _, m := range t.Messages {
+		transcripts += len(m.Media)
+		pages += len(m.Pages)
+	}
+	shares.transcript, shares.page = share(maxSpoken, maxSpokens, transcripts), share(maxPage, maxPages, pages)
 	if t.Collected {
 		return t.collected(zone, shares)
 	}

@@ -89,7 +89,7 @@ func setup(t *testing.T) *bundle {
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
-		Policy: func(_, _, _ string) string { return "allow" }, Received: func(chat.Caller, chat.Message) {},
+		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message) {},
 		Settings: func(string) config.Settings {
 			return config.Settings{
 				Session: config.Session{Scope: "per-channel-peer"},

@@ -43,6 +43,10 @@ func finalise(channel string, e chat.Event) (store.Message, bool) {
 	case chat.StopRequest:
 		m.Command = &store.Command{Name: "stop"}
 		m.Text = "/stop"
+	case chat.ButtonPress:
+		// The host's buttons carry the command that whoever presses them gives.
+		m.Text = trim(newlines(wire.Cut(body.Data, wire.MaxText)))
+		said = m.Text != ""
 	default:
 		said = false
 	}

@@ -31,6 +31,8 @@ type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
 	Session(ctx context.Context, key string) (store.Session, error)
+	Amend(ctx context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
@@ -65,10 +67,14 @@ type Options struct {
 	Commands Commands
 	Turns    Turns
 	Settings func(channel string) config.Settings
-	// Policy tells whether a session's messages are answered: allow or deny.
-	Policy func(channel, chat, key string) string
-	// Received is told of each message of a person that was taken. It must not block.
-	Received func(caller chat.Caller, m chat.Message)
+	// Reading makes a command of a text that answers what claude asks in the chat; false: it is none.
+	Reading func(caller chat.Caller, text string) (store.Command, bool)
+	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
+	Policy func(own, key string, from chat.Address, kind chat.Kind) string
+	// Received is told of each message of a person that was taken, and of the lane that it waits in. It must not block.
+	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
+	// Receipt makes what shows in the chat that a message waits, with buttons for what can be done about it; nil: nothing does.
+	Receipt func(m store.Message) func(store.Acceptance) store.Piece
 	// Retire is told of a claude session that a reset left behind.
 	Retire func(claudeSession string)
 	Zone   *time.Location
@@ -106,10 +112,21 @@ type arrival struct {
 	addressed bool // the message is meant for the agent
 }
 
+// caller is who wrote.
+func (a arrival) caller() chat.Caller {
+	return chat.Caller{
+		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
+	}
+}
+
 // Submit takes a channel's event. An error means that the host does not have the event.
 func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
 	if e.At.IsZero() {
 		e.At = in.options.Now() // the network told no time
+	}
+	switch e.Body.(type) {
+	case chat.Edited, chat.Deleted:
+		return in.change(ctx, channel, e)
 	}
 	message, ok := finalise(channel, e)
 	if !ok {
@@ -125,13 +142,9 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
-	rules := rules(a.settings.Access)
-	rules.Activation = a.known.Overrides.Activation
-	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
-		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)
-	})
+	decision, err := in.decide(ctx, channel, e, a.known.Overrides.Activation)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("decide on access: %w", err)
+		return Outcome{}, err
 	}
 	switch decision.Action {
 	case access.Let:
@@ -150,16 +163,27 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	inbound := in.inbound(a)
-	if inbound.Lane == store.TurnLane && in.policy(a) == "deny" {
-		return in.record(ctx, a)
+	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
+		return rejected("the button has no command of the host's"), nil
+	}
+	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
+		if !inbound.Message.Fresh {
+			return in.record(ctx, a)
+		}
+		inbound = alone(inbound)
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
-		in.options.Received(chat.Caller{
-			Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
-		}, m)
+		in.options.Received(a.caller(), m, inbound.Lane)
 	}
 	return outcome, err
+}
+
+// alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.
+func alone(in store.Inbound) store.Inbound {
+	m := in.Message
+	m.Fresh, m.Command = false, &store.Command{Name: "new"}
+	return store.Inbound{EventID: in.EventID, Session: in.Session, Lane: store.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
 // overhear keeps a message of a group that is not for the agent, to be told with the next one that is.
@@ -199,14 +223,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 
 // policy tells whether the session's messages are answered.
 func (in *Inbox) policy(a arrival) string {
-	if own := a.known.Overrides.Send; own != "" {
-		return own
-	}
-	kind := a.message.Chat.Kind.String()
-	if a.message.Thread != "" {
-		kind = "thread"
-	}
-	return in.options.Policy(a.message.Channel, kind, a.key)
+	return in.options.Policy(a.known.Overrides.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
 // Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,
@@ -217,9 +234,16 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	if m.Origin == "" {
 		m.Origin = store.OriginPlugin
 	}
+	a := arrival{message: m, key: in.Session(m.Channel, m.Chat, m.Thread)}
+	var err error
+	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Outcome{}, fmt.Errorf("look up a session: %w", err)
+	}
+	if in.policy(a) == "deny" {
+		m.Silent = true // nothing is sent there, whoever asked for it
+	}
 	return in.accept(ctx, store.Inbound{
-		EventID: id, Session: in.Session(m.Channel, m.Chat, m.Thread), Lane: store.TurnLane, Message: m,
-		Queue: store.Queueing{Mode: store.Queue},
+		EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue},
 	})
 }
 
@@ -284,6 +308,6 @@ func rules(a config.Access) access.Rules {
 	}
 	return access.Rules{
 		Owners: a.Owners, DM: access.DMPolicy(a.DM), Allow: a.Allow, CommandsFrom: a.CommandsFrom,
-		Groups: access.GroupPolicy(a.Groups), Group: groups, RequireMention: a.RequireMention,
+		Groups: access.GroupPolicy(a.Groups), Group: groups, RequireMention: a.RequireMention, MentionPatterns: a.MentionPatterns,
 	}
 }

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ type journal struct {
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
+	changes   []string
+	standing  store.Standing
 }
 
 func (j *journal) Session(_ context.Context, key string) (store.Session, error) {
@@ -49,6 +52,16 @@ func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
 	}
 	j.overheard = append(j.overheard, o)
 	return false, j.fail
+}
+
+func (j *journal) Amend(_ context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error) {
+	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s: %q, written %q", channel, in, id, text, raw))
+	return j.standing, j.fail
+}
+
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error) {
+	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
+	return j.standing, j.fail
 }
 
 func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }
@@ -196,6 +209,10 @@ func TestSubmit(t *testing.T) {
 		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "why", fresh: true, authority: chat.Owner},
 		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
 		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "answer", Args: "ABCDE 2"}, text: "2", authority: chat.Owner},
+		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"a button of another's":          {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "rm -rf /"}), verdict: chat.Rejected},
+		"a button with a message":        {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/new do it"}), verdict: chat.Rejected},
 		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"too old":                        {event: old, verdict: chat.Rejected},
 		"an empty message":               {event: says("owner", "  "), verdict: chat.Rejected},
@@ -236,9 +253,15 @@ func box(j *journal) *inbox.Inbox {
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Store: j, Commands: known{}, Turns: j, Settings: settings,
-		Policy:   func(_, kind, _ string) string { return map[string]string{"channel": "deny"}[kind] },
-		Received: func(caller chat.Caller, _ chat.Message) { j.received = append(j.received, caller) },
-		Retire:   func(s string) { j.retired = append(j.retired, s) }, Zone: time.UTC, Now: func() time.Time { return now },
+		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
+		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
+		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
+			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && text == "2"
+		},
+		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
+			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
+		},
+		Retire: func(s string) { j.retired = append(j.retired, s) }, Zone: time.UTC, Now: func() time.Time { return now },
 	}, hclog.NewNullLogger())
 }
 

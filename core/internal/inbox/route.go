@@ -32,6 +32,9 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	if m.Thread != "" {
 		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
+	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {
+		inbound.Receipt = in.options.Receipt(m)
+	}
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
@@ -49,9 +52,15 @@ func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival)
 		in.begin(m, inbound, rest)
 		return
 	}
+	reading, reads := store.Command{}, false
+	if _, said := a.event.Body.(chat.Message); said && m.Forwarded == nil && len(m.Media) == 0 {
+		reading, reads = in.options.Reading(a.caller(), text)
+	}
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
+	case reads:
+		m.Command = &reading
 	case may && a.addressed && commands.IsAbort(text):
 		m.Command = &store.Command{Name: "stop"}
 	case may && a.addressed && m.Forwarded == nil:

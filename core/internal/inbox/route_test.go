@@ -72,7 +72,7 @@ func TestHowAMessageWaits(t *testing.T) {
 			if got.Lane == store.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
 				t.Errorf("the hint is %+v", got.Hint)
 			}
-			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint")
+			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")
 			if diff := cmp.Diff(test.want, got, ignored); diff != "" {
 				t.Error(diff)
 			}
@@ -116,6 +116,20 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	command.ID = "f"
 	if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
 		t.Errorf("a command in a denied session: %v", verdict)
+	}
+	compact := event("owner", chat.NativeCommand{Name: "compact"})
+	compact.ID = "g"
+	if verdict := submit(t, j, talkative, compact); verdict != chat.Accepted || len(j.accepted) != 2 {
+		t.Errorf("a compaction in a denied session: %v", verdict)
+	}
+	reset := says("owner", "/new opus tell me")
+	reset.ID = "i"
+	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model != "opus" || j.accepted[2].Lane != store.ControlLane {
+		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
+	}
+	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Text: "the weather"}
+	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
+		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
 	}
 	broadcast := says("owner", "hi")
 	broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}

@@ -52,6 +52,9 @@ type Options struct {
 	Attempts int           // sends of one piece before it is given up; those not that a network turned away for now
 	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
+	// Sent is told what a kept piece has become, once that is noted; ids are empty where the network gives none. It must not
+	// block. It may be nil.
+	Sent func(piece int64, ids []chat.MessageID)
 }
 
 // Outbox delivers pieces.
@@ -187,46 +190,70 @@ func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sen
 	return true
 }
 
-// deliver sends one piece and notes what became of it.
+// deliver does what one piece is for and notes what became of it.
 func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery) {
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
+		if optional(d.Piece) {
+			c.delivered(work, d, nil)
+			return
+		}
 		c.bury(work, d, "too old to send: "+age.Round(time.Second).String())
 		return
 	}
 	if d.Uncertain {
 		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", d.Attempts+1)
 	}
-	ctx, cancel := context.WithTimeout(work, sendTimeout)
-	receipt, err := sender.Send(ctx, chat.Outgoing{Key: d.Key, To: d.Piece.To, Text: d.Piece.Text, ReplyTo: d.Piece.ReplyTo})
-	cancel()
+	ids, err := c.transmit(work, sender, d)
 	if err != nil {
 		c.failed(work, d, err)
 		return
 	}
+	c.delivered(work, d, ids)
+}
+
+func (c *channel) delivered(work context.Context, d store.Delivery, ids []chat.MessageID) {
 	c.note(work, d, "mark a piece delivered", func(ctx context.Context) error {
-		return c.outbox.store.Delivered(ctx, d.ID, receipt.IDs)
+		err := c.outbox.store.Delivered(ctx, d.ID, ids)
+		if err == nil && d.Piece.Kept && c.outbox.options.Sent != nil {
+			c.outbox.options.Sent(d.ID, ids)
+		}
+		return err
 	})
+}
+
+// failureOf is what a network's error says of a piece.
+func failureOf(err error) *chat.Failure {
+	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
+	_ = errors.As(err, &failure)
+	return failure
+}
+
+// patient tells whether a failure is no reason to give a piece up before its age is: a network that asks for patience or is
+// away.
+func patient(failure *chat.Failure) bool {
+	return failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
+}
+
+// again tells whether a piece that failed is to be tried again.
+func (c *channel) again(d store.Delivery, failure *chat.Failure) bool {
+	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
 }
 
 // failed decides between another try and giving up.
 func (c *channel) failed(work context.Context, d store.Delivery, err error) {
-	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
-	_ = errors.As(err, &failure)
-	attempts := d.Attempts + 1
-	// A network that asks for patience or is away is no reason to give up before the piece's age is.
-	patient := failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
-	if !failure.Reason.Retryable() || (attempts >= c.outbox.options.Attempts && !patient) {
+	failure, attempts := failureOf(err), d.Attempts+1
+	if !c.again(d, failure) {
 		c.bury(work, d, failure.Error())
 		return
 	}
 	wait := backoff(attempts)
-	if patient {
+	if patient(failure) {
 		// Not by the attempts, as these are none: the longer it has lasted, the longer it may last.
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
 	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
-	again := store.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient}
+	again := store.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 

@@ -25,6 +25,7 @@ type pieces struct {
 	journal []string
 	ready   chan struct{}
 	full    int // ends that fail
+	ids     map[int64][]chat.MessageID
 }
 
 type piece struct {
@@ -90,7 +91,10 @@ func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 	return store.ErrNotFound
 }
 
-func (p *pieces) Delivered(_ context.Context, id int64, _ []chat.MessageID) error {
+func (p *pieces) Delivered(_ context.Context, id int64, ids []chat.MessageID) error {
+	if p.ids != nil {
+		p.ids[id] = ids
+	}
 	return p.end(id, "delivered", nil)
 }
 

@@ -108,6 +108,50 @@ func (p *Plugin) Typing(ctx context.Context, to chat.Address, active bool) error
 	return failure(response.GetFailure())
 }
 
+// Edit changes a message that the channel sent; without buttons it loses those it had. An error that is no [*chat.Failure]
+// and no [errors.ErrUnsupported] means that the outcome is not known.
+func (p *Plugin) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	response, err := p.channel.EditMessage(ctx, &pluginv1.EditMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id), Text: wire.Repair(text), Buttons: wire.ButtonsToProto(buttons),
+	})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
+// Delete deletes a message that the channel sent.
+func (p *Plugin) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
+	response, err := p.channel.DeleteMessage(ctx, &pluginv1.DeleteMessageRequest{Address: wire.AddressToProto(to), MessageId: string(id)})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
+// React puts an emoji on a message; an empty emoji takes the channel's own back.
+func (p *Plugin) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	response, err := p.channel.ReactToMessage(ctx, &pluginv1.ReactToMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id), Emoji: wire.Repair(emoji),
+	})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
+// Draft shows what is about to be sent, where the network has drafts. DraftID is one number an answer and not zero; text is
+// all there is so far, and empty when the answer has just begun.
+func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
+	response, err := p.channel.UpdateDraft(ctx, &pluginv1.UpdateDraftRequest{
+		Address: wire.AddressToProto(to), DraftId: draftID, Text: wire.Repair(text),
+	})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
 // SetCommands has the channel show these commands, the first [wire.MaxMenu] of them, in its network's menu, within 30
 // seconds. A refusal of the network is a [*chat.Failure].
 func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {

@@ -38,6 +38,7 @@ type Plugin struct {
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
 	hooks    pluginv1.HooksClient
+	tools    pluginv1.ToolsClient
 }
 
 // New returns the plugin that serves on a connection.
@@ -47,6 +48,7 @@ func New(conn *grpc.ClientConn) *Plugin {
 		channel:  pluginv1.NewChannelClient(conn),
 		commands: pluginv1.NewCommandsClient(conn),
 		hooks:    pluginv1.NewHooksClient(conn),
+		tools:    pluginv1.NewToolsClient(conn),
 	}
 }
 
@@ -185,7 +187,8 @@ func (p *Plugin) RunCommand(ctx context.Context, name, args string, caller chat.
 	return wire.Cut(response.GetReply(), wire.MaxText), nil
 }
 
-// translate makes our errors of gRPC's.
+// translate makes our errors of gRPC's. What a plugin does not offer, such as edits on a network that has none, gives
+// [errors.ErrUnsupported].
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -196,6 +199,8 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %s", ErrGone, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.FailedPrecondition:
 		return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(s.Message(), wire.MaxDetail))
+	case codes.Unimplemented:
+		return fmt.Errorf("%w: %s", errors.ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
 		return context.Canceled
 	case codes.DeadlineExceeded:

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -35,6 +36,7 @@ type nasty struct {
 	pluginv1.UnimplementedChannelServer
 	pluginv1.UnimplementedCommandsServer
 	pluginv1.UnimplementedHooksServer
+	pluginv1.UnimplementedToolsServer
 
 	err          error
 	described    *pluginv1.DescribeResponse
@@ -43,8 +45,11 @@ type nasty struct {
 	capabilities *pluginv1.GetCapabilitiesResponse
 	sent         *pluginv1.SendMessageResponse
 	typing       *pluginv1.SetTypingResponse
+	refusal      *pluginv1.Failure // of an edit, a deletion, a reaction and a draft
 	commands     *pluginv1.SetCommandsResponse
-	told         []proto.Message // what the hooks and the menu were told
+	told         []proto.Message // what the calls that keep it were told
+	listed       *pluginv1.ListToolsResponse
+	result       *pluginv1.CallToolResponse
 	reports      []*pluginv1.RunResponse
 	reply        string
 	prepend      string
@@ -76,6 +81,26 @@ func (n *nasty) SendMessage(context.Context, *pluginv1.SendMessageRequest) (*plu
 
 func (n *nasty) SetTyping(context.Context, *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
 	return n.typing, n.err
+}
+
+func (n *nasty) EditMessage(_ context.Context, r *pluginv1.EditMessageRequest) (*pluginv1.EditMessageResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.EditMessageResponse{Failure: n.refusal}, n.err
+}
+
+func (n *nasty) DeleteMessage(_ context.Context, r *pluginv1.DeleteMessageRequest) (*pluginv1.DeleteMessageResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.DeleteMessageResponse{Failure: n.refusal}, n.err
+}
+
+func (n *nasty) ReactToMessage(_ context.Context, r *pluginv1.ReactToMessageRequest) (*pluginv1.ReactToMessageResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.ReactToMessageResponse{Failure: n.refusal}, n.err
+}
+
+func (n *nasty) UpdateDraft(_ context.Context, r *pluginv1.UpdateDraftRequest) (*pluginv1.UpdateDraftResponse, error) {
+	n.told = append(n.told, r)
+	return &pluginv1.UpdateDraftResponse{Failure: n.refusal}, n.err
 }
 
 func (n *nasty) SetCommands(_ context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
@@ -122,12 +147,19 @@ func (n *nasty) BeforeAgentStart(context.Context, *pluginv1.BeforeAgentStartRequ
 // connect serves the plugin and returns the host's side of it. Stop ends the plugin.
 func connect(t *testing.T, n *nasty) (plugin *remote.Plugin, stop func()) {
 	t.Helper()
+	return connectTools(t, n, n)
+}
+
+// connectTools serves the plugin with the tools of another one.
+func connectTools(t *testing.T, n *nasty, tools pluginv1.ToolsServer) (plugin *remote.Plugin, stop func()) {
+	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(handshake.ServerOptions()...)
 	pluginv1.RegisterPluginServer(server, n)
 	pluginv1.RegisterChannelServer(server, n)
 	pluginv1.RegisterCommandsServer(server, n)
 	pluginv1.RegisterHooksServer(server, n)
+	pluginv1.RegisterToolsServer(server, tools)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // its error says that it was stopped
 	conn, err := grpc.NewClient("passthrough:///plugin", append(handshake.DialOptions(),
@@ -159,9 +191,14 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"Run":                func() error { return p.Run(ctx, func(remote.Report) {}) },
 		"Send":               func() error { _, err := send(ctx, p); return err },
 		"Typing":             func() error { return p.Typing(ctx, chat.Address{Chat: "c"}, true) },
+		"Edit":               func() error { return p.Edit(ctx, chat.Address{Chat: "c"}, "1", "x", nil) },
+		"Delete":             func() error { return p.Delete(ctx, chat.Address{Chat: "c"}, "1") },
+		"React":              func() error { return p.React(ctx, chat.Address{Chat: "c"}, "1", "👍") },
+		"Draft":              func() error { return p.Draft(ctx, chat.Address{Chat: "c"}, 1, "x") },
 		"RunCommand":         func() error { _, err := p.RunCommand(ctx, "x", "", chat.Caller{}); return err },
 		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
 		"TranscriptAppended": func() error { return p.TranscriptAppended(ctx, "s", nil) },
+		"CallTool":           func() error { _, err := p.CallTool(ctx, chat.ToolCall{Name: "x"}); return err },
 		"SetCommands":        func() error { return p.SetCommands(ctx, nil) },
 		"BeforeAgentStart":   func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
 	}
@@ -179,7 +216,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 		"cancelled":    {status.Error(codes.Canceled, "x"), context.Canceled, ""},
 		"too late":     {status.Error(codes.DeadlineExceeded, "x"), context.DeadlineExceeded, ""},
 		"a panic":      {status.Error(codes.Internal, "panic in Send"), nil, "the plugin failed (Internal): panic in Send"},
-		"no such call": {status.Error(codes.Unimplemented, "not mine"), nil, "the plugin failed (Unimplemented): not mine"},
+		"no such call": {status.Error(codes.Unimplemented, "not mine"), errors.ErrUnsupported, "not mine"},
 		"a plain one":  {errors.New("oops"), nil, "the plugin failed (Unknown): oops"},
 		"a novel":      {status.Error(codes.Internal, strings.Repeat("é", 10_000)), nil, "the plugin failed (Internal): é"},
 	} {
@@ -338,6 +375,47 @@ func TestWhatPluginsAreTold(t *testing.T) {
 	commands, err := wire.SetCommandsFromProto(n.told[2].(*pluginv1.SetCommandsRequest))
 	if err != nil || len(commands) != wire.MaxMenu || commands[0].Summary != "?" {
 		t.Errorf("%d commands, %v", len(commands), err)
+	}
+}
+
+func TestWhatIsDoneToMessages(t *testing.T) {
+	t.Parallel()
+	n := &nasty{}
+	p, _ := connect(t, n)
+	to := chat.Address{Channel: "tg", Chat: "c", Thread: "7"}
+	address := &pluginv1.Address{Channel: "tg", ChatId: "c", ThreadId: "7"}
+	for call, err := range map[string]error{
+		"edit":   p.Edit(t.Context(), to, "1", "new \xff", [][]chat.Button{{{Label: "Yes", Data: "y"}}}),
+		"delete": p.Delete(t.Context(), to, "1"),
+		"react":  p.React(t.Context(), to, "1", "👍"),
+		"draft":  p.Draft(t.Context(), to, -7, "so far \xff"),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	want := []proto.Message{
+		&pluginv1.EditMessageRequest{
+			Address: address, MessageId: "1", Text: "new ?",
+			Buttons: []*pluginv1.ButtonRow{{Buttons: []*pluginv1.Button{{Label: "Yes", Data: "y"}}}},
+		},
+		&pluginv1.DeleteMessageRequest{Address: address, MessageId: "1"},
+		&pluginv1.ReactToMessageRequest{Address: address, MessageId: "1", Emoji: "👍"},
+		&pluginv1.UpdateDraftRequest{Address: address, DraftId: -7, Text: "so far ?"},
+	}
+	if diff := cmp.Diff(want, n.told, protocmp.Transform()); diff != "" {
+		t.Errorf("the plugin is told (-want +got):\n%s", diff)
+	}
+	n.refusal = &pluginv1.Failure{Reason: pluginv1.Reason_REASON_TARGET_GONE, RetryAfter: durationpb.New(1000 * time.Hour)}
+	for call, err := range map[string]error{
+		"edit":   p.Edit(t.Context(), to, "1", "new", nil),
+		"delete": p.Delete(t.Context(), to, "1"),
+		"react":  p.React(t.Context(), to, "1", ""),
+		"draft":  p.Draft(t.Context(), to, 7, ""),
+	} {
+		if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != chat.TargetGone || f.RetryAfter != 24*time.Hour {
+			t.Errorf("%s of a message that is gone: %v", call, err)
+		}
 	}
 }
 

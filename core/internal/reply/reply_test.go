@@ -8,64 +8,48 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-func TestNormalise(t *testing.T) {
+func TestRule(t *testing.T) {
 	t.Parallel()
-	silent, empty := reply.Reply{Silent: true}, reply.Reply{}
-	said := func(text string) reply.Reply { return reply.Reply{Text: text} }
-	for answer, want := range map[string]reply.Reply{
-		"":                                   empty,
-		" \n\t\r\n ":                         empty,
-		"Hello":                              said("Hello"),
-		"\n\n  Hello \n":                     said("  Hello"),
-		"a\n\nb\r\n":                         said("a\n\nb"),
-		"NO_REPLY":                           silent,
-		"no_reply":                           silent,
-		"\n No_Reply \r\n":                   silent,
-		"`NO_REPLY`":                         silent,
-		"**NO_REPLY**.":                      silent,
-		"NO_REPLY\n\nNO_REPLY":               silent,
-		"NO_REPLY\nHello":                    said("Hello"),
-		"Hello\n\nNO_REPLY\n":                said("Hello"),
-		"NO_REPLY\nHello\nNO_REPLY":          said("Hello"),
-		"Hello\nNO_REPLY\nworld":             said("Hello\nNO_REPLY\nworld"),
-		"I could say NO_REPLY":               said("I could say NO_REPLY"),
-		"NO_REPLY is what I say":             said("NO_REPLY is what I say"),
-		"NO REPLY":                           said("NO REPLY"),
-		"NO_REPLYX":                          said("NO_REPLYX"),
-		"System: hi\n[from: x]":              said("System: hi\n[from: x]"),
-		"HEARTBEAT_OK":                       said("HEARTBEAT_OK"),
-		"```\nNO_REPLY\n```":                 said("```\nNO_REPLY\n```"),
-		"  1. indented\n     code\nNO_REPLY": said("  1. indented\n     code"),
+	limit := chat.TextLimit{Max: 4096, Unit: chat.UTF16}
+	for _, tt := range []struct {
+		limit    chat.TextLimit
+		settings config.Reply
+		want     chunk.Rule
+	}{
+		{limit, config.Reply{ChunkMode: "length"}, chunk.Rule{Limit: limit}},
+		{limit, config.Reply{TextLimit: 1000, MaxLines: 17, ChunkMode: "newline"}, chunk.Rule{Limit: chat.TextLimit{Max: 1000, Unit: chat.UTF16}, Lines: 17, Paragraphs: true}},
+		{limit, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: limit}},
+		{chat.TextLimit{}, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: chat.TextLimit{Max: 5000, Unit: chat.Runes}}},
 	} {
-		if diff := cmp.Diff(want, reply.Normalise(answer)); diff != "" {
-			t.Errorf("Normalise(%q):\n%s", answer, diff)
+		if diff := cmp.Diff(tt.want, reply.Rule(tt.limit, tt.settings)); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
 
-// What was normalised is normal: the token is gone and nothing else.
-func TestNormaliseTwice(t *testing.T) {
+func TestPrefix(t *testing.T) {
 	t.Parallel()
-	line := rapid.SampledFrom([]string{"", " ", "NO_REPLY", "no_reply", " `NO_REPLY` ", "text", "  more text ", "NO_REPLY and text"})
-	rapid.Check(t, func(t *rapid.T) {
-		lines := rapid.SliceOf(line).Draw(t, "lines")
-		got := reply.Normalise(strings.Join(lines, "\n"))
-		if got.Text != "" && got.Silent {
-			t.Fatalf("silent with a text: %q", got.Text)
+	s := reply.Speaker{Model: "opus", Name: "Claw", Channel: "telegram"}
+	for template, want := range map[string]string{
+		"[{model}] ":                    "[opus] ",
+		"{provider}: {modelFull}":       "anthropic: anthropic/opus",
+		"{name} {identity.name} {Name}": "Claw Claw Claw",
+		"{identityName} on {channel}":   "Claw on telegram",
+		"{think} {thinkingLevel} {it}":  "{think} {thinkingLevel} {it}",
+	} {
+		if got := reply.Prefix(template, s); got != want {
+			t.Errorf("%q: %q, want %q", template, got, want)
 		}
-		if again := reply.Normalise(got.Text); again.Text != got.Text {
-			t.Fatalf("%q, then %q", got.Text, again.Text)
-		}
-		for _, l := range lines {
-			if strings.Contains(l, "text") && !strings.Contains(got.Text, strings.TrimSpace(l)) {
-				t.Fatalf("lost %q in %q", l, got.Text)
-			}
-		}
-	})
+	}
+	if got := reply.Prefix("{model}{modelFull}{think}", reply.Speaker{Effort: "high"}); got != "{model}{modelFull}high" {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestPieces(t *testing.T) {

@@ -5,22 +5,20 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
 )
 
 // Continued is the line before an answer whose turn the host, or claude, did not survive at first.
 const Continued = "_I was interrupted by a restart and went on from there._"
-
-// heartbeatToken is what agents that were trained on other hosts answer to a heartbeat in place of [SilentToken].
-const heartbeatToken = "HEARTBEAT_OK"
 
 // shortAcknowledgement is the longest text, in bytes, that beside a token says no more than that all is well.
 const shortAcknowledgement = 300
 
 // Heartbeat returns what the answer to a heartbeat comes to: nothing where it acknowledges it, with a word or two beside
 // the token at most.
-func Heartbeat(answer string) Reply {
-	text := strings.TrimSpace(answer)
-	for _, token := range []string{heartbeatToken, SilentToken} {
+func Heartbeat(written string) answer.Answer {
+	text := strings.TrimSpace(written)
+	for _, token := range []string{answer.HeartbeatToken, answer.SilentToken} {
 		for _, cut := range []func(string) (string, bool){
 			func(s string) (string, bool) { return strings.CutPrefix(s, token) },
 			func(s string) (string, bool) { return strings.CutSuffix(s, token) },
@@ -30,7 +28,7 @@ func Heartbeat(answer string) Reply {
 				continue
 			}
 			if rest = strings.TrimSpace(rest); len(rest) <= shortAcknowledgement {
-				return Reply{Silent: true}
+				return answer.Answer{Silent: true}
 			}
 			text = rest
 		}

@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The backup of the photos has failed. ", 10)
-	for answer, want := range map[string]reply.Reply{
+	for written, want := range map[string]answer.Answer{
 		"NO_REPLY":                      {Silent: true},
 		"HEARTBEAT_OK":                  {Silent: true},
 		"HEARTBEAT_OK. All is well.":    {Silent: true},
@@ -25,8 +26,8 @@ func TestHeartbeat(t *testing.T) {
 		"I looked: HEARTBEAT_OK is odd": {Text: "I looked: HEARTBEAT_OK is odd"},
 		"":                              {},
 	} {
-		if diff := cmp.Diff(want, reply.Heartbeat(answer)); diff != "" {
-			t.Errorf("%q: %s", answer, diff)
+		if diff := cmp.Diff(want, reply.Heartbeat(written)); diff != "" {
+			t.Errorf("%q: %s", written, diff)
 		}
 	}
 }

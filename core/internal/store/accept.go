@@ -71,8 +71,10 @@ func encode(in Inbound) (encoded, error) {
 		return encoded{}, err
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
-	if m.Overrides != (Overrides{}) {
-		overrides, err := json.Marshal(m.Overrides)
+	runs := m.Overrides
+	runs.Queue = QueueOverrides{} // is how it waits, not how it is run
+	if runs != (Overrides{}) {
+		overrides, err := json.Marshal(runs)
 		if err != nil {
 			return encoded{}, err
 		}
@@ -89,6 +91,7 @@ type place struct {
 	queued  int64 // messages in the lane, this one included
 	held    int64 // of them the running turn's
 	running bool
+	behind  bool // there are others before it than its own burst
 	moved   bool // the lane's head may be another one now, or have another time
 }
 
@@ -120,7 +123,11 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		}
 	}
 	if accepted.Seq != 0 {
-		if err := t.put(in, e, p, before.messageAt); err != nil {
+		receipt, err := t.receipt(in, p, accepted)
+		if err != nil {
+			return Acceptance{}, err
+		}
+		if err := t.put(in, e, p, before.messageAt, receipt); err != nil {
 			return Acceptance{}, err
 		}
 	}
@@ -147,12 +154,16 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 }
 
 // put puts a message into its lane.
-func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64) error {
+func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
+	var id chat.MessageID
+	if in.Lane == TurnLane { // nobody takes a command back
+		id = in.Message.ID
+	}
 	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, share, overrides, size, burst, burst_by)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+			mode, share, overrides, size, burst, burst_by, message_id, receipt)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, previousAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by())
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt)
 	return err
 }
 
@@ -203,11 +214,11 @@ type sessionTimes struct {
 func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
-	if m.byPerson() {
-		interactedAt = sql.NullInt64{Int64: t.now, Valid: true}
-	}
 	if in.Lane == TurnLane {
 		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
+		if m.byPerson() {
+			interactedAt = messageAt
+		}
 	}
 	err = t.row(`SELECT message_at, interacted_at FROM sessions WHERE key = ?1`, []any{in.Session}, &before.messageAt, &before.interactedAt)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -288,9 +299,12 @@ func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (s
 	return state, answer, errText, state != "", nil
 }
 
-// Clear drops the messages that wait in a lane and were received before a moment, those among them that were joined to the
-// running turn, but not what that was claimed for; it returns how many they were. Each counts as an event whose run was
-// cancelled.
+// cleared is why a message was dropped that nobody wants to be answered any more.
+const cleared = "dropped before it ran"
+
+// Clear drops the messages that wait in a lane and were received before a moment; it returns how many they were. Each
+// counts as an event whose run was cancelled. Those among them that were joined to the running turn are the turn's until it
+// ends: what it has covered then goes with it, the rest is dropped. What the turn was claimed for is left to it.
 func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
 	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
 }
@@ -305,14 +319,19 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND received_at < ?4
+	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL AND received_at < ?4
 		RETURNING `+removedColumns, session, lane, batch, before)
-	if err != nil || len(dropped) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	if err := t.drop(session, lane, dropped, "dropped before it ran"); err != nil {
+	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3 AND received_at < ?4`,
+		session, lane, withdrawn, before)
+	if err != nil || len(dropped) == 0 {
+		return int(told), err
+	}
+	if err := t.drop(session, lane, dropped, cleared); err != nil {
 		return 0, err
 	}
 	t.after.ready(lane)
-	return len(dropped), t.rearm(session, lane)
+	return len(dropped) + int(told), t.rearm(session, lane)
 }

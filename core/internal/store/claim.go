@@ -70,7 +70,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt)}
+	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
@@ -93,7 +93,10 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		m := &batch[i]
 		m.Attempts++
 		m.ClaudeSession = run.Session.ClaudeSession
-		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if err := t.retract(m.receipt); err != nil {
+			return nil, 0, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
@@ -126,13 +129,14 @@ type held struct {
 	seq     int64
 	held    int64 // messages that are the run's
 	queued  int64 // messages in the lane
+	urgent  bool  // some of those that wait come before others
 }
 
 // fence finds a run that has its lane still, else ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued)
+	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0 FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrFenced
 	}
@@ -177,8 +181,8 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 }
 
 // Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
-// overflowed or a transcript that is gone. The message then counts as not consumed. The notice, which tells the chat of
-// it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
+// overflowed or a transcript that is gone. The message then counts as not consumed, nothing of its answer as said, and a
+// preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
 func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Session, error) {
 	if err := checkPieces(notice); err != nil {
 		return Session{}, fmt.Errorf("rebind: %w", err)
@@ -196,6 +200,9 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 			h.session, h.lane, h.seq, claude); err != nil {
 			return Session{}, err
 		}
+		if err := t.disown(h); err != nil {
+			return Session{}, err
+		}
 		if _, err := t.post(runID, notice); err != nil {
 			return Session{}, err
 		}
@@ -205,17 +212,17 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
 // once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
-// it. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
+// it, unless it was cleared. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
+		if err := t.part(h, runID); err != nil {
 			return nothing{}, err
 		}
-		if err := t.part(runID); err != nil {
+		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
 			return nothing{}, err
 		}
 		readyAt := t.now
@@ -252,10 +259,10 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, RunLost, t.now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+		if err = t.partAll(); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run IS NOT NULL`); err != nil {
+		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
 			return r, err
 		}
 		// A clock that was set back between the lives would make lanes wait that are long ready.

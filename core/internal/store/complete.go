@@ -48,18 +48,32 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if h.lane == TurnLane {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
-	if c.Then != nil {
-		if err := t.putFirst(h, claude, *c.Then); err != nil {
+	first := h.seq + 1
+	if h.urgent {
+		if first, err = t.advanceUrgent(h.session, h.lane, first); err != nil {
 			return err
 		}
 	}
-	if err := t.free(h, len(gone)); err != nil {
+	if c.Then != nil {
+		if err := t.putFirst(h, placesBefore(first, 1), claude, *c.Then); err != nil {
+			return err
+		}
+	}
+	untold, err := t.free(h, len(gone))
+	if err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
 		runID, c.State, t.now, c.Error, c.Answer)
 	if err != nil {
 		return err
+	}
+	if untold && c.Undelivered != nil {
+		pieces, err := t.undelivered(h.session, c.Undelivered)
+		if err != nil {
+			return err
+		}
+		c.Pieces = append(pieces, c.Pieces...)
 	}
 	if _, err := t.post(runID, c.Pieces); err != nil {
 		return err
@@ -82,7 +96,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 }
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
-// besides waits again. It returns what has left, in order, the run's head first.
+// besides is parted from it. It returns what has left, in order, the run's head first.
 func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
@@ -116,7 +130,7 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	if !joined {
 		return done, nil
 	}
-	return done, t.part(runID)
+	return done, t.part(h, runID)
 }
 
 // said is what people, and plugins, wrote of what has left the inbox.
@@ -158,9 +172,8 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	return gone, nil
 }
 
-// putFirst puts a message before all that waits: in the place of the one that the run was claimed for. It is for the claude
-// session of the run and goes with it.
-func (t *tx) putFirst(h held, claude string, in Inbound) error {
+// putFirst puts a message before all that waits. It is for the claude session of the run and goes with it.
+func (t *tx) putFirst(h held, seq int64, claude string, in Inbound) error {
 	var current string
 	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
 	if err != nil || current != claude {
@@ -176,7 +189,7 @@ func (t *tx) putFirst(h held, claude string, in Inbound) error {
 	}
 	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
-		h.session, h.lane, h.seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
+		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE lanes SET queued = queued + 1 WHERE session = ?1 AND lane = ?2`, h.session, h.lane)
@@ -184,14 +197,16 @@ func (t *tx) putFirst(h held, claude string, in Inbound) error {
 }
 
 // free ends a run's hold on its lane, from which messages are gone. The lane's own counter decides whether it is ready
-// again; behind the lanes that have waited longer, and not before its new head is.
-func (t *tx) free(h held, gone int) error {
+// again; behind the lanes that have waited longer, and not before its new head is. Untold: pieces of the session have died of
+// which it was not told.
+func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64
-	err := t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3 WHERE session = ?1 AND lane = ?2 RETURNING queued`,
-		[]any{h.session, h.lane, gone}, &queued)
+	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3 WHERE session = ?1 AND lane = ?2
+		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
+		[]any{h.session, h.lane, gone}, &queued, &untold)
 	if err != nil || queued == 0 {
-		return err
+		return untold, err
 	}
 	t.after.ready(h.lane)
-	return t.rearm(h.session, h.lane)
+	return untold, t.rearm(h.session, h.lane)
 }

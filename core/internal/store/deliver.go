@@ -24,7 +24,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 		return r, err
 	})
 	for i := range r.deliveries {
-		r.deliveries[i].Key = fmt.Sprintf("%s-%d", s.id, r.deliveries[i].ID)
+		r.deliveries[i].Key = s.id + "-" + r.deliveries[i].Key
 	}
 	return r.deliveries, moment(r.next), err
 }
@@ -64,31 +64,46 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int
 func (t *tx) claimHead(to chat.Address) (Delivery, error) {
 	d := Delivery{Piece: Piece{To: to}}
 	var createdAt int64
+	var rest string
 	err := t.row(`UPDATE outbox SET attempts = attempts + 1
 		WHERE id = (SELECT MIN(id) FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3)
-		RETURNING id, text, reply_to, run_id, created_at, attempts - 1, uncertain`,
+		RETURNING id, text, reply_to, run_id, created_at, attempts - 1, uncertain, rest, kept, edits, COALESCE(NULLIF(key_id, 0), id)`,
 		[]any{to.Channel, to.Chat, to.Thread},
-		&d.ID, &d.Piece.Text, &d.Piece.ReplyTo, &d.RunID, &createdAt, &d.Attempts, &d.Uncertain)
+		&d.ID, &d.Piece.Text, &d.Piece.ReplyTo, &d.RunID, &createdAt, &d.Attempts, &d.Uncertain, &rest, &d.Piece.Kept, &d.Piece.Edits, &d.Key)
 	if err != nil {
 		return d, err
 	}
 	d.CreatedAt = moment(createdAt)
+	d.Piece.decodeRest(rest)
+	if d.Piece.Edits != 0 {
+		err := t.row(`SELECT message_id FROM kept_pieces WHERE piece = ?1`, []any{d.Piece.Edits}, &d.Target)
+		if noRows(err) != nil {
+			return d, err
+		}
+	}
 	_, err = t.exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
 		to.Channel, to.Chat, to.Thread, d.ID)
 	return d, err
 }
 
-// Delivered ends a claimed delivery well: ids are the network's, kept for 90 days. The error is [ErrNotFound] for a piece
-// that is not claimed.
+// Delivered ends a claimed delivery well: ids are the network's, kept for 90 days, of an edit the message that it edited. A
+// kept piece has become the first of them. The error is [ErrNotFound] for a piece that is not claimed.
 func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
 	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
 			return nothing{}, err
 		}
-		var runID int64
-		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id`, []any{id}, &runID); err != nil {
+		var runID, piece int64
+		var kept bool
+		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id)`,
+			[]any{id}, &runID, &kept, &piece); err != nil {
 			return nothing{}, err
+		}
+		if kept && len(ids) > 0 {
+			if err := t.keep(piece, to, ids[0]); err != nil {
+				return nothing{}, err
+			}
 		}
 		for _, message := range ids {
 			_, err := t.exec(`INSERT INTO sent (channel, chat, message_id, run_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -124,27 +139,6 @@ func (s *Store) Retry(ctx context.Context, id int64, again Again) error {
 			to.Channel, to.Chat, to.Thread, millis(again.At), again.Cause)
 		t.after.deliveries = true
 		return nothing{}, err
-	})
-	return err
-}
-
-// Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. The
-// error is [ErrNotFound] for a piece that is not claimed.
-func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
-	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
-		to, err := t.sending(id)
-		if err != nil {
-			return nothing{}, err
-		}
-		_, err = t.exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error)
-			SELECT id, channel, chat, thread, text, created_at, ?2, attempts, ?3 FROM outbox WHERE id = ?1`, id, t.now, cause)
-		if err != nil {
-			return nothing{}, err
-		}
-		if _, err := t.exec(`DELETE FROM outbox WHERE id = ?1`, id); err != nil {
-			return nothing{}, err
-		}
-		return nothing{}, t.advance(to)
 	})
 	return err
 }

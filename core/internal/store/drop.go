@@ -16,35 +16,60 @@ type removed struct {
 	claude     string // the claude session that it was claimed for; "": none
 	message    string // JSON
 	receivedAt int64
+	preview    int64 // what was shown of its answer; 0: nothing was
+	receipt    int64 // what shows that it waits; 0: nothing does
 }
 
 // removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at`
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at, preview, receipt`
 
 // decode returns the message, unless it cannot be read.
 func (r removed) decode() (m Message, ok bool) {
 	return m, json.Unmarshal([]byte(r.message), &m) == nil
 }
 
-// remove runs a DELETE that returns what it removed, in order.
+// remove runs a DELETE that returns what it removed, in order. Nothing shows any more that it waits.
 func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	var list []removed
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt, &r.preview, &r.receipt)
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(list, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
-	return list, err
+	for _, r := range list {
+		if err := t.retract(r.receipt); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
-// cancel ends messages that have no run of their own: who waits for their runs is told.
+// begins tells whether a conversation was to begin with the message, and has not begun yet.
+func (r removed) begins() bool {
+	m, ok := r.decode()
+	return ok && m.Fresh && r.claude == ""
+}
+
+// cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
+// with one of them begins all the same: who asks for that does not mean the old one with what comes then.
 func (t *tx) cancel(session string, lane Lane, list []removed, why string) error {
+	if slices.ContainsFunc(list, removed.begins) {
+		if _, _, err := t.beginClaudeSession(session); err != nil {
+			return err
+		}
+	}
 	for _, r := range list {
 		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
 			session, lane, r.seq, r.channel, r.id, RunCancelled, t.now, why)
 		if err != nil {
+			return err
+		}
+		if err := t.retract(r.preview); err != nil {
 			return err
 		}
 		t.after.ended = append(t.after.ended, r.event)

@@ -62,7 +62,10 @@ func TestExpiry(t *testing.T) {
 			b.accept(t, inbound("anna", 2))
 			b.complete(t, b.claim(t))
 			b.clock.Advance(hour / 2)
-			// Neither of these is a person's message.
+			// None of these is a person's message for claude.
+			command := inbound("anna", 20)
+			command.Lane = store.ControlLane
+			b.accept(t, command)
 			for n, origin := range []store.Origin{store.OriginHeartbeat, store.OriginPlugin} {
 				in := inbound("anna", 10+n)
 				in.Message.Origin = origin

@@ -65,7 +65,8 @@ func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err 
 	return superseded, err
 }
 
-// endInterrupted ends a run that a later message has taken the lane from. What it was told goes to the transcript.
+// endInterrupted ends a run that a later message has taken the lane from. What it was told goes to the transcript. A preview
+// of its answer, which nobody ends, is taken back.
 func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
 	if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`,
 		run, RunCancelled, t.now, interrupted); err != nil {
@@ -74,6 +75,9 @@ func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
 	var told []removed
 	for _, r := range gone {
 		if r.seq == head {
+			if err := t.retract(r.preview); err != nil {
+				return err
+			}
 			t.after.ended = append(t.after.ended, r.event)
 		}
 		if r.batch == head || r.joined {

@@ -32,7 +32,7 @@ var invariants = map[string]string{
 	"only what was claimed has a batch": `
 		SELECT COUNT(*) FROM inbox WHERE (batch IS NULL) != (attempts = 0)`,
 	"a burst has begun": `
-		SELECT COUNT(*) FROM inbox WHERE burst > seq OR burst < 1`,
+		SELECT COUNT(*) FROM inbox WHERE burst > seq OR burst = 0`,
 	"an event ends once": `
 		SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE state IN ('done', 'failed', 'cancelled')
 			GROUP BY channel, event_id HAVING COUNT(*) > 1)`,

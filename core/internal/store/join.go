@@ -7,10 +7,10 @@ import (
 )
 
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
-// and [SteerBacklog] that are of its authority and address, up to the first that may not be told. A burst that is still open
+// and [SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
 // does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
 // replaced is given none: they belong to the new one. They are the run's as long as it runs; those that it does not name as
-// covered when it ends wait again. The error is [ErrFenced] for a run that has lost its lane.
+// covered when it ends wait again, unless they were cleared. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
 }
@@ -21,38 +21,42 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	if err != nil || h.queued == h.held {
 		return nil, err
 	}
-	var share string
+	var share, overrides string
 	var current bool
-	err = t.row(`SELECT i.share, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &current)
+	err = t.row(`SELECT i.share, i.overrides, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &current)
 	if err != nil || !current {
 		return nil, err
 	}
 	var list []Queued
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides FROM inbox
+	var receipts []int64
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
 		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
 			var m Queued
 			var id event
-			var message, of, overrides string
+			var message, of, own string
 			var mode Mode
-			var receivedAt int64
-			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &overrides); err != nil {
+			var receivedAt, receipt int64
+			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &own, &receipt); err != nil {
 				return err
 			}
-			if mode != Steer && mode != SteerBacklog || of != share || overrides != "" ||
+			if mode != Steer && mode != SteerBacklog || of != share || own != overrides ||
 				json.Unmarshal([]byte(message), &m.Message) != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}
 			m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
-			list = append(list, m)
+			list, receipts = append(list, m), append(receipts, receipt)
 			return nil
 		})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	for _, m := range list {
-		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+	for i, m := range list {
+		if err := t.retract(receipts[i]); err != nil {
+			return nil, err
+		}
+		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			h.session, h.lane, m.Seq, runID); err != nil {
 			return nil, err
 		}
@@ -61,8 +65,43 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	return list, err
 }
 
-// part makes the messages that were joined to a run wait again.
-func (t *tx) part(runID int64) error {
-	_, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
+// withdrawn is the mode of a message that was joined to a run and cleared then: unless the run covers it, it is dropped.
+const withdrawn Mode = "withdrawn"
+
+// part makes the messages that were joined to a run wait again, but for those that were cleared meanwhile.
+func (t *tx) part(h held, runID int64) error {
+	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND mode = ?2 RETURNING `+removedColumns, runID, withdrawn)
+	if err != nil {
+		return err
+	}
+	if len(gone) > 0 {
+		if err := t.drop(h.session, h.lane, gone, cleared); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
 	return err
+}
+
+// partAll parts what was joined to the runs of an earlier life of the host from them.
+func (t *tx) partAll() error {
+	type joined struct {
+		held
+		run int64
+	}
+	var list []joined
+	err := t.each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows *sql.Rows) error {
+		var j joined
+		defer func() { list = append(list, j) }()
+		return rows.Scan(&j.session, &j.lane, &j.run)
+	})
+	if err != nil {
+		return err
+	}
+	for _, j := range list {
+		if err := t.part(j.held, j.run); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -51,6 +51,7 @@ func TestJoin(t *testing.T) {
 		"up to another chat":              {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
 		"up to another thread":            {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Thread = "t" }}, nil},
 		"up to one with its own settings": {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
+		"whatever says how it waits":      {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Queue.Mode = store.Steer }}, []int64{2}},
 		"up to a fresh conversation":      {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Fresh = true }}, []int64{2}},
 		"up to what nobody wrote":         {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Origin = store.OriginPlugin }, steer}, []int64{2}},
 		"an open burst":                   {[]func(*store.Inbound){func(in *store.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
@@ -91,6 +92,24 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	b.accept(t, steered(3))
 	if diff := cmp.Diff([]int64{3}, b.join(t, run)); diff != "" {
 		t.Errorf("what came later (-want +got):\n%s", diff)
+	}
+}
+
+// What somebody allowed for one message, such as every tool, is not for what others write into its turn.
+func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	own := func(n int) store.Inbound {
+		in := steered(n)
+		in.Message.Overrides.Permission = "bypassPermissions"
+		return in
+	}
+	b.accept(t, own(1))
+	run := b.claim(t)
+	b.accept(t, own(2))
+	b.accept(t, steered(3))
+	if diff := cmp.Diff([]int64{2}, b.join(t, run)); diff != "" {
+		t.Errorf("joined (-want +got):\n%s", diff)
 	}
 }
 
@@ -202,26 +221,93 @@ func TestJoinedMessagesOfALostRun(t *testing.T) {
 	}
 }
 
-func TestClearDropsJoinedMessages(t *testing.T) {
+// What was joined to a run is dropped at its end when it was cleared, but for what the run has covered: that was said. What
+// came after the stop waits again.
+func TestClearOfJoinedMessages(t *testing.T) {
+	t.Parallel()
+	stop := start.Add(time.Second)
+	for name, test := range map[string]struct {
+		end  func(b *bundle, run *store.Run) error
+		said []string
+		runs [][]int64
+	}{
+		"stopped": {
+			func(b *bundle, run *store.Run) error {
+				return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Covered: []string{uuid(2)}})
+			},
+			[]string{"message 1", "message 2"},
+			[][]int64{{5}},
+		},
+		"given back": {
+			func(b *bundle, run *store.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
+			nil,
+			[][]int64{{1}, {5}},
+		},
+		"lost with the host": {
+			func(b *bundle, _ *store.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
+			nil,
+			[][]int64{{1}, {5}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			b.accept(t, steered(2))
+			b.accept(t, steered(3))
+			b.join(t, run)
+			b.accept(t, queued(4, store.Queueing{}))
+			b.clock.Advance(time.Minute)
+			b.accept(t, steered(5))
+			b.join(t, run)
+			for _, want := range []int{3, 0} {
+				if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != want || err != nil {
+					t.Errorf("dropped %d, %v; want %d", dropped, err, want)
+				}
+			}
+			b.wantOutcome(t, 3, "")
+			b.wantOutcome(t, 4, store.RunCancelled)
+			if err := test.end(b, run); err != nil {
+				t.Fatal(err)
+			}
+			b.wantOutcome(t, 3, store.RunCancelled)
+			entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+			var said []string
+			for _, e := range entries {
+				said = append(said, e.Text)
+			}
+			if diff := cmp.Diff(test.said, said); err != nil || diff != "" {
+				t.Errorf("transcript, %v (-want +got):\n%s", err, diff)
+			}
+			var w work
+			b.do(t, &w, time.Hour)
+			if diff := cmp.Diff(test.runs, w.runs); diff != "" {
+				t.Errorf("then runs (-want +got):\n%s", diff)
+			}
+			b.idle(t)
+		})
+	}
+}
+
+func TestWaiting(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
+	want := func(n int) {
+		t.Helper()
+		if got, err := b.Waiting(b.ctx, "telegram:anna", store.TurnLane); got != n || err != nil {
+			t.Errorf("%d wait, %v; want %d", got, err, n)
+		}
+	}
+	want(0)
 	b.accept(t, steered(2))
-	b.accept(t, steered(3))
+	b.accept(t, queued(3, store.Queueing{}))
+	want(2)
 	b.join(t, run)
-	b.accept(t, queued(4, store.Queueing{}))
-	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); dropped != 3 || err != nil {
-		t.Errorf("dropped %d, %v", dropped, err)
+	want(1)
+	b.complete(t, run)
+	want(2)
+	if n, err := b.Waiting(b.ctx, "nobody's", store.TurnLane); n != 0 || err != nil {
+		t.Errorf("%d wait where nothing ever did, %v", n, err)
 	}
-	b.wantOutcome(t, 2, store.RunCancelled)
-	b.accept(t, steered(5))
-	if diff := cmp.Diff([]int64{5}, b.join(t, run)); diff != "" {
-		t.Errorf("joined (-want +got):\n%s", diff)
-	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2), uuid(5)}}); err != nil {
-		t.Fatal(err)
-	}
-	b.wantOutcome(t, 2, store.RunCancelled)
-	b.idle(t)
 }
 
 // Messages that a run holds are not among those that may be too many, and are not dropped for others.

@@ -27,7 +27,9 @@ type modelMessage struct {
 	burst      int64  // the seq of the first message of its burst
 	joinable   string // who may join its burst
 	batch      int64  // the seq of the head of the run that it is a part of, once it was claimed
+	claude     int    // which of its session's claude sessions it was claimed for
 	joined     bool
+	cleared    bool // while it was joined
 	consumed   bool
 }
 
@@ -92,7 +94,10 @@ type modelNote struct {
 	batch int64 // the seq of the head of the run that has it
 }
 
-func (m *model) cancel(messages []modelMessage) {
+func (m *model) cancel(session string, messages []modelMessage) {
+	if slices.ContainsFunc(messages, func(o modelMessage) bool { return o.Message.Fresh && o.batch == 0 }) {
+		m.begun[session]++
+	}
 	for _, gone := range messages {
 		m.events[gone.EventID] = store.RunCancelled
 	}
@@ -175,6 +180,7 @@ func (m *model) accept(t *rapid.T) {
 	}
 	m.lanes[k] = l
 	m.events[in.EventID] = ""
+	m.begun[in.Session] = max(m.begun[in.Session], 1)
 	if diff := cmp.Diff(m.wantAcceptance(in, l), got); diff != "" {
 		t.Fatalf("event %s (-want +got):\n%s", in.EventID, diff)
 	}
@@ -195,14 +201,14 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		if superseded = l.run; superseded != 0 && l.queue[0].consumed {
 			m.forgetNotes(in.Session, l.queue[0].seq)
 		}
-		m.cancel(l.remove(func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
+		m.cancel(in.Session, l.remove(func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
 		if superseded != 0 {
 			m.end(superseded, l)
 		}
 	}
 	if over := len(l.queue) + 1 - l.held() - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
 		if in.Queue.Drop == store.DropNew {
-			m.events[in.EventID] = store.RunCancelled
+			m.cancel(in.Session, []modelMessage{msg})
 			if len(l.queue) < before {
 				l.rearm(now)
 			}
@@ -210,13 +216,13 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		}
 		dropped := l.remove(func(o modelMessage) bool {
 			over--
-			if !o.waits() {
+			if !o.waits() || o.Message.Origin != "" {
 				over++
 				return false
 			}
 			return over >= 0
 		})
-		m.cancel(dropped)
+		m.cancel(in.Session, dropped)
 		if in.Queue.Drop == store.DropSummarize {
 			for _, o := range dropped {
 				m.addNote(in.Session, modelNote{kind: store.NoteOverflow, text: o.Message.Text, count: 1}, in.Queue.Cap)
@@ -358,10 +364,15 @@ func (m *model) claim(t *rapid.T) {
 	if run.ID <= m.lastRun {
 		t.Fatalf("run id %d after %d", run.ID, m.lastRun)
 	}
+	if l.queue[0].Message.Fresh && l.queue[0].batch == 0 {
+		m.begun[k.session]++
+	}
 	var want, got []string
 	for _, i := range l.wantBatch() {
 		o := &l.queue[i]
-		o.batch = l.queue[0].seq
+		if o.batch == 0 {
+			o.batch, o.claude = l.queue[0].seq, m.begun[k.session]
+		}
 		want = append(want, fmt.Sprint(o.seq, " ", o.Message.Text))
 	}
 	for _, q := range append([]store.Queued{run.Message}, run.More...) {
@@ -446,8 +457,9 @@ func (m *model) aRun(t *rapid.T) (int64, *modelLane) {
 	return id, m.lanes[m.runs[id]]
 }
 
-// end takes a run's hold from its lane.
+// end takes a run's hold from its lane, and what was joined to it and is not wanted any more.
 func (m *model) end(id int64, l *modelLane) {
+	m.cancel(m.runs[id].session, l.remove(func(o modelMessage) bool { return o.joined && o.cleared }))
 	l.run = 0
 	for i := range l.queue {
 		l.queue[i].joined = false
@@ -472,9 +484,11 @@ func (m *model) join(t *rapid.T) {
 		if !o.waits() {
 			continue
 		}
+		if l.queue[0].claude != m.begun[m.runs[id].session] {
+			break // the run is in a conversation that is over
+		}
 		steers := o.Queue.Mode == store.Steer || o.Queue.Mode == store.SteerBacklog
-		if !steers || o.Message.Authority != l.queue[0].Message.Authority || o.Message.Overrides != (store.Overrides{}) ||
-			o.Message.Fresh || o.Message.Origin != "" {
+		if !steers || !o.shares(l.queue[0]) || o.Message.Fresh || o.Message.Origin != "" {
 			break
 		}
 		o.joined = true
@@ -529,7 +543,7 @@ func (m *model) complete(t *rapid.T) {
 			EventID: event, Session: k.session, Lane: k.lane,
 			Message: store.Message{Channel: "c", Chat: chat.Chat{ID: chat.ID(k.session)}, Text: string(event), Origin: store.OriginPlugin},
 		}
-		if _, seen := m.events[event]; !seen {
+		if _, seen := m.events[event]; !seen && ended[0].claude == m.begun[k.session] {
 			m.events[event] = ""
 			first = append(first, modelMessage{Inbound: *c.Then, seq: head, burst: head, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
 		}
@@ -567,11 +581,20 @@ func (m *model) clear(t *rapid.T) {
 	if running {
 		head = l.queue[0].seq
 	}
-	gone := l.remove(func(o modelMessage) bool { return o.receivedAt.Before(before) && !(running && o.batch == head) })
-	m.cancel(gone)
+	told := 0
+	for i := range l.queue {
+		if o := &l.queue[i]; o.joined && !o.cleared && o.receivedAt.Before(before) {
+			o.cleared = true
+			told++
+		}
+	}
+	gone := l.remove(func(o modelMessage) bool {
+		return o.receivedAt.Before(before) && !o.joined && !(running && o.batch == head)
+	})
+	m.cancel(k.session, gone)
 	dropped, err := m.store.Clear(m.ctx, k.session, k.lane, before)
-	if err != nil || dropped != len(gone) {
-		t.Fatalf("dropped %d of %d, %v", dropped, len(gone), err)
+	if err != nil || dropped != len(gone)+told {
+		t.Fatalf("dropped %d of %d, %v", dropped, len(gone)+told, err)
 	}
 	if len(gone) > 0 {
 		l.rearm(m.clock.Now())

@@ -28,7 +28,7 @@ func TestModel(t *testing.T) {
 		defer func() { _ = os.RemoveAll(dir) }()
 		m := &model{
 			ctx: ctx, path: filepath.Join(dir, "clawhost.db"), clock: &clock{now: start},
-			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{},
+			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{},
 			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]store.RunState{},
 		}
 		m.open(t)
@@ -90,6 +90,7 @@ type model struct {
 	lanes        map[laneKey]*modelLane
 	destinations map[chat.ID]*modelDestination
 	notes        map[string][]modelNote
+	begun        map[string]int                  // the claude sessions of a session
 	events       map[chat.EventID]store.RunState // how it has ended; "": not yet
 	runs         map[int64]laneKey
 	fenced       []int64 // ids of runs that have ended or were lost
@@ -242,6 +243,12 @@ func (m *model) check(t *rapid.T) {
 		}
 		if n != 0 {
 			t.Fatalf("not so: %s (%d)", name, n)
+		}
+	}
+	for session, want := range m.begun {
+		var n int
+		if err := m.rows.QueryRow(`SELECT COUNT(*) FROM claude_sessions WHERE session = ?1`, session).Scan(&n); n != want || err != nil {
+			t.Fatalf("session %s has had %d claude sessions, %v; want %d", session, n, err, want)
 		}
 	}
 	if n, err := m.store.Uncertain(m.ctx); n != m.uncertain || err != nil {

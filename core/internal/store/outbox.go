@@ -9,8 +9,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Post puts pieces into the outbox, in order, and returns the first one's id. The same key again posts nothing and
-// returns the first id of the first time; the empty key is never the same. Keys are one namespace, apart from the events'.
+// Post puts pieces into the outbox, in order, and returns the first one's id; zero: all that they were to edit was never
+// sent. The same key again posts nothing and returns the first id of the first time; the empty key is never the same. Keys
+// are one namespace, apart from the events'.
 func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID int64, err error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("post: there is no piece")
@@ -35,11 +36,16 @@ func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID 
 	})
 }
 
-// checkPieces refuses pieces that no outbox would ever ask for.
+// checkPieces refuses pieces that no outbox would ever ask for, and those that could not become what they are to be.
 func checkPieces(pieces []Piece) error {
 	for _, p := range pieces {
-		if p.To.Channel == "" {
+		switch {
+		case p.To.Channel == "":
 			return errors.New("a piece has no channel")
+		case p.Edits != 0 && len(p.Media) > 0 && !p.OrSend:
+			return errors.New("files can only be sent, and the piece only edits")
+		case p.Edits != 0 && p.OrSend && p.Text == "" && len(p.Media) == 0:
+			return errors.New("a piece deletes, and has nothing to send")
 		}
 	}
 	return nil
@@ -48,47 +54,51 @@ func checkPieces(pieces []Piece) error {
 // post returns the first piece's id, or 0 when there is none.
 func (t *tx) post(runID int64, pieces []Piece) (firstID int64, err error) {
 	for _, p := range pieces {
-		var id int64
-		err := t.row(`INSERT INTO outbox (channel, chat, thread, text, reply_to, run_id, created_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id`,
-			[]any{p.To.Channel, p.To.Chat, p.To.Thread, p.Text, p.ReplyTo, runID, t.now}, &id)
+		if p.Edits != 0 {
+			gone, err := t.settle(p)
+			switch {
+			case err != nil:
+				return 0, err
+			case gone && !p.OrSend:
+				continue
+			case gone:
+				p.Edits = 0
+			}
+		}
+		id, err := t.enqueue(runID, p)
 		if err != nil {
 			return 0, err
 		}
 		if firstID == 0 {
 			firstID = id
 		}
-		// A destination that is sending is due when that piece is done with.
-		_, err = t.exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
-			ON CONFLICT (channel, chat, thread) DO UPDATE SET pending = out_lanes.pending + 1,
-				next_at = CASE WHEN out_lanes.sending IS NULL THEN COALESCE(out_lanes.next_at, excluded.next_at) END`,
-			p.To.Channel, p.To.Chat, p.To.Thread, t.now)
-		if err != nil {
-			return 0, err
-		}
-		t.after.deliveries = true
 	}
 	return firstID, nil
 }
 
-// DeadPieces returns the pieces that were given up, the newest first. limit is 1 to 1000; another value means 1000.
-func (s *Store) DeadPieces(ctx context.Context, limit int) ([]DeadPiece, error) {
-	var pieces []DeadPiece
-	err := s.view(ctx).each(`SELECT id, channel, chat, thread, text, created_at, died_at, attempts, error FROM dead_pieces
-		ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`, []any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
-		var p DeadPiece
-		var createdAt, diedAt int64
-		if err := rows.Scan(&p.ID, &p.To.Channel, &p.To.Chat, &p.To.Thread, &p.Text, &createdAt, &diedAt, &p.Attempts, &p.Error); err != nil {
-			return err
-		}
-		p.CreatedAt, p.DiedAt = moment(createdAt), moment(diedAt)
-		pieces = append(pieces, p)
-		return nil
-	})
+// enqueue puts a piece behind what waits for its destination.
+func (t *tx) enqueue(runID int64, p Piece) (id int64, err error) {
+	rest, err := p.encodeRest()
 	if err != nil {
-		return nil, fmt.Errorf("dead pieces: %w", err)
+		return 0, err
 	}
-	return pieces, nil
+	err = t.row(`INSERT INTO outbox (channel, chat, thread, text, reply_to, run_id, created_at, rest, kept, edits)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id`,
+		[]any{p.To.Channel, p.To.Chat, p.To.Thread, p.Text, p.ReplyTo, runID, t.now, rest, p.Kept, p.Edits}, &id)
+	if err != nil {
+		return 0, err
+	}
+	return id, t.expect(p.To)
+}
+
+// expect counts a piece that has come to a destination. One that is sending is due when that piece is done with.
+func (t *tx) expect(to chat.Address) error {
+	t.after.deliveries = true
+	_, err := t.exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
+		ON CONFLICT (channel, chat, thread) DO UPDATE SET pending = out_lanes.pending + 1,
+			next_at = CASE WHEN out_lanes.sending IS NULL THEN COALESCE(out_lanes.next_at, excluded.next_at) END`,
+		to.Channel, to.Chat, to.Thread, t.now)
+	return err
 }
 
 // Uncertain returns how many pieces there ever were whose send had an unknown outcome, so that they had to be sent again.

@@ -14,6 +14,7 @@ type Overrides struct {
 	Queue      QueueOverrides `json:"queue,omitzero"`
 	Send       string         `json:"send,omitempty"`       // allow, deny
 	Activation string         `json:"activation,omitempty"` // mention, always
+	TTS        string         `json:"tts,omitempty"`        // off, inbound, always, tagged
 }
 
 // QueueOverrides are those of [Queueing].
@@ -38,6 +39,7 @@ func (o Overrides) Over(base Overrides) Overrides {
 	fill(&o.Queue.Drop, base.Queue.Drop)
 	fill(&o.Send, base.Send)
 	fill(&o.Activation, base.Activation)
+	fill(&o.TTS, base.TTS)
 	return o
 }
 

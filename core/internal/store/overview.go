@@ -55,6 +55,15 @@ func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
 	return lanes, nil
 }
 
+// Waiting counts the messages that wait in a session's lane, what runs not among them.
+func (s *Store) Waiting(ctx context.Context, session string, lane Lane) (n int, err error) {
+	err = s.view(ctx).row(`SELECT queued - held FROM lanes WHERE session = ?1 AND lane = ?2`, []any{session, lane}, &n)
+	if err = noRows(err); err != nil {
+		return 0, fmt.Errorf("waiting: %w", err)
+	}
+	return n, nil
+}
+
 // Destinations returns the destinations with undelivered pieces, by address; at most 1000. Attempts are the first
 // piece's, LastError is of the try before.
 func (s *Store) Destinations(ctx context.Context) ([]DestinationStatus, error) {

@@ -54,7 +54,7 @@ type Message struct {
 	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
 	Origin    Origin         `json:"origin,omitempty"`
 	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
-	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message
+	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message, or where it is dropped
 	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
 }
@@ -110,6 +110,9 @@ type Inbound struct {
 	Model string
 	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
 	Hint *Note
+	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
+	// lane. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
+	Receipt func(Acceptance) Piece
 }
 
 // Mode is what becomes of a message that arrives while its session's turn runs.
@@ -175,6 +178,16 @@ type Acceptance struct {
 	Superseded int64
 }
 
+// Standing is how far a message is on its way to an answer.
+type Standing string
+
+// The standings.
+const (
+	StandingNone    Standing = ""        // it is not known, was answered, or was dropped
+	StandingWaiting Standing = "waiting" // no turn has it
+	StandingRunning Standing = "running" // a turn has it, or had it and tries again
+)
+
 // Overheard is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
 // is told that must not answer.
 type Overheard struct {
@@ -234,6 +247,10 @@ type Run struct {
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time
+	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the piece
+	// that showed how it went on; zero: none.
+	Said    string
+	Preview int64
 }
 
 // Session is a session's row.
@@ -247,7 +264,7 @@ type Session struct {
 	Route         chat.Address // where its last message came from
 	CreatedAt     time.Time
 	ResetAt       time.Time // when the claude session was begun
-	InteractedAt  time.Time // the last message of a person; zero: there was none
+	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
 	Model         string    // the model of the last turn
 	Usage         Usage
 	ContextTokens int64 // used by the last request
@@ -294,10 +311,13 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
-	// Covered are the uuids of joined messages that the run has dealt with. The others wait again.
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
+	// Undelivered makes the pieces, which come before Pieces, that tell of pieces of the session's runs that were given up and
+	// that nobody was told of yet. It may be called twice. Where it makes none, or is nil, they are told at another time.
+	Undelivered func([]DeadPiece) []Piece
 	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
 }
@@ -326,11 +346,32 @@ type Followed struct {
 	Entry   chat.TranscriptEntry
 }
 
-// Piece is a message for a chat.
+// Piece is a message for a chat, or a change of one.
 type Piece struct {
 	To      chat.Address
 	Text    string
 	ReplyTo chat.MessageID
+	Media   []chat.Media
+	Buttons [][]chat.Button
+	Silent  bool // without a notification, where the network can
+	// Kept says that another piece may edit this one.
+	Kept bool
+	// Edits is the kept piece whose message gets this text and these buttons instead; without a text it is deleted. Zero:
+	// this is a message of its own. A piece that waits when another one that edits it is posted is not sent any more.
+	Edits int64
+	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own; else it is let be.
+	OrSend bool
+}
+
+// Early is what a run sends before it is completed.
+type Early struct {
+	Pieces []Piece
+	// Said is the part of the text in the making that was sent, these pieces included.
+	Said string
+	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
+	Preview *Piece
+	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
+	Unpreview bool
 }
 
 // Delivery is a piece that was claimed for sending.
@@ -342,6 +383,8 @@ type Delivery struct {
 	CreatedAt time.Time
 	Attempts  int  // sends before this one, those not that were excused
 	Uncertain bool // an earlier send's outcome is unknown
+	// Target is the message that the piece edits; empty where it is gone, or was never sent.
+	Target chat.MessageID
 }
 
 // Again is how a claimed delivery that failed is tried again.
@@ -361,6 +404,9 @@ type DeadPiece struct {
 	DiedAt    time.Time    `json:"died_at"`
 	Attempts  int          `json:"attempts"`
 	Error     string       `json:"error"`
+	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
+	Session   string       `json:"session,omitempty"` // the run's
+	Media     []chat.Media `json:"media,omitempty"`
 }
 
 // Pairing is a stranger's request to be let in.

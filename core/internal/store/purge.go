@@ -21,8 +21,8 @@ const (
 )
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; ended runs, replaced claude sessions and what is known of media after 30 days; the networks' ids of sent messages and dead pieces
-// after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+// requests; ended runs, replaced claude sessions and what is known of media, or was made of it, after 30 days; the networks' ids of sent
+// messages and dead pieces after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
 func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
@@ -48,10 +48,14 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 				AND id NOT IN (SELECT claude_session FROM inbox WHERE claude_session IS NOT NULL) LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM sent WHERE (channel, chat, message_id) IN
 			(SELECT channel, chat, message_id FROM sent WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
+		{`DELETE FROM kept_pieces WHERE piece IN
+			(SELECT piece FROM kept_pieces WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
+		{`DELETE FROM extracts WHERE source IN
+			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}
 	for _, p := range purges {
 		for removed := int64(1); removed > 0; {

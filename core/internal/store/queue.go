@@ -23,7 +23,7 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 	if over := p.waiting() - int64(in.Queue.Cap); in.Queue.Cap > 0 && over > 0 {
 		if in.Queue.Drop == DropNew {
 			accepted.Seq = 0
-			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq}}, tooMany)
+			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, message: e.message}}, tooMany)
 		}
 		if err := t.overflow(in, p, over); err != nil {
 			return err
@@ -46,7 +46,8 @@ func (t *tx) pace(in Inbound, p *place, b burst) error {
 	}
 	// Its own burst does not make a message wait for quiet.
 	quiet := t.now + in.Queue.Quiet.Milliseconds()
-	waits := in.Queue.waits() && p.queued-1 > b.messages
+	p.behind = p.queued-1 > b.messages
+	waits := in.Queue.waits() && p.behind
 	if waits {
 		p.readyAt = max(p.readyAt, quiet)
 	}
@@ -81,16 +82,19 @@ func (q Queueing) waits() bool {
 // tooMany is why a message was dropped that exceeded its lane's cap.
 const tooMany = "dropped: too many messages wait"
 
-// overflow drops the n messages that have waited for the longest.
+// overflow drops the n messages that have waited for the longest, but none that no person wrote and none that somebody wants
+// to come next.
 func (t *tx) overflow(in Inbound, p *place, n int64) error {
+	// Within a text of the message's the quotes of this pattern have a backslash before them.
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq IN
-			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0)
+			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL AND urgent = 0
+				AND message NOT LIKE '%"origin":"%' ORDER BY seq LIMIT ?3 + 0)
 		RETURNING `+removedColumns, in.Session, in.Lane, n)
 	if err != nil {
 		return err
 	}
 	p.queued -= int64(len(dropped))
-	p.moved = true
+	p.moved = p.moved || len(dropped) > 0
 	if in.Queue.Drop != DropOld {
 		for _, r := range dropped {
 			m, ok := r.decode()

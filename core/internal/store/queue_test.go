@@ -297,6 +297,29 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	}
 }
 
+// A plugin waits for its turn: it is not dropped, whatever people write.
+func TestCapSparesTurnsOfNobody(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	plugin, odd := queued(2, store.Queueing{}), queued(3, store.Queueing{})
+	plugin.Message.Origin, odd.Message.Text = store.OriginPlugin, `"origin":"plugin"`
+	b.accept(t, plugin)
+	b.accept(t, odd)
+	b.accept(t, queued(4, store.Queueing{Cap: 2, Drop: store.DropOld}))
+	b.wantOutcome(t, 3, store.RunCancelled)
+	b.accept(t, queued(5, store.Queueing{Cap: 1, Drop: store.DropOld}))
+	b.complete(t, run)
+	var texts []string
+	for range 2 {
+		next := b.claim(t)
+		texts = append(texts, next.Message.Message.Text)
+		b.complete(t, next)
+	}
+	if diff := cmp.Diff([]string{"message 2", "message 5"}, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A lane that does not run has no head for a moment while its only message makes room for another.
 func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	t.Parallel()

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // GetState returns a value of an instance's state with its revision, or [ErrNotFound].
@@ -77,33 +74,4 @@ func (s *Store) ListState(ctx context.Context, instance, prefix, after string, l
 		return nil, fmt.Errorf("list state: %w", err)
 	}
 	return keys, nil
-}
-
-// PutMedia keeps what is known of an instance's media.
-func (s *Store) PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error {
-	if m.Ref == "" {
-		return errors.New("put media: the media has no ref")
-	}
-	_, err := step(ctx, s, "put media", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO media (instance, ref, kind, mime_type, file_name, size, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-			ON CONFLICT (instance, ref) DO UPDATE SET kind = excluded.kind, mime_type = excluded.mime_type,
-				file_name = excluded.file_name, size = excluded.size`,
-			instance, m.Ref, m.Kind, m.MIMEType, m.FileName, m.Size, millis(at))
-		return nothing{}, err
-	})
-	return err
-}
-
-// Media returns what is known of an instance's media, or [ErrNotFound].
-func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error) {
-	m := chat.Media{Ref: ref}
-	err := s.view(ctx).row(`SELECT kind, mime_type, file_name, size FROM media WHERE instance = ?1 AND ref = ?2`,
-		[]any{instance, ref}, &m.Kind, &m.MIMEType, &m.FileName, &m.Size)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return chat.Media{}, fmt.Errorf("media: %w", err)
-	}
-	return m, nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -86,24 +85,6 @@ func TestStateKeysByPrefix(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
 			t.Errorf("prefix %q after %q limit %d: %v (-want +got):\n%s", tc.prefix, tc.after, tc.limit, err, diff)
 		}
-	}
-}
-
-func TestMediaIsTheInstancesOwn(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	want := chat.Media{Ref: "r", Kind: chat.Image, MIMEType: "image/png", FileName: "a b.png", Size: 1 << 40}
-	if err := b.PutMedia(b.ctx, "telegram", want, start); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := b.Media(b.ctx, "telegram", "r"); got != want || err != nil {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if _, err := b.Media(b.ctx, "discord", "r"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("another instance: %v", err)
-	}
-	if err := b.PutMedia(b.ctx, "telegram", chat.Media{}, start); err == nil {
-		t.Error("media without a ref")
 	}
 }
 

@@ -7,6 +7,12 @@ import (
 	"slices"
 )
 
+// Spent adds what a turn cost whose run lost its lane, and so could not be completed, to its session and day.
+func (s *Store) Spent(ctx context.Context, session, claudeSession string, f TurnFigures) error {
+	_, err := step(ctx, s, "spent", func(t *tx) (nothing, error) { return nothing{}, t.addFigures(session, claudeSession, f) })
+	return err
+}
+
 // addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
 // meanwhile.
 func (t *tx) addFigures(session, claude string, f TurnFigures) error {

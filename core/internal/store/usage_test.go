@@ -57,6 +57,27 @@ func TestUsageByDay(t *testing.T) {
 	}
 }
 
+// What a run cost that was interrupted counts like any other's.
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	if a := b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt})); a.Superseded != run.ID {
+		t.Fatalf("acceptance %+v", a)
+	}
+	f := store.TurnFigures{Day: "2026-03-01", Model: "opus", Usage: store.Usage{Turns: 1, CostMicros: 5}, ContextTokens: 7, Compactions: 1}
+	if err := b.Spent(b.ctx, run.Session.Key, run.Message.ClaudeSession, f); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Session(b.ctx, run.Session.Key)
+	if err != nil || s.Usage != f.Usage || s.ContextTokens != 7 || s.Compactions != 1 {
+		t.Errorf("session %+v, %v", s, err)
+	}
+	days, err := b.UsageByDay(b.ctx, "")
+	if diff := cmp.Diff([]store.DayUsage{{Day: f.Day, Model: f.Model, Usage: f.Usage}}, days); err != nil || diff != "" {
+		t.Errorf("days, %v (-want +got):\n%s", err, diff)
+	}
+}
+
 // Of very many rows the last ones are told.
 func TestUsageByDayIsBounded(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,10 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +29,28 @@ type Store interface {
 	Rebind(ctx context.Context, run int64, notice ...store.Piece) (store.Session, error)
 	Join(ctx context.Context, run int64) ([]store.Queued, error)
 	Complete(ctx context.Context, run int64, c store.Completion) error
+	Spent(ctx context.Context, session, claudeSession string, f store.TurnFigures) error
+	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
+}
+
+// View shows a chat what a turn does while it goes on.
+type View interface {
+	// Progress is told how far the turn is. It does not block.
+	Progress(p agent.Progress)
+	// Tools answers a message that Claude sends to the host's tools.
+	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
+	// End says that the turn is over, and returns what the chat has of it already.
+	End() Sent
+	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
+	// after End.
+	Reply(r agent.Result) []store.Piece
+}
+
+// Sent is what a chat has of a turn's answer before it is complete.
+type Sent struct {
+	Begun   bool   // something of it was sent for good
+	Shown   string // what was shown behind that
+	Preview int64  // the piece that shows it; zero: there is none
 }
 
 // Options are what a handler works with.
@@ -40,18 +64,21 @@ type Options struct {
 	Profile func(run *store.Run) agent.Profile
 	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
 	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Ask has people decide on what Claude asks. Over is told how a turn has ended, once its run is completed: no answer to what
+	// it asked matters any more.
+	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
+	Over func(ctx context.Context, run *store.Run, state store.RunState)
 	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
 	Prompt  func(run *store.Run, added []string) string
 	Steered func(m store.Queued) string
-	// Reply makes pieces of an answer: none when it is silent. Notice makes pieces of a text of the host's.
-	Reply  func(run *store.Run, result agent.Result) []store.Piece
+	// Notice makes pieces of a text of the host's.
 	Notice func(run *store.Run, text string) []store.Piece
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
 	Next func(run *store.Run, result agent.Result) *store.Inbound
-	// Typing shows in the chat that an answer is being written, until the returned function is called.
-	Typing func(ctx context.Context, run *store.Run) (stop func())
+	// View begins to show the chat what the turn does.
+	View func(ctx context.Context, run *store.Run) View
 	// Retire is told of a claude session that will not be used again.
 	Retire func(claudeSession string)
 	// Zone is that of the days that turns count on.
@@ -77,20 +104,20 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 		return h.command(ctx, run)
 	}
 	if run.Message.Attempts > maxAttempts {
-		return h.fail(ctx, run, agent.Result{}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
-	defer h.options.Typing(ctx, run)()
-
+	view := h.options.View(ctx, run)
 	added, err := h.context(ctx, run)
 	if err != nil {
-		return h.fail(ctx, run, agent.Result{}, err)
+		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
 	prompt := h.options.Prompt(run, added)
-	result, err := h.run(ctx, run, prompt, nudged)
+	result, err := h.run(ctx, run, prompt, nudged, view)
+	sent := view.End()
 	if err != nil {
-		return h.fail(ctx, run, result, err)
+		return h.fail(ctx, run, result, sent, err)
 	}
-	return h.reply(ctx, run, result)
+	return h.reply(ctx, run, result, sent, view.Reply)
 }
 
 // command answers a slash command.
@@ -133,7 +160,7 @@ func housekeeping(run *store.Run) bool {
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged <-chan struct{}) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged <-chan struct{}, view View) (agent.Result, error) {
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
@@ -150,6 +177,8 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged
 		OnConsumed: func() {
 			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
 		},
+		Progress: view.Progress, Tools: view.Tools,
+		Ask: func(ctx context.Context, q agent.Question) agent.Decision { return h.options.Ask(ctx, run, q) },
 	}
 	if run.Message.Message.Origin == "" {
 		t.Nudged = nudged
@@ -192,8 +221,8 @@ func (h *Handler) consumed(ctx context.Context, run *store.Run) {
 	}
 }
 
-// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, it is
-// the message that is too long.
+// fresh is the notice with which a turn begins anew, or "" if that would not help: in a session that has just begun, and not as
+// a copy of another one, it is the message that is too long.
 func fresh(t agent.Turn, err error) string {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
@@ -201,7 +230,7 @@ func fresh(t agent.Turn, err error) string {
 	}
 	switch failure.Class {
 	case agent.ContextOverflow:
-		if !t.Started {
+		if !t.Started && t.ForkOf == "" {
 			return ""
 		}
 		return "Our conversation had become too long for the model. I began a new one and no longer know what was said before."
@@ -213,7 +242,7 @@ func fresh(t agent.Turn, err error) string {
 }
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, pieces func(agent.Result) []store.Piece) error {
 	done := store.Completion{
 		State:   store.RunDone,
 		Covered: r.Covered,
@@ -222,12 +251,29 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result) err
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
-		done.Pieces = h.options.Reply(run, r)
+		done.Pieces = onto(run, sent.Preview, pieces(r))
 	}
-	if r.Text != "" {
+	if r.Text != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
+}
+
+// onto has the first piece take the preview's place. With no piece the preview is taken back.
+func onto(run *store.Run, preview int64, pieces []store.Piece) []store.Piece {
+	switch {
+	case preview == 0:
+	case len(pieces) == 0:
+		return []store.Piece{{To: run.Message.Message.Address(), Edits: preview}}
+	default:
+		pieces[0].Edits, pieces[0].OrSend = preview, true
+	}
+	return pieces
+}
+
+// speaks tells whether pieces say anything.
+func speaks(pieces []store.Piece) bool {
+	return slices.ContainsFunc(pieces, func(p store.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
 func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
@@ -243,18 +289,28 @@ func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
 
 // fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
 // stopped it says so, and one that the host's end cut off goes back to its lane.
-func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, err error) error {
+func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent Sent, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
 		if err := h.complete(ctx, run, store.Completion{
-			State: store.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r),
+			State: store.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Pieces: h.left(run, sent),
 			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
 			Notes:      []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}},
 		}); err != nil {
 			return err
 		}
 		return agent.ErrStopped
+	case errors.Is(cause, store.ErrFenced):
+		if pieces := h.left(run, sent); len(pieces) > 0 {
+			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", pieces...); err != nil {
+				h.log.Warn("leave what an interrupted turn has shown", "run", run.ID, "error", err)
+			}
+		}
+		figures := h.figures(run, r)
+		figures.Flush = false // it was cut short
+		h.spent(ctx, run, figures)
+		return cause
 	case cause != nil:
 		return cause
 	}
@@ -273,9 +329,17 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, err 
 	}
 	// Nobody asked for these; the log has it.
 	if origin := run.Message.Message.Origin; origin != store.OriginFlush && origin != store.OriginHeartbeat {
-		done.Pieces = h.notice(run, said)
+		done.Pieces = onto(run, sent.Preview, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
+}
+
+// left is what stays in the chat of an answer that was broken off: what was shown of it.
+func (h *Handler) left(run *store.Run, sent Sent) []store.Piece {
+	if sent.Shown == "" {
+		return onto(run, sent.Preview, nil)
+	}
+	return onto(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
 // again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
@@ -294,9 +358,22 @@ func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
+		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
+			h.spent(ctx, run, c.Turn)
+		}
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}
+	if run.Lane == store.TurnLane {
+		h.options.Over(context.WithoutCancel(ctx), run, c.State)
+	}
 	return nil
+}
+
+// spent counts what a turn cost that somebody interrupted.
+func (h *Handler) spent(ctx context.Context, run *store.Run, f *store.TurnFigures) {
+	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
+		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
+	}
 }
 
 // Caller is who a run's message is of.

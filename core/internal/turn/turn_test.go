@@ -2,12 +2,12 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,8 +36,31 @@ type room struct {
 	noticed   []store.Piece
 	retired   []string
 	refuse    error // what Complete says
+	spent     int64 // input tokens of turns that were not completed
 	joined    []store.Queued
 	next      *store.Inbound
+	over      []store.RunState
+	view      view
+	posted    []store.Piece
+}
+
+// view is a chat that is shown a turn.
+type view struct {
+	progress []agent.Progress
+	sent     turn.Sent
+	said     string
+	ended    int
+}
+
+func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
+
+func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+
+func (v *view) Reply(r agent.Result) []store.Piece { return piece(strings.TrimPrefix(r.Text, v.said)) }
+
+func (v *view) End() turn.Sent {
+	v.ended++
+	return v.sent
 }
 
 type outcome struct {
@@ -59,6 +82,11 @@ func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.
 	return store.Session{ClaudeSession: "fresh"}, nil
 }
 
+func (r *room) Post(_ context.Context, _ string, pieces ...store.Piece) (int64, error) {
+	r.posted = append(r.posted, pieces...)
+	return 1, nil
+}
+
 func (r *room) Join(context.Context, int64) ([]store.Queued, error) { return r.joined, nil }
 
 func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error {
@@ -69,13 +97,21 @@ func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error 
 	return r.refuse
 }
 
+func (r *room) Spent(ctx context.Context, session, claude string, f store.TurnFigures) error {
+	if ctx.Err() != nil || session != "s" || claude != "old" {
+		return errors.New("nobody's")
+	}
+	r.spent += f.Usage.InputTokens
+	return nil
+}
+
 func (r *room) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	r.turns = append(r.turns, t)
 	next := r.results[0]
 	r.results = r.results[1:]
 	if errors.Is(next.err, errBlocks) {
 		<-ctx.Done()
-		return agent.Result{}, &agent.Failure{Class: agent.Aborted}
+		return next.result, &agent.Failure{Class: agent.Aborted}
 	}
 	t.OnConsumed()
 	return next.result, next.err
@@ -92,20 +128,21 @@ func (r *room) handler() *turn.Handler {
 		Prompt: func(run *store.Run, added []string) string {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
 		},
+		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
+		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
 		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
-		Reply:   func(_ *store.Run, result agent.Result) []store.Piece { return piece(result.Text) },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
-		Typing:  func(context.Context, *store.Run) func() { return func() {} },
+		View:    func(context.Context, *store.Run) turn.View { return &r.view },
 		Retire:  func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
 
 func piece(text string) []store.Piece {
-	if text == "" {
+	if text == "" || text == "NO_REPLY" {
 		return nil
 	}
 	return []store.Piece{{Text: text}}
@@ -127,6 +164,8 @@ func TestHandle(t *testing.T) {
 	deaf.Message.Message.Silent = true
 	first := message(1)
 	first.Session.ClaudeStarted = false
+	copied := message(1)
+	copied.Session.ClaudeStarted, copied.Session.ForkOf = false, "parent"
 	silent := message(1)
 	silent.Message.Message.Silent = true
 	for name, test := range map[string]struct {
@@ -146,6 +185,7 @@ func TestHandle(t *testing.T) {
 		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
 		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 1},
+		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
 		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
@@ -175,7 +215,7 @@ func TestHandle(t *testing.T) {
 				if r.marked != 1 {
 					t.Error("the first turn's mark is of the second session")
 				}
-				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.Attempt != 1 || again.UUID != "u" {
+				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Attempt != 1 || again.UUID != "u" {
 					t.Errorf("the second turn is %+v", again)
 				}
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
@@ -202,7 +242,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.turns[0]
-	got.OnConsumed, got.Steer = nil, nil
+	got.OnConsumed, got.Steer, got.Ask, got.Progress, got.Tools = nil, nil, nil, nil, nil
 	want := agent.Turn{Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -231,6 +271,24 @@ func TestSteering(t *testing.T) {
 	}
 	if c := r.completed[0]; len(c.Covered) != 1 || c.Covered[0] != "v" || c.Then != r.next {
 		t.Errorf("completed %+v", c)
+	}
+}
+
+// What is said in order to say nothing stands in no history; what a plugin alone is told does.
+func TestTheHistoryOfASilentAnswer(t *testing.T) {
+	t.Parallel()
+	for text, entries := range map[string]map[bool]int{"NO_REPLY": {false: 0, true: 1}, "hi": {false: 1, true: 1}} {
+		for silent, want := range entries {
+			r := &room{results: []outcome{{result: agent.Result{Text: text}}}}
+			run := message(1)
+			run.Message.Message.Silent = silent
+			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.completed[0].Transcript; len(got) != want {
+				t.Errorf("%q, silent %v: %+v", text, silent, got)
+			}
+		}
 	}
 }
 
@@ -308,11 +366,14 @@ func TestTheEndOfAContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &room{results: []outcome{{err: errBlocks}}}
+			r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}, err: errBlocks}}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(test.cause)
 			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if lost := errors.Is(test.cause, store.ErrFenced); (r.spent == 3) != lost {
+				t.Errorf("spent %d", r.spent)
 			}
 			if test.cancelled {
 				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 ||
@@ -353,28 +414,11 @@ func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 
 func TestALostLaneDropsTheResult(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{{}}, refuse: store.ErrFenced}
+	r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: store.ErrFenced}
 	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) {
 		t.Error(err)
 	}
-}
-
-func TestTyping(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var signals []bool
-		var mu sync.Mutex
-		stop := turn.ShowTyping(t.Context(), 5*time.Second, func(_ context.Context, active bool) error {
-			mu.Lock()
-			defer mu.Unlock()
-			signals = append(signals, active)
-			return errors.New("nobody minds")
-		})
-		time.Sleep(12 * time.Second)
-		stop()
-		stop()
-		if diff := cmp.Diff([]bool{true, true, true, false}, signals); diff != "" {
-			t.Error(diff)
-		}
-	})
+	if r.spent != 3 {
+		t.Errorf("spent %d, want what it cost all the same", r.spent)
+	}
 }

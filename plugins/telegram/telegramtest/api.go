@@ -3,17 +3,21 @@ package telegramtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // What a message may hold.
 const (
-	maxText       = 4096 // UTF-16 code units
-	maxButtonData = 64   // bytes
+	maxText       = 4096  // UTF-16 code units
+	maxCaption    = 1024  // UTF-16 code units
+	maxRich       = 32768 // characters
+	maxButtonData = 64    // bytes
 
 	maxFile = 20 << 20 // bytes of a file that a bot may fetch
 )
@@ -22,7 +26,7 @@ const (
 var reactions = []string{"👍", "👎", "❤", "🔥", "👀", "🎉", "🤔", "👌", "🙏", "✍", "⚡", "💯"}
 
 // call runs one method.
-func (s *Server) call(ctx context.Context, method string, params map[string]string) response {
+func (s *Server) call(ctx context.Context, method string, params map[string]string, files uploads) response {
 	if strings.EqualFold(method, "getUpdates") {
 		return s.getUpdates(ctx, params)
 	}
@@ -46,9 +50,17 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 	case "getwebhookinfo":
 		return succeeded(map[string]any{"url": s.webhook, "has_custom_certificate": false, "pending_update_count": len(s.updates.waiting)})
 	case "sendmessage":
-		return s.sendMessage(params)
-	case "editmessagetext":
-		return s.editMessageText(params)
+		return s.sendMessage(params, "text")
+	case "sendrichmessage":
+		return s.sendMessage(params, "rich_message")
+	case "sendphoto", "senddocument", "sendaudio", "sendvoice", "sendvideo":
+		return s.sendFile(strings.ToLower(strings.TrimPrefix(strings.ToLower(method), "send")), params, files)
+	case "sendmediagroup":
+		return s.sendMediaGroup(params, files)
+	case "sendmessagedraft", "sendrichmessagedraft":
+		return s.sendMessageDraft(params)
+	case "editmessagetext", "editmessagecaption", "editmessagereplymarkup":
+		return s.editMessage(strings.TrimPrefix(strings.ToLower(method), "editmessage"), params)
 	case "deletemessage":
 		return s.deleteMessage(params)
 	case "setmessagereaction":
@@ -132,19 +144,32 @@ func (s *Server) chat(params map[string]string) (*chatRoom, response, bool) {
 	return room, response{}, true
 }
 
-func (s *Server) sendMessage(params map[string]string) response {
-	room, refusal, ok := s.chat(params)
+// sendMessage takes the text from the field text or rich_message.
+func (s *Server) sendMessage(params map[string]string, field string) response {
+	m, refusal, ok := s.begin(params)
 	if !ok {
 		return refusal
 	}
-	m := &Message{Chat: room.id, From: s.botID, Silent: params["disable_notification"] == "true", At: time.Now()}
-	if r, ok := setContent(m, params); !ok {
+	if r, ok := setContent(m, params, field); !ok {
 		return r
 	}
+	return s.post(m)
+}
+
+// begin is a message of the bot's that is still to be filled and posted, if the bot may write where params say.
+func (s *Server) begin(params map[string]string) (*Message, response, bool) {
+	room, refusal, ok := s.chat(params)
+	if !ok {
+		return nil, refusal, false
+	}
+	if r, ok := s.limit.take(room.id, time.Now()); !ok {
+		return nil, r, false
+	}
+	m := &Message{Chat: room.id, From: s.botID, Silent: params["disable_notification"] == "true", At: time.Now()}
 	if thread := number(params, "message_thread_id", 0); thread != 0 {
 		// The General topic cannot be named when sending.
 		if _, known := room.topics[thread]; !known || thread == generalTopic {
-			return badRequest("message thread not found")
+			return nil, badRequest("message thread not found"), false
 		}
 		m.Thread = thread
 	}
@@ -155,40 +180,86 @@ func (s *Server) sendMessage(params map[string]string) response {
 			Quote     string `json:"quote"`
 		}
 		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
-			return badRequest("can't parse reply parameters JSON object")
+			return nil, badRequest("can't parse reply parameters JSON object"), false
 		}
 		switch target := s.find(room.id, reply.MessageID); {
 		case target != nil:
 			m.ReplyTo, m.Quote = reply.MessageID, reply.Quote
 			m.Thread = target.Thread
 		case !reply.Without:
-			return badRequest("message to be replied not found")
+			return nil, badRequest("message to be replied not found"), false
 		}
 	}
+	return m, response{}, true
+}
+
+// post has the message appear in its chat.
+func (s *Server) post(m *Message) response {
 	s.lastID++
 	m.ID = s.lastID
 	s.messages = append(s.messages, m)
+	delete(s.drafts, m.Chat)
 	return succeeded(s.messageJSON(m))
 }
 
-// setContent takes text, entities and buttons from params.
-func setContent(m *Message, params map[string]string) (response, bool) {
-	text := params["text"]
-	if strings.TrimSpace(text) == "" {
+// setContent takes text, entities and buttons from params: those of a text, of a rich message or of a caption, which may be
+// empty.
+func setContent(m *Message, params map[string]string, field string) (response, bool) {
+	if field == "rich_message" {
+		text, err := parseRich(params[field])
+		if err != nil {
+			return badRequest("%v", err), false
+		}
+		m.Text, m.Entities, m.Rich = text, nil, true
+		return setButtons(m, params)
+	}
+	text := params[field]
+	entities, most, tooLong := "entities", maxText, "message is too long"
+	if field == "caption" {
+		entities, most, tooLong = "caption_entities", maxCaption, "message caption is too long"
+	} else if strings.TrimSpace(text) == "" {
 		return badRequest("message text is empty"), false
 	}
-	if units(text) > maxText {
-		return badRequest("message is too long"), false
+	if units(text) > most {
+		return badRequest("%s", tooLong), false
 	}
-	var entities []Entity
-	if raw := params["entities"]; raw != "" {
-		if err := json.Unmarshal([]byte(raw), &entities); err != nil {
-			return badRequest("can't parse entities JSON object"), false
-		}
-	}
-	if err := checkEntities(text, entities); err != nil {
+	looks, err := parseEntities(text, params[entities])
+	if err != nil {
 		return badRequest("%v", err), false
 	}
+	m.Text, m.Entities, m.Rich = text, looks, false
+	return setButtons(m, params)
+}
+
+// parseRich returns the Markdown of a rich message. It is kept as it is: how it looks is the apps' business.
+func parseRich(raw string) (string, error) {
+	var rich struct {
+		Markdown string `json:"markdown"`
+	}
+	err := json.Unmarshal([]byte(raw), &rich)
+	switch {
+	case err != nil:
+		return "", errors.New("can't parse rich message JSON object")
+	case strings.TrimSpace(rich.Markdown) == "":
+		return "", errors.New("rich message is empty")
+	case utf8.RuneCountInString(rich.Markdown) > maxRich:
+		return "", errors.New("rich message is too long")
+	}
+	return rich.Markdown, nil
+}
+
+func parseEntities(text, raw string) ([]Entity, error) {
+	var entities []Entity
+	if raw != "" {
+		if err := json.Unmarshal([]byte(raw), &entities); err != nil {
+			return nil, errors.New("can't parse entities JSON object")
+		}
+	}
+	return entities, checkEntities(text, entities)
+}
+
+// setButtons takes the buttons from params; without any the message has none.
+func setButtons(m *Message, params map[string]string) (response, bool) {
 	var markup struct {
 		Keyboard [][]Button `json:"inline_keyboard"`
 	}
@@ -205,14 +276,18 @@ func setContent(m *Message, params map[string]string) (response, bool) {
 			return badRequest("BUTTON_DATA_INVALID"), false
 		}
 	}
-	m.Text, m.Entities, m.Buttons = text, entities, markup.Keyboard
+	m.Buttons = markup.Keyboard
 	return response{}, true
 }
 
-func (s *Server) editMessageText(params map[string]string) response {
+// editMessage changes a message's text, caption or replymarkup.
+func (s *Server) editMessage(what string, params map[string]string) response {
 	room, refusal, ok := s.chat(params)
 	if !ok {
 		return refusal
+	}
+	if r, ok := s.limit.take(room.id, time.Now()); !ok {
+		return r
 	}
 	m := s.find(room.id, number(params, "message_id", 0))
 	switch {
@@ -220,12 +295,23 @@ func (s *Server) editMessageText(params map[string]string) response {
 		return badRequest("message to edit not found")
 	case m.From != s.botID:
 		return badRequest("message can't be edited")
+	case what == "text" && m.Media != "":
+		return badRequest("there is no text in the message to edit")
+	case what == "caption" && m.Media == "":
+		return badRequest("there is no caption in the message to edit")
+	}
+	if what == "text" && params["rich_message"] != "" {
+		what = "rich_message"
 	}
 	edited := *m
-	if r, ok := setContent(&edited, params); !ok {
+	set := func() (response, bool) { return setContent(&edited, params, what) }
+	if what == "replymarkup" {
+		set = func() (response, bool) { return setButtons(&edited, params) }
+	}
+	if r, ok := set(); !ok {
 		return r
 	}
-	if edited.Text == m.Text && slices.EqualFunc(edited.Entities, m.Entities, sameEntity) &&
+	if edited.Text == m.Text && edited.Rich == m.Rich && slices.EqualFunc(edited.Entities, m.Entities, sameEntity) &&
 		slices.EqualFunc(edited.Buttons, m.Buttons, slices.Equal[[]Button]) {
 		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}

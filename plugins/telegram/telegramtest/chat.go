@@ -16,7 +16,8 @@ type Message struct {
 	Chat     int64
 	Thread   int // the forum topic
 	From     int64
-	Text     string // or the caption
+	Text     string // or the caption, or the Markdown of a rich message
+	Rich     bool
 	Entities []Entity
 	ReplyTo  int
 	Quote    string
@@ -27,8 +28,17 @@ type Message struct {
 	At       time.Time
 	Update   int // the update that told the bot of it; zero: none
 
+	// What is beside the text: photo, document, audio, voice, video, sticker or nothing.
+	Media    string
+	File     []byte
+	FileName string
+	MIMEType string
+	Album    int // what the messages of an album have in common
+
 	media   map[string]any // what the message has beside text, by the names of the Bot API
 	isTopic bool
+
+	reactions map[int64]string // people's, by their id
 }
 
 // Button is one button of an inline keyboard.

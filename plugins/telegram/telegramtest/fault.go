@@ -3,7 +3,6 @@ package telegramtest
 import (
 	"context"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -19,10 +18,7 @@ type Fault struct {
 
 // TooManyRequests is the answer 429 with a time to wait, in whole seconds.
 func TooManyRequests(retryAfter time.Duration) Fault {
-	seconds := int(math.Ceil(retryAfter.Seconds()))
-	r := failed(http.StatusTooManyRequests, fmt.Sprintf("Too Many Requests: retry after %d", seconds))
-	r.Parameters = map[string]any{"retry_after": seconds}
-	return Fault{instead: func(w http.ResponseWriter, _ *http.Request) { answer(w, r) }}
+	return Fault{instead: func(w http.ResponseWriter, _ *http.Request) { answer(w, tooMany(retryAfter)) }}
 }
 
 // Refuse is an answer with an error in Telegram's form, such as 403, "Forbidden: bot was kicked from the group chat".
@@ -68,11 +64,11 @@ func (s *Server) Fail(method string, n int, f Fault) {
 	s.faults = append(s.faults, &ordered{method: method, left: n, fault: f})
 }
 
-// Heal forgets the faults that no request has met yet.
+// Heal forgets the faults that no request has met yet, and ends [Server.Chaos].
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = nil
+	s.faults, s.chaos = nil, nil
 }
 
 func (s *Server) takeFault(method string) Fault {
@@ -84,7 +80,7 @@ func (s *Server) takeFault(method string) Fault {
 			return o.fault
 		}
 	}
-	return Fault{}
+	return s.chaos.fault()
 }
 
 // delay waits as long as the fault says, or until the bot gives up.

@@ -48,6 +48,9 @@ type Server struct {
 	commands []Command       // the menu
 	lastID   int             // of messages, topics and queries
 	queries  map[string]bool // callback queries that wait for an answer
+	drafts   map[int64]Draft // by chat
+	limit    limit
+	chaos    *chaos
 }
 
 // Call is one request that the bot made.
@@ -84,6 +87,7 @@ func Start(o Options) (*Server, error) {
 		chats:   map[int64]*chatRoom{},
 		files:   map[string][]byte{},
 		queries: map[string]bool{},
+		drafts:  map[int64]Draft{},
 		lastID:  100, // Above the General topic.
 		updates: newUpdateQueue(),
 	}
@@ -222,7 +226,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request, method string) {
-	params, err := parseParams(r)
+	params, files, err := parseParams(r)
 	if err != nil {
 		answer(w, failed(http.StatusBadRequest, "Bad Request: "+err.Error()))
 		return
@@ -234,7 +238,7 @@ func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request, method stri
 		fault.instead(w, r)
 		return
 	}
-	result := s.call(r.Context(), method, params)
+	result := s.call(r.Context(), method, params, files)
 	if fault.behind != nil {
 		s.record(method, params, true)
 		fault.behind(w, r)
@@ -251,11 +255,12 @@ func (s *Server) record(method string, params map[string]string, failed bool) {
 	s.notify()
 }
 
-// parseParams takes parameters as the Bot API does: in the query, as a form, as multipart or as JSON.
-func parseParams(r *http.Request) (map[string]string, error) {
+// parseParams takes parameters as the Bot API does: in the query, as a form, as multipart or as JSON. Files come with
+// multipart only.
+func parseParams(r *http.Request) (map[string]string, uploads, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	params := map[string]string{}
@@ -263,7 +268,7 @@ func parseParams(r *http.Request) (map[string]string, error) {
 	case strings.HasPrefix(kind, "application/json"):
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(body, &object); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for name, value := range object {
 			var text string
@@ -279,12 +284,13 @@ func parseParams(r *http.Request) (map[string]string, error) {
 		err = r.ParseForm()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name, values := range r.Form {
 		params[name] = values[0]
 	}
-	return params, nil
+	files, err := uploadsOf(r.MultipartForm)
+	return params, files, err
 }
 
 // response is the Bot API's answer.

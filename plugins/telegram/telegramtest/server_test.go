@@ -221,6 +221,19 @@ func TestRefusals(t *testing.T) {
 		{"edit to the same", "editMessageText", []string{"chat_id", "7", "message_id", id, "text", "answer"}, "400 Bad Request: message is not modified"},
 		{"edit", "editMessageText", []string{"chat_id", "7", "message_id", id, "text", "better"}, "ok"},
 		{"edit of another's", "editMessageText", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "text", "x"}, "400 Bad Request: message can't be edited"},
+		{"new buttons", "editMessageReplyMarkup", []string{"chat_id", "7", "message_id", id, "reply_markup", `{"inline_keyboard":[[{"text":"b","callback_data":"d"}]]}`}, "ok"},
+		{"the same buttons", "editMessageReplyMarkup", []string{"chat_id", "7", "message_id", id, "reply_markup", `{"inline_keyboard":[[{"text":"b","callback_data":"d"}]]}`}, "400 Bad Request: message is not modified"},
+		{"caption of a text", "editMessageCaption", []string{"chat_id", "7", "message_id", id, "caption", "x"}, "400 Bad Request: there is no caption in the message to edit"},
+		{"to a rich message", "editMessageText", []string{"chat_id", "7", "message_id", id, "rich_message", `{"markdown":"# x"}`}, "ok"},
+		{"rich and empty", "sendRichMessage", []string{"chat_id", "7", "rich_message", `{"markdown":" "}`}, "400 Bad Request: rich message is empty"},
+		{"no file", "sendPhoto", []string{"chat_id", "7", "photo", "https://a.example/b.png"}, "400 Bad Request: there is no photo in the request"},
+		{"an album of one", "sendMediaGroup", []string{"chat_id", "7", "media", `[{"type":"photo","media":"attach://a"}]`}, "400 Bad Request: group must have 2-10 items"},
+		{"an album without files", "sendMediaGroup", []string{"chat_id", "7", "media", `[{"type":"photo","media":"attach://a"},{"type":"photo","media":"attach://b"}]`}, "400 Bad Request: item 0 of the group has no file"},
+		{"draft", "sendMessageDraft", []string{"chat_id", "7", "draft_id", "3", "text", ""}, "ok"},
+		{"draft without an id", "sendMessageDraft", []string{"chat_id", "7", "draft_id", "0", "text", "x"}, "400 Bad Request: draft_id must be non-zero"},
+		{"draft in a group", "sendMessageDraft", []string{"chat_id", "-100", "draft_id", "3", "text", "x"}, "400 Bad Request: drafts can be sent to private chats only"},
+		{"draft that is too long", "sendMessageDraft", []string{"chat_id", "7", "draft_id", "3", "text", strings.Repeat("x", 4097)}, "400 Bad Request: message is too long"},
+		{"answer to no query", "answerCallbackQuery", []string{"callback_query_id", "1"}, "400 Bad Request: query is too old"},
 		{"react", "setMessageReaction", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "reaction", `[{"type":"emoji","emoji":"👀"}]`}, "ok"},
 		{"react with what is no reaction", "setMessageReaction", []string{"chat_id", "7", "message_id", fmt.Sprint(said.ID), "reaction", `[{"type":"emoji","emoji":"x"}]`}, "400 Bad Request: REACTION_INVALID"},
 		{"delete", "deleteMessage", []string{"chat_id", "7", "message_id", id}, "ok"},
@@ -380,5 +393,94 @@ func TestFiles(t *testing.T) {
 	}
 	if calls := s.Calls("download"); len(calls) != 3 || calls[0].Failed || !calls[1].Failed || !calls[2].Failed {
 		t.Errorf("downloads: %+v", calls)
+	}
+}
+
+func TestLimitSends(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	s.User(7)
+	s.User(8)
+	s.LimitSends(2, time.Hour)
+	var waits []int
+	for range 4 {
+		waits = append(waits, must(t, s, "sendMessage", "chat_id", "7", "text", "x").Parameters.RetryAfter)
+	}
+	if waits[0] != 0 || waits[1] != 0 || waits[2] < 3590 || waits[3] != waits[2]+1 {
+		t.Errorf("to wait %v: want nothing twice, then an hour, then more than that", waits)
+	}
+	if r := must(t, s, "sendMessage", "chat_id", "8", "text", "x"); !r.OK {
+		t.Errorf("another chat: %v", r)
+	}
+	s.LimitSends(0, 0)
+	if r := must(t, s, "sendMessage", "chat_id", "7", "text", "x"); !r.OK || len(s.Replies(7)) != 3 {
+		t.Errorf("without the limit: %v, %d messages", r, len(s.Replies(7)))
+	}
+}
+
+// TestChaos: what goes wrong is no other with the same seed, and nothing is lost by it.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	trouble := func(seed uint64) string {
+		s := telegramtest.New(t)
+		s.User(7).Send(0, "hello")
+		s.Chaos(seed, 0.5)
+		var happened []string
+		for i := range 40 {
+			r, err := bot(t.Context(), s, "sendMessage", "chat_id", "7", "text", fmt.Sprint(i))
+			happened = append(happened, fmt.Sprint(err == nil, r.ErrorCode))
+		}
+		s.Heal()
+		if _, got := texts(t, s); !cmp.Equal(got, []string{"hello"}) {
+			t.Errorf("updates %q", got)
+		}
+		if n := len(s.Replies(7)); n == 0 || n == 40 {
+			t.Errorf("%d of 40 messages arrived", n)
+		}
+		return strings.Join(happened, " ")
+	}
+	first := trouble(1)
+	if again := trouble(1); again != first {
+		t.Errorf("the same seed gives\n%s\nand\n%s", first, again)
+	}
+	if other := trouble(2); other == first {
+		t.Errorf("another seed gives the same: %s", other)
+	}
+}
+
+// TestChaosOfPolls: updates come again, in another order and with garbage between them.
+func TestChaosOfPolls(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	anna := s.User(7)
+	var first int
+	for i := range 5 {
+		m := anna.Send(0, fmt.Sprint(i))
+		if i == 0 {
+			first = m.Update
+		}
+	}
+	s.Chaos(3, 0.4)
+	seen := map[string]bool{}
+	for range 40 {
+		r, err := bot(t.Context(), s, "getUpdates", "offset", fmt.Sprint(first+2))
+		if err != nil || !r.OK {
+			continue
+		}
+		var updates []struct {
+			ID      int             `json:"update_id"`
+			Message json.RawMessage `json:"message"`
+		}
+		if err := json.Unmarshal(r.Result, &updates); err != nil {
+			t.Fatal(err)
+		}
+		for i, u := range updates {
+			seen["again"] = seen["again"] || u.ID < first+2
+			seen["disorder"] = seen["disorder"] || i > 0 && u.ID < updates[i-1].ID
+			seen["garbage"] = seen["garbage"] || strings.Contains(string(u.Message), "garbage")
+		}
+	}
+	if !seen["again"] || !seen["disorder"] || !seen["garbage"] {
+		t.Errorf("seen: %v", seen)
 	}
 }

@@ -15,6 +15,7 @@ type updateQueue struct {
 	waiting   []update
 	lastID    int
 	confirmed int           // the highest id that the bot has confirmed
+	latest    []update      // the latest few that it has confirmed
 	allowed   []string      // nil: Telegram's default
 	poll      chan struct{} // closed to end the poll that waits; nil when none does
 }
@@ -40,10 +41,14 @@ func (q *updateQueue) wants(kind string) bool {
 	return slices.Contains(q.allowed, kind)
 }
 
+// maxLatest is how many confirmed updates may come again.
+const maxLatest = 3
+
 // confirmBelow forgets the updates with a smaller id.
 func (q *updateQueue) confirmBelow(offset int) {
 	for len(q.waiting) > 0 && q.waiting[0].id < offset {
 		q.confirmed = q.waiting[0].id
+		q.latest = append(q.latest[max(0, len(q.latest)-maxLatest+1):], q.waiting[0])
 		q.waiting = q.waiting[1:]
 	}
 }
@@ -126,6 +131,9 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]string) respo
 		}
 	}
 	s.confirm(number(params, "offset", 0))
+	if len(s.updates.waiting) > 0 && s.chaos.happens() {
+		s.push("message", unreadable())
+	}
 	s.notify()
 	s.mu.Unlock()
 	defer s.endPoll(ended)
@@ -142,8 +150,11 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]string) respo
 		default:
 		}
 		if len(waiting) > 0 {
+			s.mu.Lock()
+			waiting = s.chaos.disturb(waiting[:min(limit, len(waiting))], s.updates.latest)
+			s.mu.Unlock()
 			bodies := make([]map[string]any, 0, limit)
-			for _, u := range waiting[:min(limit, len(waiting))] {
+			for _, u := range waiting {
 				bodies = append(bodies, u.body)
 			}
 			return succeeded(bodies)

@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -30,6 +31,8 @@ type Post struct {
 	FileName      string
 	MIMEType      string
 	ForwardedFrom string // the name of a person who hides their account
+
+	album int
 }
 
 // Send writes a text in a chat (zero: the private chat with the bot). The bot gets it as an update.
@@ -37,9 +40,29 @@ func (u *User) Send(chat int64, text string) Message { return u.Post(Post{Chat: 
 
 // Post writes a message. The bot gets it as an update.
 func (u *User) Post(p Post) Message {
+	u.server.mu.Lock()
+	defer u.server.mu.Unlock()
+	return u.post(p)
+}
+
+// Album posts files at once. The bot gets each as an update of its own.
+func (u *User) Album(posts ...Post) []Message {
 	s := u.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lastID++
+	album := s.lastID
+	messages := make([]Message, len(posts))
+	for i, p := range posts {
+		p.album = album
+		messages[i] = u.post(p)
+	}
+	return messages
+}
+
+// post is Post with the lock held.
+func (u *User) post(p Post) Message {
+	s := u.server
 	if p.Chat == 0 {
 		p.Chat = u.ID
 	}
@@ -55,6 +78,7 @@ func (u *User) Post(p Post) Message {
 	if p.ForwardedFrom != "" {
 		m.media["forward_origin"] = map[string]any{"type": "hidden_user", "sender_user_name": p.ForwardedFrom, "date": time.Now().Unix()}
 	}
+	m.Media, m.File, m.FileName, m.MIMEType, m.Album = p.Media, p.File, p.FileName, p.MIMEType, p.album
 	s.messages = append(s.messages, m)
 	kind := "message"
 	if room.kind == "channel" {
@@ -103,6 +127,42 @@ func (u *User) Edit(chat int64, id int, text string) {
 	s.push("edited_message", s.messageJSON(m))
 }
 
+// React puts an emoji on a message in place of the user's last one; an empty emoji takes that back. The bot gets it as an
+// update, in groups as if it were an admin.
+func (u *User) React(chat int64, id int, emoji string) {
+	s := u.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.find(chat, id)
+	if m == nil {
+		panic(fmt.Sprintf("telegramtest: no message %d in chat %d", id, chat))
+	}
+	list := func(emoji string) []any {
+		if emoji == "" {
+			return []any{}
+		}
+		return []any{map[string]any{"type": "emoji", "emoji": emoji}}
+	}
+	old := m.reactions[u.ID]
+	if m.reactions == nil {
+		m.reactions = map[int64]string{}
+	}
+	m.reactions[u.ID] = emoji
+	s.push("message_reaction", map[string]any{
+		"chat": s.chatJSON(s.mustHave(chat)), "message_id": id, "user": u.json(), "date": time.Now().Unix(),
+		"old_reaction": list(old), "new_reaction": list(emoji),
+	})
+}
+
+// Delete deletes a message, which bots are not told of.
+func (u *User) Delete(chat int64, id int) {
+	s := u.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.messages = slices.DeleteFunc(s.messages, func(m *Message) bool { return m.Chat == chat && m.ID == id })
+	s.notify()
+}
+
 // Press presses a button under a message of the bot and returns the query's id.
 func (u *User) Press(chat int64, id int, data string) string {
 	s := u.server
@@ -149,7 +209,7 @@ func (s *Server) chatJSON(c *chatRoom) map[string]any {
 	object := map[string]any{"id": c.id, "type": c.kind}
 	if c.kind == "private" {
 		u := s.users[c.id]
-		object["first_name"], object["username"] = u.FirstName, u.Username
+		object["first_name"], object["last_name"], object["username"] = u.FirstName, u.LastName, u.Username
 		return object
 	}
 	object["title"] = c.title
@@ -199,6 +259,12 @@ func (s *Server) bareJSON(m *Message) map[string]any {
 	}
 	if m.Text != "" {
 		object[text] = m.Text
+	}
+	if m.Album != 0 {
+		object["media_group_id"] = strconv.Itoa(m.Album)
+	}
+	if len(m.Buttons) > 0 {
+		object["reply_markup"] = map[string]any{"inline_keyboard": m.Buttons}
 	}
 	if len(m.Entities) > 0 {
 		object[entities] = m.Entities

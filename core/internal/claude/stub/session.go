@@ -37,6 +37,7 @@ type session struct {
 	script   Script // of the running turn
 	running  message
 	steered  []message                  // lines that the running turn has taken
+	outputs  []string                   // of the running turn's tools
 	stop     bool                       // the running turn was interrupted
 	deaf     bool                       // interrupts are not taken, nor answered
 	seen     map[string]bool            // ids of lines

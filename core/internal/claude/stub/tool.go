@@ -41,6 +41,7 @@ func (s *session) tool(command, thinking string, script Script, m message) {
 	if s.stop {
 		output = "The user doesn't want to proceed with this tool use."
 	}
+	s.outputs = append(s.outputs, output)
 	s.toolResult(call, output, failed)
 	if !s.stop {
 		s.steer(script, m)

@@ -31,7 +31,7 @@ func (s *session) turn(m message) {
 		s.unsolicited()
 	}
 	s.busy, s.stop, s.deaf = true, false, false
-	s.script, s.running, s.steered = script, m, nil
+	s.script, s.running, s.steered, s.outputs = script, m, nil, nil
 	defer func() { s.busy = false }()
 	began := time.Now()
 	s.state("running")
@@ -146,8 +146,9 @@ func (s *session) text(script Script, rest, open string) string {
 }
 
 // say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process was started with, $SYSTEM the
-// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $HISTORY what the user's side
-// has said in the whole conversation, and a note of each compaction. Parts are joined by line breaks.
+// appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $OUTPUT what its tools wrote,
+// $HISTORY what the user's side has said in the whole conversation, and a note of each compaction. Parts are joined by line
+// breaks.
 func (s *session) say(text string) string {
 	var steered []string
 	for _, l := range s.steered {
@@ -155,7 +156,7 @@ func (s *session) say(text string) string {
 	}
 	return strings.NewReplacer(
 		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
-		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
+		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
 	).Replace(text)
 }
 

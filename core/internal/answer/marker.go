@@ -1,0 +1,189 @@
+package answer
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Bounds of what stands in a marker. What is longer is no marker.
+const (
+	maxID   = 256
+	maxTag  = 2000
+	maxPath = 4096
+)
+
+// tokens are those that an answer of nothing else is silent by.
+var tokens = []string{SilentToken, HeartbeatToken}
+
+// adornment is what may stand around a token.
+const adornment = " \t\r`*_\"'.!"
+
+// isToken tells whether the line holds a token alone.
+func isToken(line string) bool {
+	bare := strings.ToUpper(strings.Trim(line, adornment))
+	for _, token := range tokens {
+		if bare == token {
+			return true
+		}
+	}
+	return false
+}
+
+const mediaMark = "MEDIA:"
+
+// media returns the path that a line names, which may stand in quotation marks.
+func media(line string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(unindented(line), mediaMark)
+	path = strings.TrimSpace(path)
+	for _, quote := range []string{`"`, "'", "`"} {
+		if inner, quoted := strings.CutPrefix(path, quote); quoted && strings.HasSuffix(inner, quote) {
+			path = strings.TrimSuffix(inner, quote)
+			break
+		}
+	}
+	return path, ok && path != "" && len(path) <= maxPath
+}
+
+// unindented returns the line without the spaces before it, if they are too few to make it code.
+func unindented(line string) string {
+	rest := strings.TrimLeft(line, " ")
+	if len(line)-len(rest) > 3 {
+		return line
+	}
+	return rest
+}
+
+// hostMarks are what the host's own lines begin with, in prompts, that are nothing but a heading or a sender.
+var hostMarks = []string{
+	"[from: ", "[Current message - respond to this]", "[Chat messages since your last reply - for context]",
+}
+
+var hostLine = regexp.MustCompile(`^(\[from: [^\]]*\]|\[Current message - respond to this\]|\[Chat messages since your last reply - for context\])\s*$`)
+
+// mayBecome tells whether a line that goes on may turn out to be taken out.
+func mayBecome(line string) bool {
+	bare := strings.ToUpper(strings.TrimLeft(line, adornment))
+	for _, token := range tokens {
+		if strings.HasPrefix(token, bare) || strings.HasPrefix(bare, token) && strings.Trim(bare[len(token):], adornment) == "" {
+			return true
+		}
+	}
+	start := unindented(line)
+	for _, mark := range append([]string{mediaMark}, hostMarks...) {
+		if strings.HasPrefix(mark, start) || strings.HasPrefix(start, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// tag is a marker within a line.
+type tag struct{ name, value string }
+
+// tagNames are the tags that there are. Some hosts put a text between [[tts:text]] and [[/tts:text]].
+var tagNames = []string{"reply_to_current", "reply_to", "tts", "audio_as_voice", "/tts"}
+
+// cutTags takes the tags out of a line, and the blanks behind those that stand between blanks. If the line may go on, what
+// may be a tag, or be inline code, is cut off it and held is true.
+func cutTags(line string, complete bool) (visible string, tags []tag, held bool) {
+	if !strings.Contains(line, "[") {
+		return line, nil, false
+	}
+	var b strings.Builder
+	open := false // a run of backticks stands before, and may yet make what follows code
+	for at := 0; at < len(line); {
+		switch line[at] {
+		case '`':
+			end := codeEnd(line, at, complete)
+			if end == 0 {
+				open = true
+				end = at + len(backticks(line[at:]))
+			}
+			b.WriteString(line[at:end])
+			at = end
+			continue
+		case '[':
+			length, t, maybe := readTag(line[at:], complete)
+			if maybe || length > 0 && open && !complete {
+				return b.String(), tags, true
+			}
+			if length > 0 {
+				tags = append(tags, t)
+				at += length
+				if s := b.String(); s == "" || strings.HasSuffix(s, " ") || strings.HasSuffix(s, "\t") {
+					at += len(line[at:]) - len(strings.TrimLeft(line[at:], " \t"))
+				}
+				continue
+			}
+		}
+		b.WriteByte(line[at])
+		at++
+	}
+	return b.String(), tags, false
+}
+
+// codeEnd returns where the inline code ends that begins at a run of backticks; zero: it does not, or it is not known yet.
+func codeEnd(line string, at int, complete bool) int {
+	run := backticks(line[at:])
+	for i := at + len(run); i < len(line); {
+		next := strings.IndexByte(line[i:], '`')
+		if next < 0 {
+			return 0
+		}
+		i += next
+		closing := backticks(line[i:])
+		i += len(closing)
+		if len(closing) == len(run) && (complete || i < len(line)) {
+			return i
+		}
+	}
+	return 0
+}
+
+func backticks(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "`"))] }
+
+// readTag reads the tag that a text begins with; the length is zero if it is none. If the text may go on, it may be the
+// beginning of one.
+func readTag(text string, complete bool) (length int, t tag, maybe bool) {
+	body, found := strings.CutPrefix(text, "[[")
+	if !found {
+		return 0, tag{}, !complete && text == "["
+	}
+	inner, _, closed := strings.Cut(body, "]]")
+	if len(strings.TrimSuffix(inner, "]")) > maxTag {
+		return 0, tag{}, false
+	}
+	name, value, valued := strings.Cut(inner, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, known := range tagNames {
+		switch {
+		case closed && name == known:
+			return len("[[") + len(inner) + len("]]"), tag{name: name, value: strings.TrimSpace(value)}, false
+		case complete || closed:
+		case valued && name == known, !valued && strings.HasPrefix(known, strings.TrimRight(name, "] ")):
+			maybe = true
+		}
+	}
+	return 0, tag{}, maybe
+}
+
+// fence is a fenced block that is open; without a run there is none.
+type fence struct{ run string }
+
+// opens returns the fence that a line opens.
+func opens(line string) fence {
+	rest := unindented(line)
+	for _, mark := range []string{"`", "~"} {
+		info := strings.TrimLeft(rest, mark)
+		if run := rest[:len(rest)-len(info)]; len(run) >= 3 && (mark == "~" || !strings.Contains(info, mark)) {
+			return fence{run: run}
+		}
+	}
+	return fence{}
+}
+
+// closes tells whether a line closes the fence.
+func (f fence) closes(line string) bool {
+	rest := strings.TrimRight(unindented(line), " \t")
+	return strings.HasPrefix(rest, f.run) && strings.Trim(rest, f.run[:1]) == ""
+}

@@ -1,0 +1,152 @@
+package chunk
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Break is after what a text may be cut.
+type Break int
+
+// The breaks. Each includes those before it.
+const (
+	Paragraph Break = iota + 1
+	Line
+	Sentence
+)
+
+// Cut says when a text in the making is cut.
+type Cut struct {
+	// At is where, once there is a piece of the size Min, in the limit's unit. A text that does not fit into a piece is cut
+	// at the best place that there is.
+	At  Break
+	Min int
+	// Pause says that the text is not expected to go on soon: it is cut after a sentence, too, its last one included.
+	Pause bool
+	// Over says that the text is complete: all of it goes.
+	Over bool
+}
+
+// Next returns the next piece of a text of which the first bytes have been sent, and how many bytes have been once the
+// piece is; an empty piece says that the text has to grow first, or that nothing is left. It ends neither in a link nor in
+// a fenced block that goes on, but where the text does not fit otherwise; then the block is closed in it, and opened anew
+// in what follows. The text must be valid UTF-8, and grow only at its end.
+func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
+	d := newDocument(text, r)
+	start := d.resume(sent)
+	if start == len(d.text) {
+		return "", sent
+	}
+	p, _ := d.fill(start)
+	switch {
+	case p.end < len(d.text) || c.Over:
+	case c.Pause && d.pauses() && Size(d.text[start:], r.Limit.Unit) >= c.Min:
+	default:
+		b, found := d.last(start, r, c)
+		if !found {
+			return "", sent
+		}
+		p.end, p.close, p.body = b.end, b.close, d.text[start:b.end]
+	}
+	return p.open + p.body + p.close, p.end
+}
+
+// last returns the last break, of those that are wanted, of a text that fits into a piece.
+func (d *document) last(start int, r Rule, c Cut) (best brk, found bool) {
+	wanted := map[Break]rank{Paragraph: paragraph, Line: line, Sentence: sentence}[c.At]
+	if c.Pause {
+		wanted = sentence
+	}
+	used, from := 0, start
+	for _, b := range d.breaks {
+		if b.end <= start || b.rank < paragraph || b.rank > wanted || b.end > d.open || b.end == len(d.text) {
+			continue
+		}
+		used += Size(d.text[from:b.end], r.Limit.Unit)
+		from = b.end
+		if used >= c.Min {
+			best, found = b, true
+		}
+	}
+	return best, found
+}
+
+// pauses tells whether the text may stop where it ends: behind a sentence, and not in the midst of a link or of code.
+func (d *document) pauses() bool {
+	if d.open < len(d.text) || len(d.fences) > 0 && d.fences[len(d.fences)-1].end == len(d.text) {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(d.text, `"'”’)]*_»」』）`))
+	return strings.ContainsRune(".!?…:。！？", last)
+}
+
+// Rest returns what is left of a text of which the first bytes have been sent. A fenced block that they end in is opened
+// anew.
+func Rest(text string, sent int) string {
+	if sent <= 0 {
+		return text
+	}
+	d := newDocument(text, Rule{})
+	start := d.resume(sent)
+	for _, f := range d.fences {
+		if f.within(start) {
+			return f.open + d.text[start:]
+		}
+	}
+	return d.text[start:]
+}
+
+// Closed returns a text in the making so that it can be shown: with the fenced block closed that it ends in, or without
+// it, if nothing of the code is there yet.
+func Closed(text string) string {
+	d := newDocument(text, Rule{})
+	if len(d.fences) == 0 {
+		return text
+	}
+	f := d.fences[len(d.fences)-1]
+	switch {
+	case f.closed || f.end < len(d.text):
+		return text
+	case f.close == "":
+		return trimRight(text[:f.start])
+	}
+	// The last line may be the beginning of the closing one.
+	code := d.text
+	at := strings.LastIndexByte(code, '\n') + 1
+	if run := strings.TrimSpace(f.close); strings.HasPrefix(run, strings.TrimSpace(code[at:])) {
+		code = trimRight(code[:at])
+	}
+	if len(code) <= f.body {
+		return trimRight(text[:f.start])
+	}
+	return code + f.close
+}
+
+// resume returns where the next piece begins after so many bytes of the text: where there is something, with the
+// indentation of its line, and behind the closing line of a block whose code was sent.
+func (d *document) resume(sent int) int {
+	if sent <= 0 {
+		return d.start
+	}
+	at := d.something(min(sent, len(d.text)))
+	for _, f := range d.fences {
+		if f.open != "" && f.closed && f.bodyEnd <= sent && at < f.end && at > f.start {
+			return d.something(f.end)
+		}
+	}
+	return at
+}
+
+// something returns the first place from there on that is not blank, or the beginning of its line.
+func (d *document) something(from int) int {
+	rest := d.text[from:]
+	blanks := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsSpace))]
+	if len(blanks) == len(rest) {
+		return len(d.text)
+	}
+	if i := strings.LastIndexByte(blanks, '\n'); i >= 0 {
+		return from + i + 1
+	}
+	return from + len(blanks)
+}

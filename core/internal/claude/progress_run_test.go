@@ -1,0 +1,105 @@
+package claude_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+)
+
+// onlooker keeps what a turn tells of its progress.
+type onlooker struct {
+	mu   sync.Mutex
+	told []agent.Progress
+	over bool
+	late int // what was told after the turn
+}
+
+func (o *onlooker) see(p agent.Progress) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over {
+		o.late++
+	}
+	o.told = append(o.told, p)
+}
+
+func (o *onlooker) all() []agent.Progress {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]agent.Progress(nil), o.told...)
+}
+
+// watch runs a turn that must be answered, and returns what it has told meanwhile.
+func (r *rig) watch(pool *claude.Pool, turn agent.Turn) (agent.Result, []agent.Progress) {
+	r.Helper()
+	o := new(onlooker)
+	turn.Progress = o.see
+	result := r.ask(pool, turn)
+	o.mu.Lock()
+	o.over = true
+	o.mu.Unlock()
+	r.Cleanup(func() {
+		if o.late > 0 {
+			r.Errorf("the turn told of its progress %d times after its end", o.late)
+		}
+	})
+	return result, o.all()
+}
+
+func TestProgressIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	result, told := r.watch(pool, r.turn(`[[stub {"thinking":"hm","tool":"echo out; false","answer":"one two three","token_delay_ms":1}]]`))
+	if result.Text != "one two three" || len(told) == 0 {
+		t.Fatalf("answer = %q, told %+v", result.Text, told)
+	}
+	var grown []string
+	tool := agent.ToolUse{Name: "Bash", Summary: "echo out; false"}
+	ran, thought := false, false
+	for _, p := range told {
+		thought = thought || p.Thinking == "hm"
+		if len(p.Running) == 1 && p.Running[0] == tool && len(p.Done) == 0 {
+			ran = true
+		}
+		if n := len(grown); p.Text != "" && (n == 0 || grown[n-1] != p.Text) {
+			grown = append(grown, p.Text)
+		}
+	}
+	if !ran || !thought {
+		t.Errorf("the tool ran: %t, the thought was told: %t; told %+v", ran, thought, told)
+	}
+	if got := strings.Join(grown, "|"); got != "one|one two|one two three" {
+		t.Errorf("the text grew as %q", got)
+	}
+	last := told[len(told)-1]
+	tool.Failed, tool.Output = true, "out"
+	if last.Text != result.Text || !last.Complete || len(last.Running) > 0 || len(last.Done) != 1 || last.Done[0].Tool != tool {
+		t.Errorf("the last that was told is %+v", last)
+	}
+}
+
+// The answer of a line that ran behind the turn joins that of the turn.
+func TestProgressOfSeveralTurns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	turn := r.turn(`[[stub {"tool":"true","answer":"first","token_delay_ms":1}]]`)
+	given := false
+	turn.Steer = func(context.Context) ([]agent.Line, error) {
+		if given {
+			return nil, nil
+		}
+		given = true
+		return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
+	}
+	result, told := r.watch(pool, turn)
+	last := told[len(told)-1]
+	if last.Text != result.Text || last.Steered != 1 {
+		t.Errorf("the last that was told is %+v, the answer %q", last, result.Text)
+	}
+}

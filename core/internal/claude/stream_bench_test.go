@@ -1,0 +1,38 @@
+package claude
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// BenchmarkTokens is what 10,000 streamed tokens cost from the line on stdout to the call of Turn.Progress.
+func BenchmarkTokens(b *testing.B) {
+	const tokens = 10_000
+	line := func(event string) []byte {
+		return []byte(`{"type":"stream_event","event":` + event + `,"session_id":"9155a9da-1661-4671-b766-68c8e4d76d01",` +
+			`"parent_tool_use_id":null,"uuid":"3ec8059e-c9aa-4d86-a6ad-27a7d1ed9a39","api_message_id":"msg_5244f2bf5943e573ee819eff"}`)
+	}
+	lines := [][]byte{
+		line(`{"type":"message_start","message":{"id":"msg_5244f2bf5943e573ee819eff","model":"claude-sonnet-5-5","content":[]}}`),
+		line(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
+	}
+	for i := range tokens {
+		lines = append(lines, line(fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%d "}}`, i)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		told := 0
+		s := &session{log: hclog.NewNullLogger(), moved: make(chan struct{})}
+		s.follow(newTrack("m"), func(agent.Progress) { told++ })
+		for _, line := range lines {
+			s.line(line)
+		}
+		if told != tokens {
+			b.Fatalf("%d pieces were told, want %d", told, tokens)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		typed string
+		who   chat.Authority
+		asked []string
+		said  string
+	}{
+		{"/answer abcde 2", chat.Other, []string{"ABCDE: 2 by other"}, ""},
+		{"/answer ABCDE my own words", chat.Authorised, []string{"ABCDE: my own words by authorised"}, ""},
+		{"/answer", chat.Other, nil, "Which question? Write the letters that stand in it: `/answer ID ANSWER`."},
+		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this id. It may be over."},
+		{"/approve ABCDE", chat.Owner, []string{"ABCDE: once by owner"}, ""},
+		{"/approve ABCDE always", chat.Owner, []string{"ABCDE: always by owner"}, ""},
+		{"/approve ABCDE always", chat.Authorised, nil, "You may not use /approve here. Ask the owner of this bot."},
+		{"/deny ABCDE it is late", chat.Owner, []string{"ABCDE: no it is late by owner"}, ""},
+		{"/deny ABCDE", chat.Owner, []string{"ABCDE: no by owner"}, ""},
+	} {
+		d := &desk{}
+		said := d.say(t, test.typed, test.who)
+		if diff := cmp.Diff(test.asked, d.order); diff != "" || said != test.said {
+			t.Errorf("%s by %s: %q %s", test.typed, test.who, said, diff)
+		}
+	}
+}
+
+func TestAside(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		desk  *desk
+		typed string
+		said  string
+	}{
+		{&desk{running: true, beside: "42"}, "/btw what is six times seven?", "42"},
+		{&desk{running: true, beside: " "}, "/side why?", "Claude had no answer to this."},
+		{&desk{running: true}, "/btw", "What do you want to know? `/btw QUESTION` is answered beside what is running."},
+		{&desk{}, "/btw why?", "Nothing is running here. Ask it as a message of its own."},
+		{&desk{running: true, fail: context.DeadlineExceeded}, "/btw why?", "Claude had no answer to this in time. It goes on with what is running."},
+		{&desk{running: true, fail: errors.New("pipe")}, "/btw why?", "/btw failed. The host's log says why."},
+	} {
+		if said := test.desk.say(t, test.typed, chat.Authorised); said != test.said {
+			t.Errorf("%s: %q, want %q", test.typed, said, test.said)
+		}
+	}
+}
+
+func TestWaitingMessages(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"/next 3":     "It is next.",
+		"/withdraw 3": "Taken back.",
+		"/withdraw 7": "Taken back.",
+		"/next 12":    "This message does not wait any more.",
+		"/next it":    "Which message? The buttons of a waiting one know its number: `/next NUMBER`.",
+		"/withdraw":   "Which message? The buttons of a waiting one know its number: `/withdraw NUMBER`.",
+	} {
+		d := &desk{}
+		if said := d.say(t, typed, chat.Authorised); said != want {
+			t.Errorf("%s: %q", typed, said)
+		}
+		if done := len(d.order) == 1 && d.order[0] == strings.TrimPrefix(typed, "/"); done != strings.HasSuffix(typed, "3") && done != strings.HasSuffix(typed, "7") {
+			t.Errorf("%s: %v", typed, d.order)
+		}
+	}
+}
+
+// Who stops may keep what waits.
+func TestStopThatKeeps(t *testing.T) {
+	t.Parallel()
+	d := &desk{running: true, waiting: 2}
+	if said := d.say(t, "/stop keep", chat.Authorised); said != "Stopped." || d.waiting != 2 {
+		t.Errorf("%q, %d wait", said, d.waiting)
+	}
+	if said := d.say(t, "/stop never", chat.Authorised); !strings.Contains(said, "keep") || d.waiting != 2 {
+		t.Errorf("%q, %d wait", said, d.waiting)
+	}
+}
+
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	held := []store.Grant{
+		{Session: "s", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
+		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
+	}
+	d := &desk{grants: held, session: store.Session{ClaudeSession: "now"}}
+	want := "**What Claude may do here unasked**\n\n1. `Bash(git 'status')`, always, for messages of authority owner (`telegram:1`)" +
+		"\n2. one single thing, in a conversation that is over, for messages of authority other (`telegram:1`)" +
+		"\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back."
+	if got := d.say(t, "/grants", chat.Owner); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	for typed, want := range map[string]string{
+		"/grants revoke 1":   "Taken back: `Bash(git 'status')`. Claude asks again.",
+		"/grants revoke all": "Taken back: 2. Claude asks again.",
+		"/grants revoke 3":   "There is no number `3`. /grants lists them.",
+	} {
+		if got := d.say(t, typed, chat.Owner); got != want {
+			t.Errorf("%s: %q", typed, got)
+		}
+	}
+	if got, want := (&desk{}).say(t, "/grants", chat.Owner), "Nothing was allowed here for longer than once."; got != want {
+		t.Error(got)
+	}
+	broken := &desk{fail: errors.New("the disk is full")}
+	if got := broken.say(t, "/grants", chat.Owner); got != "/grants failed. The host's log says why." {
+		t.Error(got)
+	}
+}
+
+// say is what somebody of an authority is answered.
+func (d *desk) say(t *testing.T, text string, authority chat.Authority) string {
+	t.Helper()
+	said, _ := d.registry().Run(t.Context(), d.call(text, authority))
+	return said
+}

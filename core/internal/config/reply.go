@@ -1,0 +1,148 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// Reply says how answers are sent, and what is shown with them.
+type Reply struct {
+	Prefix         string        // put before each answer; may hold variables such as {model}
+	TextLimit      int           // in the channel's unit; zero (default): what the channel can
+	MaxLines       int           // of a message, where it can be split; zero (default): any number
+	ChunkMode      string        // length (default), newline
+	Stream         string        // how an answer is shown while it is written: off (default), block, preview
+	Block          Block         // of an answer that is sent in blocks
+	HumanDelay     Delay         // between blocks
+	Typing         string        // never, instant, thinking (default), message
+	TypingInterval time.Duration // default 6 seconds
+	ReplyTo        string        // which pieces are replies to the message: off (default), first, all
+	AckReaction    string        // an emoji on a message that was taken; empty (default): none
+	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
+	Verbose        string        // the tools in use: off (default), on, full
+	Reasoning      string        // the model's reasoning: off (default), on, stream
+	Usage          string        // what an answer cost: off (default), tokens, full
+}
+
+// Block is when a part of an answer that is being written is sent.
+type Block struct {
+	Min     int           // in the channel's unit; default 800
+	Max     int           // not less than Min; default 1200
+	Idle    time.Duration // default a second; zero: a text that stands still is waited for
+	BreakOn string        // paragraph (default), newline, sentence
+	FlushAt string        // text_end (default), message_end
+}
+
+// Delay is the bounds of a pause; both zero: there is none.
+type Delay struct{ Least, Most time.Duration }
+
+// natural is how long people take from one message to the next.
+var natural = Delay{Least: 800 * time.Millisecond, Most: 2500 * time.Millisecond}
+
+// maxDelay bounds a pause, which holds up what comes behind it.
+const maxDelay = time.Minute
+
+// maxReaction is more than the longest emoji takes, in bytes.
+const maxReaction = 64
+
+func (r *Reply) block() block {
+	return block{
+		path: "reply",
+		attrs: []attr{
+			{"prefix", text(&r.Prefix)},
+			{"text_limit", textLimit(&r.TextLimit)},
+			{"max_lines", whole(&r.MaxLines, 0, 10_000)},
+			{"chunk_mode", oneOf(&r.ChunkMode, "length", "newline")},
+			{"stream", oneOf(&r.Stream, "off", "block", "preview")},
+			{"human_delay", delay(&r.HumanDelay)},
+			{"typing", oneOf(&r.Typing, "never", "instant", "thinking", "message")},
+			{"typing_interval", duration(&r.TypingInterval, time.Second)},
+			{"reply_to", oneOf(&r.ReplyTo, "off", "first", "all")},
+			{"ack_reaction", reaction(&r.AckReaction)},
+			{"silent", oneOf(&r.Silent, "never", "groups")},
+			{"verbose", oneOf(&r.Verbose, "off", "on", "full")},
+			{"reasoning", oneOf(&r.Reasoning, "off", "on", "stream")},
+			{"usage", oneOf(&r.Usage, "off", "tokens", "full")},
+		},
+		blocks: []child{one(r.Block.block())},
+	}
+}
+
+func (b *Block) block() block {
+	return block{path: "reply.block", attrs: []attr{
+		{"min", whole(&b.Min, 1, 1<<20)},
+		{"max", blockLimit(&b.Max, &b.Min)}, // after min
+		{"idle", duration(&b.Idle, 0)},
+		{"break_on", oneOf(&b.BreakOn, "paragraph", "newline", "sentence")},
+		{"flush_at", oneOf(&b.FlushAt, "text_end", "message_end")},
+	}}
+}
+
+// leastTextLimit leaves room for a reopened code fence and some text.
+const leastTextLimit = 64
+
+func textLimit(to *int) setter {
+	return func(v value) {
+		n := 0
+		whole(&n, 0, 1<<20)(v)
+		if n > 0 && n < leastTextLimit {
+			v.refuse("must be 0 or at least %d", leastTextLimit)
+			return
+		}
+		*to = n
+	}
+}
+
+// blockLimit takes the most of a block, whose least must have been read before.
+func blockLimit(to, least *int) setter {
+	return func(v value) {
+		n := *to
+		whole(&n, leastTextLimit, 1<<20)(v)
+		if n < *least {
+			v.refuse("must be at least reply.block.min, which is %d", *least)
+			return
+		}
+		*to = n
+	}
+}
+
+// delay takes off, natural, or the two bounds.
+func delay(to *Delay) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		switch s {
+		case "off":
+			*to = Delay{}
+			return
+		case "natural":
+			*to = natural
+			return
+		}
+		from, until, _ := strings.Cut(s, "-")
+		least, wrong := parseDuration(from, 0)
+		most, alsoWrong := parseDuration(until, 0)
+		if wrong != "" || alsoWrong != "" || least > most || most > maxDelay {
+			v.refuse(`must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms"`)
+			return
+		}
+		*to = Delay{Least: least, Most: most}
+	}
+}
+
+// reaction takes an emoji, or none.
+func reaction(to *string) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		if len(s) > maxReaction || strings.ContainsAny(s, " \t\n") {
+			v.refuse("must be one emoji")
+			return
+		}
+		*to = s
+	}
+}

@@ -1,0 +1,64 @@
+package media
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Within is what the tests of other packages see of the limits.
+const (
+	AllBytes = allBytes
+	KeptFor  = keptFor
+	MaxPage  = maxPage
+)
+
+// Public tells whether an address is one of the public internet.
+func Public(a netip.Addr) bool { return public(a) }
+
+// Sniff tells a type by a file's beginning.
+func Sniff(head []byte) string { return sniff(head) }
+
+// CleanName makes a name fit to be shown.
+func CleanName(name string) string { return cleanName(name) }
+
+// Megabytes writes a size.
+func Megabytes(bytes int64) string { return megabytes(bytes) }
+
+// Local makes a path that the agent names one relative to the workspace.
+func Local(workspace, path string) (string, error) { return local(workspace, path) }
+
+// Neighbours is a web in which this machine is public, too, at any port, and of which a resolver tells.
+type Neighbours func(ctx context.Context, host string) ([]netip.Addr, error)
+
+func (n Neighbours) guard(port string) guard {
+	g := n.strict(port)
+	g.allowed = func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") || public(a) }
+	return g
+}
+
+// strict is the guard of a web in which this machine is none of the public.
+func (n Neighbours) strict(port string) guard {
+	g := newGuard()
+	g.ports, g.resolve = append(g.ports, port), n
+	return g
+}
+
+// NewOutgoingAmong returns outgoing files that may come from this machine at a port.
+func NewOutgoingAmong(n Neighbours, port string, files *Files, workspace string) *Outgoing {
+	return newOutgoing(files, workspace, n.guard(port), hclog.NewNullLogger())
+}
+
+// NewOutgoingMoving returns outgoing files whose names resolve to something else as they are checked.
+func NewOutgoingMoving(n Neighbours, port string, files *Files, workspace string) *Outgoing {
+	return newOutgoing(files, workspace, n.strict(port), hclog.NewNullLogger())
+}
+
+// Links returns the links of a text that are read.
+func Links(text string) []string { return links(text) }
+
+// NewReaderAmong returns a reader of links to hosts that a resolver of the test tells of.
+func NewReaderAmong(n Neighbours, options ReaderOptions) *Reader {
+	return newReader(options, n.strict("8443"), hclog.NewNullLogger())
+}

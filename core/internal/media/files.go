@@ -1,0 +1,219 @@
+// Package media is what the host does with files: it keeps those that come with messages and those that go out with them,
+// shows the agent the ones and takes the others from it, and has programs of the operator's choice write down what was said
+// in a voice message, read a linked page, or speak an answer.
+//
+// What a file is, its content says: neither its name nor what a sender, a plugin or the agent calls it. Nobody else's name
+// of a file becomes part of a path of the host's.
+package media
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// keptFor is how long files are kept, in the host's own folder and in those of the workspace.
+	keptFor = 30 * 24 * time.Hour
+	// allBytes and allFiles are how much of them the host's own folder keeps.
+	allBytes = 2 << 30
+	allFiles = 20_000
+	// forgetAfter is how many bytes come in before the oldest are forgotten without waiting for the time.
+	forgetAfter = allBytes / 8
+)
+
+// ErrTooLarge says that a file has more bytes than it may have.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Rows is what is known of the files: a plugin downloads what stands there, under the names there.
+type Rows interface {
+	PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error
+	Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error)
+}
+
+// Files are the host's own, in a folder for each plugin instance. It is safe for concurrent use.
+type Files struct {
+	dir      string
+	rows     Rows
+	maxBytes int64
+
+	mutex sync.Mutex
+	added int64 // bytes that came since the last Forget
+}
+
+// NewFiles returns the files in a folder, which is made when it is needed. maxBytes bounds a file that comes in.
+func NewFiles(dir string, rows Rows, maxBytes int64) *Files {
+	return &Files{dir: dir, rows: rows, maxBytes: maxBytes}
+}
+
+// MaxBytes is the size of the largest file that is taken in.
+func (f *Files) MaxBytes() int64 { return f.maxBytes }
+
+// Put keeps a file of an instance's and returns what it is by its content, under a new ref. A file that is larger than it
+// may be is [ErrTooLarge]; whatever the error, nothing is kept.
+func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
+	m, err := f.receive(instance, claim, content, f.maxBytes)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	return m, f.note(ctx, instance, m)
+}
+
+// receive writes a file and tells what it is. An error leaves none behind.
+func (f *Files) receive(instance string, claim chat.Media, content io.Reader, limit int64) (m chat.Media, err error) {
+	claim.Ref = chat.MediaRef(strings.ToLower(rand.Text()))
+	path, err := f.path(instance, claim.Ref)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return chat.Media{}, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	defer func() {
+		err = errors.Join(err, file.Close())
+		if err != nil {
+			_ = os.Remove(path)
+		}
+	}()
+	size, err := io.Copy(file, io.LimitReader(content, limit+1))
+	switch {
+	case err != nil:
+		return chat.Media{}, err
+	case size > limit:
+		return chat.Media{}, ErrTooLarge
+	}
+	if err := file.Sync(); err != nil {
+		return chat.Media{}, err
+	}
+	return settle(claim, file, size)
+}
+
+// note makes a file known. An error removes it.
+func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
+	if err := f.rows.PutMedia(ctx, instance, m, time.Now()); err != nil {
+		f.drop(instance, m.Ref)
+		return err
+	}
+	f.mutex.Lock()
+	f.added += m.Size
+	full := f.added > forgetAfter
+	f.mutex.Unlock()
+	if full {
+		_ = f.Forget() // what it cannot remove, the one in time tells
+	}
+	return nil
+}
+
+// drop removes a file that is not known yet.
+func (f *Files) drop(instance string, ref chat.MediaRef) {
+	if path, err := f.path(instance, ref); err == nil {
+		_ = os.Remove(path) // else its age removes it
+	}
+}
+
+// Open opens a file of an instance's own. One that is not there, or not any more, is [store.ErrNotFound].
+func (f *Files) Open(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, *os.File, error) {
+	m, err := f.rows.Media(ctx, instance, ref)
+	if err != nil {
+		return chat.Media{}, nil, err
+	}
+	file, err := f.open(instance, ref)
+	if err != nil {
+		return chat.Media{}, nil, err
+	}
+	return m, file, nil
+}
+
+// look opens a file and tells what it is by its content, whatever is claimed of it.
+func (f *Files) look(instance string, claim chat.Media) (chat.Media, *os.File, error) {
+	file, err := f.open(instance, claim.Ref)
+	if err != nil {
+		return chat.Media{}, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		claim, err = settle(claim, file, info.Size())
+	}
+	if err != nil {
+		return chat.Media{}, nil, errors.Join(err, file.Close())
+	}
+	return claim, file, nil
+}
+
+func (f *Files) open(instance string, ref chat.MediaRef) (*os.File, error) {
+	path, err := f.path(instance, ref)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("media %s: %w", ref, store.ErrNotFound)
+	}
+	return file, err
+}
+
+// path is where a file is. Refs are the host's, but plugins repeat them.
+func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
+	for _, name := range []string{instance, string(ref)} {
+		if !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." || strings.ContainsRune(name, 0) {
+			return "", fmt.Errorf("a file of no name of the host's: %w", store.ErrNotFound)
+		}
+	}
+	return filepath.Join(f.dir, instance, string(ref)), nil
+}
+
+// Forget removes the files that came long ago, and the oldest ones where all of them are too much: whoever finds a bot can
+// send it files.
+func (f *Files) Forget() error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.added = 0
+	type kept struct {
+		path string
+		info fs.FileInfo
+	}
+	var files []kept
+	err := filepath.WalkDir(f.dir, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		switch {
+		case err == nil:
+			files = append(files, kept{path, info})
+		case errors.Is(err, fs.ErrNotExist): // one that was not kept after all
+			err = nil
+		}
+		return err
+	})
+	slices.SortFunc(files, func(a, b kept) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	errs := []error{err}
+	var bytes int64
+	for i, file := range files {
+		if bytes += file.info.Size(); bytes > allBytes || i >= allFiles || time.Since(file.info.ModTime()) > keptFor {
+			if err := os.Remove(file.path); !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,100 @@
+package media
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxOutgoing bounds a file that the agent sends, whatever the chat takes, in bytes.
+const maxOutgoing = 256 << 20
+
+// lesser are the kinds as which a file is sent where its own is not taken, or not in its size.
+var lesser = map[chat.MediaKind][]chat.MediaKind{
+	chat.Image: {chat.File},
+	chat.Voice: {chat.Audio, chat.File},
+	chat.Audio: {chat.File},
+	chat.Video: {chat.File},
+}
+
+// fit returns the kind as which a chat takes a file. Where it takes it as none, most is the largest that it would take, and
+// zero if it takes none of the sort at all.
+func fit(m chat.Media, limits []chat.MediaLimit) (kind chat.MediaKind, most int64) {
+	for _, kind := range append([]chat.MediaKind{m.Kind}, lesser[m.Kind]...) {
+		i := slices.IndexFunc(limits, func(l chat.MediaLimit) bool { return l.Kind == kind })
+		if i < 0 {
+			continue
+		}
+		bound := bounded(limits[i])
+		if m.Size <= bound {
+			return kind, bound
+		}
+		most = max(most, bound)
+	}
+	return 0, most
+}
+
+// largest is the largest file that a chat takes, of whatever kind; zero: it takes none.
+func largest(limits []chat.MediaLimit) int64 {
+	most := int64(0)
+	for _, l := range limits {
+		most = max(most, bounded(l))
+	}
+	return most
+}
+
+// bounded is the size that a limit stands for: one of zero is the host's own.
+func bounded(l chat.MediaLimit) int64 {
+	if l.MaxBytes <= 0 {
+		return maxOutgoing
+	}
+	return min(l.MaxBytes, maxOutgoing)
+}
+
+// plural names the files of a kind.
+func plural(kind chat.MediaKind) string {
+	switch kind {
+	case chat.Image:
+		return "pictures"
+	case chat.Voice, chat.Audio:
+		return "sound"
+	case chat.Video:
+		return "videos"
+	default:
+		return "files"
+	}
+}
+
+// megabytes writes a size as people do, in units of 1024, rounded up to the tenth so that what is larger than a limit never
+// reads like it.
+func megabytes(bytes int64) string {
+	unit, name := int64(1<<20), "MB"
+	if bytes < unit {
+		unit, name = 1<<10, "KB"
+	}
+	tenths := (bytes*10 + unit - 1) / unit
+	text := strconv.FormatInt(tenths/10, 10)
+	if tenths%10 > 0 && tenths < 1000 {
+		text += fmt.Sprintf(".%d", tenths%10)
+	} else if tenths%10 > 0 {
+		text = strconv.FormatInt(tenths/10+1, 10)
+	}
+	return text + " " + name
+}
+
+// shown is a file's name as a text for a chat has it: nothing in it is markup.
+func shown(name string) string {
+	name = cleanName(name)
+	if name == "" {
+		return "A file"
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("*[]<>`\\|~", r) {
+			return '_'
+		}
+		return r
+	}, name)
+}

@@ -1,0 +1,98 @@
+package media
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// inboundDir is the folder of the workspace in which the agent finds the files that people send. It may read nothing of the
+// host's own folder.
+const inboundDir = "inbound"
+
+// Inbound puts the files that people send where the agent can read them.
+type Inbound struct {
+	files     *Files
+	workspace string
+}
+
+// NewInbound returns the inbound files of a workspace.
+func NewInbound(files *Files, workspace string) *Inbound {
+	return &Inbound{files: files, workspace: workspace}
+}
+
+// Show puts a file into the workspace. It returns what the file is by its content, and its absolute path, which has a name
+// of the host's with the ending of its type. It does nothing for a file that is there.
+func (in *Inbound) Show(instance string, m chat.Media) (shown chat.Media, path string, err error) {
+	shown, file, err := in.files.look(instance, m)
+	if err != nil {
+		return m, "", err
+	}
+	defer file.Close()
+	path, err = in.expose(file, string(shown.Ref)+ending(shown.MIMEType))
+	return shown, path, err
+}
+
+// expose copies a file of the host's into the workspace.
+func (in *Inbound) expose(source *os.File, name string) (path string, err error) {
+	root, err := os.OpenRoot(in.workspace) // the agent can make links there
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	name = filepath.Join(inboundDir, name)
+	path = filepath.Join(in.workspace, name)
+	if _, err := root.Stat(name); err == nil {
+		return path, nil
+	}
+	if err := root.MkdirAll(inboundDir, 0o700); err != nil {
+		return "", err
+	}
+	part := name + ".part"
+	if err := root.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe that the agent has put there
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, target.Close()); err != nil {
+		return "", errors.Join(err, root.Remove(part))
+	}
+	return path, root.Rename(part, name)
+}
+
+// Forget removes the files that people sent long ago.
+func (in *Inbound) Forget() error {
+	return forgetOld(in.workspace, inboundDir, func(info fs.FileInfo) bool { return info.Mode().IsRegular() })
+}
+
+// forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there.
+func forgetOld(workspace, dir string, ours func(fs.FileInfo) bool) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
+			errs = append(errs, root.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}

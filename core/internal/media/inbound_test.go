@@ -1,0 +1,83 @@
+package media_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	m := b.put(t, chat.Media{}, text)
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(b.workspace, "inbound")); err != nil {
+		t.Fatal(err)
+	}
+	if _, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", m); err == nil || path != "" {
+		t.Errorf("it is at %q, %v", path, err)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("outside of the workspace there is %v, %v", entries, err)
+	}
+}
+
+func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	m := b.put(t, chat.Media{}, text)
+	dir := filepath.Join(b.workspace, "inbound")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, string(m.Ref)+".txt.part"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != string(text) {
+		t.Errorf("the file at %q has %q, %v", path, got, err)
+	}
+}
+
+// What people sent is not kept in the workspace for ever.
+func TestForgetInbound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := media.NewInbound(b.Files, b.workspace)
+	if err := in.Forget(); err != nil {
+		t.Fatalf("without the folder: %v", err)
+	}
+	paths := map[string]string{"folder": filepath.Join(b.workspace, "inbound", "folder")}
+	for _, name := range []string{"old", "new"} {
+		_, path, err := in.Show("telegram", b.put(t, chat.Media{}, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[name] = path
+	}
+	if err := os.Mkdir(paths["folder"], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-media.KeptFor - time.Hour)
+	for _, name := range []string{"old", "folder"} {
+		if err := os.Chtimes(paths[name], before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	for name, kept := range map[string]bool{"old": false, "new": true, "folder": true} {
+		if _, err := os.Stat(paths[name]); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,554 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// run is the run of the tests.
+const run = "6d1c2a3e-5f70-5b21-9c1d-0123456789ab"
+
+// all is what a chat takes that takes everything.
+var all = []chat.MediaLimit{
+	{Kind: chat.File, MaxBytes: 50 << 20},
+	{Kind: chat.Image, MaxBytes: 10 << 20},
+	{Kind: chat.Audio, MaxBytes: 50 << 20},
+	{Kind: chat.Voice, MaxBytes: 50 << 20},
+	{Kind: chat.Video, MaxBytes: 50 << 20},
+}
+
+func (b *bundle) outgoing() *media.Outgoing {
+	return media.NewOutgoing(b.Files, b.workspace, hclog.NewNullLogger())
+}
+
+// sent describes files, in order.
+func sent(files []chat.Media) []string {
+	var list []string
+	for _, m := range files {
+		list = append(list, fmt.Sprintf("%s %s (%s)", m.Kind, m.FileName, m.MIMEType))
+	}
+	return list
+}
+
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "charts/a.png", picture(t, "png"))
+	b.write(t, "song.mp3", mp3)
+	b.write(t, "said.ogg", opus)
+	b.write(t, "film.mp4", mp4)
+	b.write(t, "report.pdf", pdf)
+	b.write(t, "fake.png", []byte("<html>"))
+	b.write(t, "empty.txt", nil)
+	b.write(t, "a\u202eb_*c*.txt", text)
+	b.write(t, "outbound/6d1c2a3e5f70/b.csv", []byte("a,b\n"))
+	b.write(t, "outbound/6d1c2a3e5f70/a.jpg", picture(t, "jpeg"))
+	b.write(t, "outbound/6d1c2a3e5f70/.hidden", text)
+	b.write(t, "outbound/6d1c2a3e5f70/deep/c.txt", text)
+	b.write(t, "outbound/000000000000/other.txt", text)
+	outside := filepath.Join(t.TempDir(), "secret.txt")
+	if err := os.WriteFile(outside, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"link.txt": outside, "home": filepath.Dir(outside), "within.txt": "report.pdf"} {
+		if err := os.Symlink(to, filepath.Join(b.workspace, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(b.workspace, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inbox := []string{"image a.jpg (image/jpeg)", "file b.csv (text/csv)"}
+	folder := "deep is a folder; only the files beside it are sent."
+	for name, tc := range map[string]struct {
+		paths    []string
+		run      string
+		limits   []chat.MediaLimit
+		want     []string
+		problems []string
+	}{
+		"nothing": {},
+		"the run's folder": {
+			run: run, want: inbox, problems: []string{folder},
+		},
+		"each sort": {
+			paths: []string{"charts/a.png", "song.mp3", "said.ogg", "film.mp4", "report.pdf", "fake.png"},
+			want: []string{
+				"image a.png (image/png)", "audio song.mp3 (audio/mpeg)", "voice said.ogg (audio/ogg; codecs=opus)", "video film.mp4 (video/mp4)",
+				"file report.pdf (application/pdf)", "file fake.png (text/html)",
+			},
+		},
+		"ways to name a file": {
+			paths: []string{
+				"./charts/../report.pdf", filepath.Join(b.workspace, "charts", "a.png"), "file://" + b.workspace + "/song%2Emp3", " said.ogg ",
+			},
+			want: []string{"file report.pdf (application/pdf)", "image a.png (image/png)", "audio song.mp3 (audio/mpeg)", "voice said.ogg (audio/ogg; codecs=opus)"},
+		},
+		"twice the same": {
+			paths: []string{"report.pdf", "./report.pdf", "outbound/6d1c2a3e5f70/b.csv"}, run: run,
+			want: []string{"file report.pdf (application/pdf)", "file b.csv (text/csv)", "image a.jpg (image/jpeg)"}, problems: []string{folder},
+		},
+		"what is no file of the workspace's": {
+			paths: []string{outside, "../" + filepath.Base(filepath.Dir(outside)) + "/secret.txt", "/etc/passwd", "/dev/zero", "~/.ssh/id_rsa", "report.pdf\x00.png"},
+			problems: []string{
+				"secret.txt is outside of my working folder, so it was not sent.", "passwd is outside of my working folder, so it was not sent.",
+				"zero is outside of my working folder, so it was not sent.", "id_rsa is outside of my working folder, so it was not sent.",
+				"report.pdf .png is outside of my working folder, so it was not sent.",
+			},
+		},
+		"links": {
+			paths: []string{"link.txt", "home/secret.txt", "within.txt"},
+			problems: []string{
+				"link.txt is a link, or behind one, so it was not sent.", "secret.txt is a link, or behind one, so it was not sent.",
+				"within.txt is a link, or behind one, so it was not sent.",
+			},
+		},
+		"what cannot be read": {
+			paths: []string{"pipe", "charts", "gone.txt", "report.pdf/x", "empty.txt", ".", "data:text/plain,hello"},
+			problems: []string{
+				"pipe is not a file, so it was not sent.", "charts is not a file, so it was not sent.", "gone.txt is not there, so it was not sent.",
+				"x is not there, so it was not sent.", "empty.txt is empty, so it was not sent.",
+			},
+		},
+		"a name is no markup": {
+			paths: []string{"a\u202eb_*c*.txt"}, limits: []chat.MediaLimit{{Kind: chat.Image}},
+			problems: []string{"ab__c_.txt was not sent: this chat takes no files."},
+		},
+		"plainer kinds": {
+			paths: []string{"charts/a.png", "said.ogg", "film.mp4"}, limits: []chat.MediaLimit{{Kind: chat.File}, {Kind: chat.Image, MaxBytes: 10}, {Kind: chat.Audio}},
+			want: []string{"file a.png (image/png)", "audio said.ogg (audio/ogg; codecs=opus)", "file film.mp4 (video/mp4)"},
+		},
+		"no such kind": {
+			paths: []string{"charts/a.png", "said.ogg", "film.mp4", "report.pdf"}, limits: []chat.MediaLimit{{Kind: chat.Image}}, want: []string{"image a.png (image/png)"},
+			problems: []string{"said.ogg was not sent: this chat takes no sound.", "film.mp4 was not sent: this chat takes no videos.", "report.pdf was not sent: this chat takes no files."},
+		},
+		"a chat without files": {
+			paths: []string{"charts/a.png"}, limits: []chat.MediaLimit{}, problems: []string{"a.png was not sent: this chat takes no files."},
+		},
+		"no run's name": {paths: []string{"report.pdf"}, run: "../charts", want: []string{"file report.pdf (application/pdf)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limits := tc.limits
+			if limits == nil {
+				limits = all
+			}
+			got, problems := b.outgoing().Collect(t.Context(), "telegram", tc.paths, tc.run, limits)
+			if diff := cmp.Diff(tc.want, sent(got)); diff != "" {
+				t.Errorf("sent (-want +got):\n%s", diff)
+			}
+			if name == "what cannot be read" { // one line stands for the last two
+				tc.problems = append(tc.problems, "There were problems with 2 more files.")
+			}
+			if diff := cmp.Diff(tc.problems, problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is sent is a copy: the agent may change or remove its own.
+func TestTheAgentsFileMayChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	path := b.write(t, "report.pdf", pdf)
+	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", all)
+	if len(got) != 1 || problems != nil {
+		t.Fatalf("%v, %q", got, problems)
+	}
+	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", all)
+	if len(again) != 1 || again[0].Ref == got[0].Ref {
+		t.Errorf("again %v", again)
+	}
+	m, file, err := b.Open(t.Context(), "telegram", got[0].Ref)
+	if err != nil || m != got[0] {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	defer file.Close()
+	if read, err := io.ReadAll(file); err != nil || !bytes.Equal(read, pdf) {
+		t.Errorf("the plugin downloads %q, %v", read, err)
+	}
+}
+
+func TestLargeAndManyFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sparse := b.write(t, "report.pdf", pdf)
+	if err := os.Truncate(sparse, 52<<20); err != nil {
+		t.Fatal(err)
+	}
+	photo := b.write(t, "photo.png", picture(t, "png"))
+	if err := os.Truncate(photo, 11<<20); err != nil {
+		t.Fatal(err)
+	}
+	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf", "photo.png"}, "", all)
+	if diff := cmp.Diff([]string{"file photo.png (image/png)"}, sent(got)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"report.pdf (52 MB) is larger than the 50 MB that this chat takes."}, problems); diff != "" {
+		t.Error(diff)
+	}
+	if kept := b.kept(t); len(kept) != 1 {
+		t.Errorf("kept are %q", kept)
+	}
+	for i := range 12 {
+		b.write(t, fmt.Sprintf("outbound/6d1c2a3e5f70/%02d.txt", i), fmt.Appendf(nil, "%d", i))
+	}
+	got, problems = b.outgoing().Collect(t.Context(), "telegram", nil, run, all)
+	if len(got) != 10 || got[9].FileName != "09.txt" || len(problems) != 1 || problems[0] != "2 more files were not sent: an answer takes 10." {
+		t.Errorf("%q, %q", sent(got), problems)
+	}
+}
+
+func TestMegabytes(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]string{
+		1: "0.1 KB", 1 << 10: "1 KB", 1500: "1.5 KB", 50 << 20: "50 MB", 50<<20 + 1: "50.1 MB", 10 << 20: "10 MB", 200<<20 + 1: "201 MB",
+	} {
+		if got := media.Megabytes(bytes); got != want {
+			t.Errorf("%d bytes are %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+func TestFoldersOfRuns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out := b.outgoing()
+	if err := out.Forget(); err != nil {
+		t.Fatalf("without the folder: %v", err)
+	}
+	for range 2 {
+		folder, err := out.Open(run)
+		if err != nil || folder != "outbound/6d1c2a3e5f70" || folder != media.Folder(run) {
+			t.Fatalf("%q, %v", folder, err)
+		}
+	}
+	b.write(t, "outbound/6d1c2a3e5f70/a.txt", text)
+	if err := out.Sent(run); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Sent(run); err != nil {
+		t.Errorf("twice: %v", err)
+	}
+	old := filepath.Dir(b.write(t, "outbound/111111111111/a.txt", text))
+	young := filepath.Dir(b.write(t, "outbound/222222222222/a.txt", text))
+	before := time.Now().Add(-media.KeptFor - time.Hour)
+	if err := os.Chtimes(old, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): false} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, name := range []string{"", "..", "../../etc", "/etc", "6D1C2A3E"} {
+		if folder, err := out.Open(name); err == nil || media.Folder(name) != "" {
+			t.Errorf("%q has the folder %q", name, folder)
+		}
+	}
+}
+
+// A link in the place of a folder of the host's leads nowhere, neither to be read nor to be removed.
+func TestTheFoldersMayBeLinks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "6d1c2a3e5f70", "secret.txt")
+	if err := os.Mkdir(filepath.Dir(secret), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(secret, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-media.KeptFor - time.Hour)
+	if err := os.Chtimes(filepath.Dir(secret), before, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(b.workspace, "outbound")); err != nil {
+		t.Fatal(err)
+	}
+	out := b.outgoing()
+	if folder, err := out.Open(run); err == nil {
+		t.Errorf("the folder %q is made", folder)
+	}
+	if got, problems := out.Collect(t.Context(), "telegram", nil, run, all); got != nil || problems != nil {
+		t.Errorf("sent %v, %q", got, problems)
+	}
+	_ = out.Sent(run)
+	_ = out.Forget()
+	if _, err := os.Stat(secret); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever the agent names, nothing that is outside of the workspace is sent.
+func TestNothingOfTheOutsideIsSent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	outside := t.TempDir()
+	secret := []byte("the secret of the outside")
+	if err := os.WriteFile(filepath.Join(outside, "x"), secret, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "a/x", text)
+	b.write(t, "a/a/x", text)
+	for name, to := range map[string]string{"l": outside, "a/l": "../l", "a/x.l": filepath.Join(outside, "x"), "up": "..", "a/self": ".", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(b.workspace, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := rapid.SampledFrom([]string{"a", "a", "a", ".", "", "x", "l", "up", "..", ".", "", "self", "loop", "x.l", "a/l/x", outside, b.workspace, "file://" + b.workspace, "file://" + outside, "~", "%2e%2e", "\x00", "é"})
+	out := b.outgoing()
+	seen := 0
+	rapid.Check(t, func(r *rapid.T) {
+		path := strings.Join(append(rapid.SliceOfN(parts, 0, 4).Draw(r, "parts"), rapid.SampledFrom([]string{"x", "a/x", "l/x", "x.l"}).Draw(r, "last")), "/")
+		got, problems := out.Collect(t.Context(), "telegram", []string{path}, "", all)
+		if len(got)+len(problems) != 1 {
+			r.Fatalf("%q: sent %v, problems %q", path, got, problems)
+		}
+		for _, m := range got {
+			seen++
+			_, file, err := b.Open(t.Context(), "telegram", m.Ref)
+			if err != nil {
+				r.Fatal(err)
+			}
+			content, err := io.ReadAll(file)
+			_ = file.Close()
+			if err != nil || !bytes.Equal(content, text) {
+				r.Fatalf("%q sends %q, %v", path, content, err)
+			}
+		}
+	})
+	if seen == 0 {
+		t.Error("no path was one of a file")
+	}
+}
+
+func FuzzLocal(f *testing.F) {
+	for _, path := range []string{"a/b", "../x", "/w/x", "/w", "/wx", "file:///w/x", "~/x", "a/../../x", "\x00", "/w/../etc"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		found, err := media.Local("/w", path)
+		if err == nil && (!filepath.IsLocal(found) || found == "." || found != filepath.Clean(found) || strings.ContainsRune(found, 0)) {
+			t.Errorf("%q is %q", path, found)
+		}
+	})
+}
+
+// While the agent changes what a path leads to, what is sent is of the workspace all the same.
+func TestAPathThatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	outside := t.TempDir()
+	secret := []byte("the secret of the outside")
+	if err := os.WriteFile(filepath.Join(outside, "x"), secret, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "real/x", text)
+	place := filepath.Join(b.workspace, "d")
+	ctx, cancel := context.WithCancel(t.Context())
+	var changing sync.WaitGroup
+	changing.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			to := []string{"real", outside, ".."}[i%3]
+			next := place + ".next"
+			if i%4 == 0 {
+				_ = os.Mkdir(next, 0o700)
+				_ = os.Link(filepath.Join(b.workspace, "real", "x"), filepath.Join(next, "x"))
+			} else {
+				_ = os.Symlink(to, next)
+			}
+			_ = os.RemoveAll(place)
+			_ = os.Rename(next, place)
+		}
+	})
+	defer changing.Wait()
+	defer cancel()
+	out := b.outgoing()
+	for range 300 {
+		got, _ := out.Collect(t.Context(), "telegram", []string{"d/x"}, "", all)
+		for _, m := range got {
+			_, file, err := b.Open(t.Context(), "telegram", m.Ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(file)
+			_ = file.Close()
+			if err != nil || !bytes.Equal(content, text) {
+				t.Fatalf("sent %q, %v", content, err)
+			}
+		}
+	}
+}
+
+// web is a server of the tests, and outgoing files that may come from it.
+func (b *bundle) web(t *testing.T, handler http.Handler) (*media.Outgoing, string) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return media.NewOutgoingAmong(b.resolve(), u.Port(), b.Files, b.workspace), server.URL
+}
+
+// resolve knows a few names.
+func (b *bundle) resolve() media.Neighbours {
+	return func(_ context.Context, host string) ([]netip.Addr, error) {
+		switch host {
+		case "here.test":
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		case "both.test":
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}, nil
+		case "inner.test":
+			return []netip.Addr{netip.MustParseAddr("192.168.1.1")}, nil
+		}
+		return nil, fmt.Errorf("no such host")
+	}
+}
+
+func TestFilesOfTheWeb(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mux := http.NewServeMux()
+	file := func(path, header string, content []byte) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "image/png")
+			if header != "" {
+				w.Header().Set("Content-Disposition", header)
+			}
+			_, _ = w.Write(content)
+		})
+	}
+	file("/a/cat.png", "", picture(t, "png"))
+	file("/page", `attachment; filename="../../x/page.html"`, []byte("<html>"))
+	file("/empty", "", nil)
+	redirect := func(path, to string) { mux.Handle(path, http.RedirectHandler(to, http.StatusFound)) }
+	redirect("/moved", "/a/cat.png")
+	redirect("/inner", "http://10.0.0.1/")
+	redirect("/meta", "http://169.254.169.254/latest/meta-data/")
+	redirect("/six", "http://[::1]/")
+	redirect("/file", "file:///etc/passwd")
+	redirect("/odd", "http://127.0.0.1:22/")
+	redirect("/login", "http://u:p@127.0.0.1/")
+	redirect("/round", "/round")
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for chunk := make([]byte, 64<<10); r.Context().Err() == nil; {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	})
+	out, server := b.web(t, mux)
+	for path, tc := range map[string]struct{ want, problem string }{
+		"/a/cat.png": {want: "image cat.png (image/png)"},
+		"/moved":     {want: "image cat.png (image/png)"},
+		"/page":      {want: "file page.html (text/html)"},
+		"/none":      {problem: "The file at 127.0.0.1 is not to be had (the server says 404), so it was not sent."},
+		"/empty":     {problem: "The file at 127.0.0.1 is empty, so it was not sent."},
+		"/inner":     {problem: "The file at 127.0.0.1 is not on the public internet, so it was not sent."},
+		"/meta":      {problem: "The file at 127.0.0.1 is not on the public internet, so it was not sent."},
+		"/six":       {problem: "The file at 127.0.0.1 is not on the public internet, so it was not sent."},
+		"/file":      {problem: "The file at 127.0.0.1 is no address of the web, so it was not sent."},
+		"/odd":       {problem: "The file at 127.0.0.1 is behind a port that is none of the web's, so it was not sent."},
+		"/login":     {problem: "The file at 127.0.0.1 holds a login in its address, so it was not sent."},
+		"/round":     {problem: "The file at 127.0.0.1 leads on and on, so it was not sent."},
+		"/endless":   {problem: "The file at 127.0.0.1 is larger than the 1 MB that this chat takes."},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			got, problems := out.Collect(t.Context(), "telegram", []string{server + path, server + path}, "", []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1 << 20}, {Kind: chat.Image, MaxBytes: 1 << 20}})
+			if strings.Join(sent(got), "; ") != tc.want || strings.Join(problems, " ") != tc.problem {
+				t.Errorf("sent %q, problems %q", sent(got), problems)
+			}
+		})
+	}
+}
+
+// The address that is connected to is checked, not only the one that the name stood for before.
+func TestWhereTheWebEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out, server := b.web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
+	port := server[strings.LastIndex(server, ":"):]
+	for address, problem := range map[string]string{
+		"http://both.test/":        "is not on the public internet",
+		"http://inner.test/":       "is not on the public internet",
+		"http://nowhere.test/":     "is on a host that cannot be found",
+		"http://10.0.0.1/":         "is not on the public internet",
+		"http://[::ffff:10.0.0.1]": "is not on the public internet",
+		"http://0x7f.1/":           "is on a host that cannot be found",
+		"http://a:b@127.0.0.1/":    "holds a login in its address",
+		"http://127.0.0.1:22/":     "is behind a port that is none of the web's",
+		"http:///x":                "is no address of the web",
+		"HTTP:opaque":              "is no address of the web",
+	} {
+		if got, problems := out.Collect(t.Context(), "telegram", []string{address}, "", all); got != nil || len(problems) != 1 || !strings.Contains(problems[0], problem) {
+			t.Errorf("%s: sent %v, problems %q, want %q", address, got, problems, problem)
+		}
+	}
+	if got, problems := out.Collect(t.Context(), "telegram", []string{"http://here.test" + port + "/"}, "", all); got != nil || len(problems) != 1 {
+		t.Errorf("a name that only the check knows: sent %v, problems %q", got, problems)
+	}
+	if got, problems := out.Collect(t.Context(), "telegram", []string{server + "/x.txt"}, "", all); len(got) != 1 || problems != nil {
+		t.Errorf("sent %v, problems %q", got, problems)
+	}
+	strict := media.NewOutgoing(b.Files, b.workspace, hclog.NewNullLogger())
+	if got, problems := strict.Collect(t.Context(), "telegram", []string{"http://127.0.0.1" + port + "/"}, "", all); got != nil || len(problems) != 1 {
+		t.Errorf("sent %v, problems %q", got, problems)
+	}
+}
+
+// What a name stands for may change between the check and the connection, which is refused then.
+func TestANameThatMoves(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reached := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	out := media.NewOutgoingMoving(func(context.Context, string) ([]netip.Addr, error) {
+		asked = true
+		return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+	}, u.Port(), b.Files, b.workspace)
+	got, problems := out.Collect(t.Context(), "telegram", []string{"http://localhost:" + u.Port() + "/"}, "", all)
+	if diff := cmp.Diff([]string{"The file at localhost is not on the public internet, so it was not sent."}, problems); diff != "" || got != nil {
+		t.Errorf("sent %v, problems %s", got, diff)
+	}
+	if !asked || reached {
+		t.Errorf("the check was made: %t; the server was reached: %t", asked, reached)
+	}
+}

@@ -1,0 +1,132 @@
+package media
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+)
+
+const (
+	// maxURL bounds an address that is fetched, in bytes.
+	maxURL = 2048
+	// lookupTime bounds how long a name may take to be resolved.
+	lookupTime = 5 * time.Second
+)
+
+// Why an address is not fetched.
+const (
+	errNotWeb     reason = "is no address of the web"
+	errNotPublic  reason = "is not on the public internet"
+	errLogin      reason = "holds a login in its address"
+	errPort       reason = "is behind a port that is none of the web's"
+	errUnresolved reason = "is on a host that cannot be found"
+	errTooLate    reason = "took too long"
+	errEndless    reason = "leads on and on"
+)
+
+// special are the networks of the public ranges that lead nowhere in public, or somewhere else: carriers' own, test
+// networks, reserved ones, and those that carry an address of version 4.
+var special = prefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+)
+
+// global is what of version 6 is given out for the public.
+var global = netip.MustParsePrefix("2000::/3")
+
+func prefixes(texts ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		list[i] = netip.MustParsePrefix(text)
+	}
+	return list
+}
+
+// public tells whether an address is one of the public internet: not of this machine, of its networks, or of none at all.
+func public(a netip.Addr) bool {
+	if a.Zone() != "" {
+		return false
+	}
+	a = a.Unmap()
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.Is6() && !global.Contains(a) {
+		return false
+	}
+	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// A guard keeps what is fetched to the public web.
+type guard struct {
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	allowed func(netip.Addr) bool
+	ports   []string
+}
+
+// newGuard returns the guard of the public web, with the system's resolver.
+func newGuard() guard {
+	return guard{
+		resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		},
+		allowed: public,
+		ports:   []string{"", "80", "443"},
+	}
+}
+
+// form checks what can be told of an address without asking anybody.
+func (g guard) form(text string) (*url.URL, error) {
+	if len(text) > maxURL {
+		return nil, errNotWeb
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
+		return nil, errNotWeb
+	}
+	switch {
+	case u.User != nil:
+		return nil, errLogin
+	case !slices.Contains(g.ports, u.Port()):
+		return nil, errPort
+	}
+	if literal, err := netip.ParseAddr(u.Hostname()); err == nil && !g.allowed(literal) {
+		return nil, errNotPublic
+	}
+	return u, nil
+}
+
+// check also resolves the address's host: all that it stands for must be public.
+func (g guard) check(ctx context.Context, text string) (*url.URL, error) {
+	u, err := g.form(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return u, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	found, err := g.resolve(ctx, u.Hostname())
+	if err != nil || len(found) == 0 {
+		return nil, errUnresolved
+	}
+	if !slices.ContainsFunc(found, func(a netip.Addr) bool { return !g.allowed(a) }) {
+		return u, nil
+	}
+	return nil, errNotPublic
+}
+
+// dialled refuses a connection that would leave the public internet: what a name stands for may have changed since it was
+// checked. It is called with the very address that is connected to.
+func (g guard) dialled(address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, errNotPublic)
+	}
+	if !g.allowed(to.Addr()) {
+		return errNotPublic
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
+)
+
+// maxSpoken is the longest text that is spoken, in characters.
+const maxSpoken = 4000
+
+// Heard tells whether somebody spoke in a message: it came with a voice message.
+func Heard(list []chat.Media) bool {
+	return slices.ContainsFunc(list, func(m chat.Media) bool { return m.Kind == chat.Voice })
+}
+
+// Spoken returns what of an answer is to be spoken, as plain text, or "". The mode is off, inbound: where the message was
+// heard, always, or tagged: what the agent has marked. A text of more than 4,000 characters is only written.
+func Spoken(mode string, heard bool, a answer.Answer) string {
+	text := a.Spoken
+	if text == "" {
+		text = a.Text
+	}
+	switch {
+	case mode == "tagged" && !a.Aloud && a.Spoken == "":
+		return ""
+	case mode != "tagged" && mode != "always" && (mode != "inbound" || !heard):
+		return ""
+	}
+	plain, _ := markdown.ToEntities(text)
+	plain = strings.TrimSpace(plain)
+	if utf8.RuneCountInString(plain) > maxSpoken {
+		return ""
+	}
+	return plain
+}
+
+// Speaker has texts spoken. It is safe for concurrent use.
+type Speaker struct {
+	files *Files
+	speak program
+	slots chan struct{}
+}
+
+// NewSpeaker returns a speaker that runs a command, with {out} for the path of the file that it writes; the text is its
+// stdin. dir is where its working folders are made.
+func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string) *Speaker {
+	return &Speaker{files: files, speak: program{command, timeout, dir}, slots: make(chan struct{}, atOnce)}
+}
+
+// Speak has a text spoken and keeps the file for the channel: a [chat.Voice] where it is Opus in Ogg, which networks show as a
+// voice message, and else a [chat.Audio]. Each time makes a new file.
+func (s *Speaker) Speak(ctx context.Context, channel, text string) (chat.Media, error) {
+	if len(s.speak.command) == 0 || text == "" {
+		return chat.Media{}, errors.New("speak an answer: there is no command for it, or nothing to say")
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return chat.Media{}, context.Cause(ctx)
+	}
+	dir, remove, err := s.speak.workspace()
+	if err != nil {
+		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
+	}
+	defer remove()
+	const name = "speech.ogg" // many programs tell by the ending what they are to write
+	if _, err := s.speak.run(ctx, dir, task{placeholder: "{out}", value: filepath.Join(dir, name), input: text + "\n"}); err != nil {
+		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
+	}
+	m, err := s.take(ctx, channel, dir, name)
+	if err != nil {
+		return chat.Media{}, fmt.Errorf("speak an answer: what %s wrote %w", filepath.Base(s.speak.command[0]), err)
+	}
+	return m, nil
+}
+
+// take keeps the file that was written.
+func (s *Speaker) take(ctx context.Context, channel, dir, name string) (chat.Media, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	defer root.Close()
+	file, _, err := openFile(root, name)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	defer file.Close()
+	m, err := s.files.receive(channel, chat.Media{}, file, s.files.maxBytes)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	switch {
+	case m.Kind == chat.Video && soundOnly[m.MIMEType] != "":
+		m.Kind, m.MIMEType = chat.Audio, soundOnly[m.MIMEType]
+	case m.Kind != chat.Voice && m.Kind != chat.Audio:
+		s.files.drop(channel, m.Ref)
+		return chat.Media{}, fmt.Errorf("is no sound but %s", m.MIMEType)
+	}
+	m.FileName = "speech" + ending(m.MIMEType)
+	return m, s.files.note(ctx, channel, m)
+}

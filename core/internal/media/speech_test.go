@@ -1,0 +1,118 @@
+package media_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestSpoken(t *testing.T) {
+	t.Parallel()
+	written := answer.Answer{Text: "**Yes**, see [this](https://a.example).\n\n- one\n- two"}
+	plain := "Yes, see this.\n\n• one\n• two"
+	marked := answer.Answer{Text: "Yes.", Aloud: true}
+	other := answer.Answer{Text: "Yes.", Spoken: "Yes, *dear*."}
+	for _, tc := range []struct {
+		mode  string
+		heard bool
+		a     answer.Answer
+		want  string
+	}{
+		{"off", true, marked, ""},
+		{"", true, written, ""},
+		{"inbound", false, written, ""},
+		{"inbound", true, written, plain},
+		{"always", false, written, plain},
+		{"always", false, other, "Yes, dear."},
+		{"tagged", true, written, ""},
+		{"tagged", false, marked, "Yes."},
+		{"tagged", false, other, "Yes, dear."},
+		{"always", false, answer.Answer{Silent: true}, ""},
+		{"always", false, answer.Answer{Text: strings.Repeat("é", 4000)}, strings.Repeat("é", 4000)},
+		{"always", false, answer.Answer{Text: strings.Repeat("é", 4001)}, ""},
+	} {
+		if got := media.Spoken(tc.mode, tc.heard, tc.a); got != tc.want {
+			t.Errorf("%s, heard %t, %+v: %q, want %q", tc.mode, tc.heard, tc.a, got, tc.want)
+		}
+	}
+	if media.Heard(nil) || media.Heard([]chat.Media{{Kind: chat.Audio}}) || !media.Heard([]chat.Media{{Kind: chat.Image}, {Kind: chat.Voice}}) {
+		t.Error("what counts as heard")
+	}
+}
+
+func TestSpeak(t *testing.T) {
+	t.Parallel()
+	sounds := t.TempDir()
+	for name, content := range map[string][]byte{"opus": opus, "mp3": mp3, "mp4": mp4} {
+		if err := os.WriteFile(filepath.Join(sounds, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, tc := range map[string]struct {
+		sound  string
+		want   chat.Media
+		broken string
+	}{
+		"opus a":  {sound: "opus", want: chat.Media{Kind: chat.Voice, MIMEType: "audio/ogg; codecs=opus", FileName: "speech.ogg", Size: int64(len(opus))}},
+		"opus b":  {sound: "mp3", want: chat.Media{Kind: chat.Audio, MIMEType: "audio/mpeg", FileName: "speech.mp3", Size: int64(len(mp3))}},
+		"opus c":  {sound: "mp4", want: chat.Media{Kind: chat.Audio, MIMEType: "audio/mp4", FileName: "speech.m4a", Size: int64(len(mp4))}},
+		"nothing": {broken: "what sh wrote is not there"},
+		"text":    {broken: "what sh wrote is no sound but text/plain"},
+		"link":    {broken: "what sh wrote is a link, or behind one"},
+		"pipe":    {broken: "what sh wrote is not a file"},
+		"large":   {broken: media.ErrTooLarge.Error()},
+		"fail":    {broken: "speak an answer: sh: exit status 1: no such voice"},
+		"":        {broken: "nothing to say"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			dir := t.TempDir()
+			speaker := media.NewSpeaker(b.Files, []string{"sh", script(t, "speak.sh"), filepath.Join(sounds, tc.sound), "{out}"}, patience, dir)
+			got, err := speaker.Speak(t.Context(), "telegram", text)
+			if left, errLeft := os.ReadDir(dir); errLeft != nil || len(left) > 0 {
+				t.Errorf("left are %v, %v", left, errLeft)
+			}
+			if tc.broken != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.broken) || len(b.kept(t)) != 0 {
+					t.Errorf("%v, kept are %q", err, b.kept(t))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, file, err := b.Open(t.Context(), "telegram", got.Ref)
+			if err != nil || known != got {
+				t.Fatalf("%+v, %v", known, err)
+			}
+			defer file.Close()
+			if content, err := io.ReadAll(file); err != nil || int64(len(content)) != got.Size {
+				t.Errorf("%d bytes, %v", len(content), err)
+			}
+			got.Ref = ""
+			if got != tc.want {
+				t.Errorf("it is %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+	b := setup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir()).Speak(ctx, "telegram", "x"); err == nil {
+		t.Error("spoken after the end")
+	}
+	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir()).Speak(t.Context(), "telegram", "x"); err == nil {
+		t.Error("spoken by nobody")
+	}
+	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir()).Speak(t.Context(), "telegram", "x"); err == nil || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("a program that is not there: %v", err)
+	}
+}

@@ -1,0 +1,138 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Editor is a [Sender] that can change what it has sent. An error that is [errors.ErrUnsupported] says that it cannot after
+// all.
+type Editor interface {
+	Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error
+}
+
+// Deleter is a [Sender] that can delete what it has sent. An error that is [errors.ErrUnsupported] says that it cannot after
+// all.
+type Deleter interface {
+	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
+}
+
+// optional tells whether nothing is missed that was to be known if the piece comes to nothing.
+func optional(p store.Piece) bool { return p.Edits != 0 && !p.OrSend }
+
+// transmit sends a piece, or changes or deletes the message that it edits. It returns the messages that show it now. What
+// cannot be changed is let be, or sent: then it takes the place of the old message, which is deleted if that can be.
+func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery) ([]chat.MessageID, error) {
+	if d.Piece.Edits == 0 {
+		return c.send(work, sender, d)
+	}
+	err := within(work, func(ctx context.Context) error { return change(ctx, sender, d) })
+	if err == nil {
+		if removes(d.Piece) {
+			return nil, nil
+		}
+		return []chat.MessageID{d.Target}, nil
+	}
+	if failure := failureOf(err); !errors.Is(err, errors.ErrUnsupported) && c.again(d, failure) {
+		return nil, err
+	}
+	c.log.Debug("a message was not changed", "piece", d.ID, "chat", d.Piece.To.Chat, "sent_instead", d.Piece.OrSend, "error", err)
+	if optional(d.Piece) {
+		return nil, nil
+	}
+	if deleter, ok := sender.(Deleter); ok && failureOf(err).Reason != chat.TargetGone {
+		err := within(work, func(ctx context.Context) error { return deleter.Delete(ctx, d.Piece.To, d.Target) })
+		if err != nil {
+			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Piece.To.Chat, "error", err)
+		}
+	}
+	return c.send(work, sender, d)
+}
+
+// within bounds one call of a network.
+func within(work context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(work, sendTimeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// removes tells whether a piece deletes the message that it edits.
+func removes(p store.Piece) bool { return p.Text == "" && len(p.Media) == 0 }
+
+// change changes or deletes the message that a piece edits.
+func change(ctx context.Context, sender Sender, d store.Delivery) error {
+	switch {
+	case d.Target == "":
+		return &chat.Failure{Reason: chat.TargetGone}
+	case removes(d.Piece):
+		if deleter, ok := sender.(Deleter); ok {
+			return deleter.Delete(ctx, d.Piece.To, d.Target)
+		}
+	case len(d.Piece.Media) == 0: // no network puts a file into a text
+		if editor, ok := sender.(Editor); ok {
+			return editor.Edit(ctx, d.Piece.To, d.Target, d.Piece.Text, d.Piece.Buttons)
+		}
+	}
+	return errors.ErrUnsupported
+}
+
+// send sends a piece as a message of its own, without its files where the network refuses these.
+func (c *channel) send(work context.Context, sender Sender, d store.Delivery) ([]chat.MessageID, error) {
+	p := d.Piece
+	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
+	receipt, err := sendOne(work, sender, out)
+	if len(p.Media) > 0 && err != nil && failureOf(err).Reason == chat.MediaRejected {
+		c.log.Warn("files were refused", "piece", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
+		out.Media, out.Text = nil, without(p)
+		receipt, err = sendOne(work, sender, out)
+		if p.Text != "" && err != nil && failureOf(err).Reason == chat.TooLong {
+			out.Text = p.Text
+			receipt, err = sendOne(work, sender, out)
+		}
+	}
+	return receipt.IDs, err
+}
+
+func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt chat.Receipt, err error) {
+	err = within(work, func(ctx context.Context) error {
+		receipt, err = sender.Send(ctx, out)
+		return err
+	})
+	return receipt, err
+}
+
+// without is a piece's text with a line that says which files it lacks.
+func without(p store.Piece) string {
+	names := make([]string, 0, len(p.Media))
+	for _, m := range p.Media {
+		names = append(names, named(m))
+	}
+	line := "(Could not be sent: " + strings.Join(names, ", ") + ")"
+	if p.Text == "" {
+		return line
+	}
+	return p.Text + "\n\n" + line
+}
+
+// named is how people know a file: by its name, which is not trusted, or its kind.
+func named(m chat.Media) string {
+	const most = 80 // characters
+	name := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '`' || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, m.FileName)))
+	switch {
+	case len(name) == 0:
+		return m.Kind.String()
+	case len(name) > most:
+		name = append(name[:most-1], '…')
+	}
+	return "`" + string(name) + "`"
+}

@@ -1,0 +1,251 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/outbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// screen is a network that notes what it is told, and fails as it is told to, call by call.
+type screen struct {
+	mu    sync.Mutex
+	fails map[string][]error // by "send", "edit", "delete"
+	told  []string
+}
+
+func (s *screen) tell(verb, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := s.fails[verb]; len(left) > 0 {
+		s.fails[verb] = left[1:]
+		if left[0] != nil {
+			s.told = append(s.told, verb+" fails")
+			return left[0]
+		}
+	}
+	s.told = append(s.told, verb+" "+what)
+	return nil
+}
+
+func (s *screen) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	what := out.Text
+	for _, m := range out.Media {
+		what += " +" + m.FileName
+	}
+	for _, row := range out.Buttons {
+		what += fmt.Sprint(row)
+	}
+	if out.Silent {
+		what += " silently"
+	}
+	if err := s.tell("send", what); err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{IDs: []chat.MessageID{"new", "more"}}, nil
+}
+
+// editor is a screen that can edit and delete.
+type editor struct{ *screen }
+
+func (e editor) Edit(_ context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	return e.tell("edit", fmt.Sprint(to.Chat, "/", id, "=", text, buttons))
+}
+
+func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) error {
+	return e.tell("delete", fmt.Sprint(to.Chat, "/", id))
+}
+
+// hand delivers one piece to a sender and returns what was noted of it, and what Sent was told.
+func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent []string) {
+	t.Helper()
+	p := newPieces(map[chat.ID][]string{"a": {""}})
+	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
+	p.heads["a"][0].Delivery = d
+	p.ids = map[int64][]chat.MessageID{}
+	o := outbox.New(p, outbox.Options{
+		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
+		Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
+		Sent:  func(piece int64, ids []chat.MessageID) { sent = append(sent, fmt.Sprint(piece, ids)) },
+	}, hclog.NewNullLogger())
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { o.Run(ctx) })
+	time.Sleep(2 * time.Hour)
+	cancel()
+	done.Wait()
+	for _, entry := range p.entries() {
+		if entry == "delivered "+d.Piece.Text {
+			entry = fmt.Sprint("delivered as ", p.ids[1])
+		}
+		journal = append(journal, entry)
+	}
+	return journal, sent
+}
+
+func TestWhatIsDoneWithAnEdit(t *testing.T) {
+	t.Parallel()
+	gone, over := refuse(chat.TargetGone, 0), refuse(chat.Invalid, 0)
+	away, cut := refuse(chat.Temporary, 0), errors.New("cut")
+	buttons := [][]chat.Button{{{Label: "Go", Data: "/go"}}}
+	change := store.Delivery{Piece: store.Piece{Text: "x", Buttons: buttons, Edits: 7}, Target: "m"}
+	orSend := change
+	orSend.Piece.OrSend = true
+	unsent := orSend
+	unsent.Target = ""
+	files := orSend
+	files.Piece.Media = []chat.Media{{FileName: "a.png"}}
+	remove := store.Delivery{Piece: store.Piece{Edits: 7}, Target: "m"}
+	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
+	for name, test := range map[string]struct {
+		piece   store.Delivery
+		plain   bool // the network cannot change anything
+		fails   map[string][]error
+		told    []string
+		journal []string
+	}{
+		"edited":  {piece: change, told: []string{edited}, journal: []string{"delivered as [m]"}},
+		"deleted": {piece: remove, told: []string{"delete a/m"}, journal: []string{"delivered as []"}},
+		"a plain channel": {
+			piece: orSend, plain: true,
+			told: []string{sent}, journal: []string{"delivered as [new more]"},
+		},
+		"a plain channel, let be":      {piece: change, plain: true, journal: []string{"delivered as []"}},
+		"a plain channel, not deleted": {piece: remove, plain: true, journal: []string{"delivered as []"}},
+		"never sent":                   {piece: unsent, told: []string{sent}, journal: []string{"delivered as [new more]"}},
+		"gone": {
+			piece: orSend, fails: map[string][]error{"edit": {gone}},
+			told: []string{"edit fails", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"gone, let be":         {piece: change, fails: map[string][]error{"edit": {gone}}, told: []string{"edit fails"}, journal: []string{"delivered as []"}},
+		"gone, deleted before": {piece: remove, fails: map[string][]error{"delete": {gone}}, told: []string{"delete fails"}, journal: []string{"delivered as []"}},
+		"too late": {
+			piece: orSend, fails: map[string][]error{"edit": {over}},
+			told: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"too late for both": {
+			piece: orSend, fails: map[string][]error{"edit": {over}, "delete": {over}},
+			told: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"cannot after all": {
+			piece: orSend, fails: map[string][]error{"edit": {fmt.Errorf("no: %w", errors.ErrUnsupported)}, "delete": {errors.ErrUnsupported}},
+			told: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"files cannot be edited in": {
+			piece: files,
+			told:  []string{"delete a/m", "send x +a.png[{Go /go}]"}, journal: []string{"delivered as [new more]"},
+		},
+		"again": {
+			piece: change, fails: map[string][]error{"edit": {away, cut}},
+			told: []string{"edit fails", "edit fails", edited}, journal: []string{"retry (uncertain false) x", "retry (uncertain true) x", "delivered as [m]"},
+		},
+		"not for ever": {
+			piece: orSend, fails: map[string][]error{"edit": {away, cut, away}},
+			told:    []string{"edit fails", "edit fails", "edit fails", "delete a/m", sent},
+			journal: []string{"retry (uncertain false) x", "retry (uncertain true) x", "delivered as [new more]"},
+		},
+		"not for ever, let be": {
+			piece: change, fails: map[string][]error{"edit": {away, away, away}},
+			told: []string{"edit fails", "edit fails", "edit fails"}, journal: []string{"retry (uncertain false) x", "retry (uncertain false) x", "delivered as []"},
+		},
+		"sent in the end and refused": {
+			piece: orSend, fails: map[string][]error{"edit": {gone}, "send": {refuse(chat.Forbidden, 0)}},
+			told: []string{"edit fails", "send fails"}, journal: []string{"buried (forbidden) x"},
+		},
+		"too old, let be": {
+			piece: change, fails: map[string][]error{"edit": {refuse(chat.RateLimited, 90*time.Minute)}},
+			told: []string{"edit fails"}, journal: []string{"retry (uncertain false) x", "delivered as []"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &screen{fails: test.fails}
+				var sender outbox.Sender = editor{s}
+				if test.plain {
+					sender = s
+				}
+				journal, _ := hand(t, sender, test.piece)
+				if diff := cmp.Diff(test.told, s.told); diff != "" {
+					t.Errorf("the network is told (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(test.journal, journal); diff != "" {
+					t.Errorf("the store is told (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestFilesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	rejected, long := refuse(chat.MediaRejected, 0), refuse(chat.TooLong, 0)
+	files := []chat.Media{
+		{FileName: "my `fine`\n\u202efile.pdf", Kind: chat.File},
+		{Kind: chat.Voice},
+		{FileName: "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890.png", Kind: chat.Image},
+	}
+	const line = "(Could not be sent: `my finefile.pdf`, voice, `0123456789012345678901234567890123456789012345678901234567890123456789012345678…`)"
+	for name, test := range map[string]struct {
+		text  string
+		files []chat.Media
+		fails []error
+		told  []string
+		want  string
+	}{
+		"with a text":        {"Look", files, []error{rejected}, []string{"send fails", "send Look\n\n" + line + " silently"}, "delivered as [new more]"},
+		"without one":        {"", files, []error{rejected}, []string{"send fails", "send " + line + " silently"}, "delivered as [new more]"},
+		"no room":            {"Look", files[:2], []error{rejected, long}, []string{"send fails", "send fails", "send Look silently"}, "delivered as [new more]"},
+		"taken":              {"Look", files[1:2], nil, []string{"send Look + silently"}, "delivered as [new more]"},
+		"there are none":     {"Look", nil, []error{rejected}, []string{"send fails"}, "buried (media rejected) Look"},
+		"neither text taken": {"Look", files[:2], []error{rejected, long, long}, []string{"send fails", "send fails", "send fails"}, "buried (too long) Look"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &screen{fails: map[string][]error{"send": test.fails}}
+				journal, _ := hand(t, s, store.Delivery{Piece: store.Piece{Text: test.text, Media: test.files, Silent: true}})
+				if diff := cmp.Diff(test.told, s.told); diff != "" {
+					t.Errorf("the network is told (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff([]string{test.want}, journal); diff != "" {
+					t.Errorf("the store is told (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoKeepsAPieceIsToldWhatItHasBecome(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		piece store.Delivery
+		fails []error
+		want  []string
+	}{
+		"sent":     {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true}}, want: []string{"1 [new more]"}},
+		"edited":   {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true, Edits: 7}, Target: "m"}, want: []string{"1 [m]"}},
+		"not kept": {piece: store.Delivery{Piece: store.Piece{Text: "x"}}},
+		"given up": {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true}}, fails: []error{refuse(chat.Forbidden, 0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				_, sent := hand(t, editor{&screen{fails: map[string][]error{"send": test.fails}}}, test.piece)
+				if diff := cmp.Diff(test.want, sent); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// verdict is what people said to a question, as the store keeps it.
+type verdict struct {
+	Allow bool   `json:"allow"`
+	Said  string `json:"said,omitempty"` // for the model: why not, or what was chosen
+}
+
+func readVerdict(answer json.RawMessage) (v verdict, err error) {
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return v, fmt.Errorf("read an answer: %w", err)
+	}
+	return v, nil
+}
+
+// decision is what the model is told. Of a choice it holds what was chosen in place of a message.
+func (v verdict) decision(b body) agent.Decision {
+	switch {
+	case v.Allow:
+		return agent.Decision{Allow: true, Message: v.Said}
+	case v.Said == "" && b.About == aboutPlan:
+		return agent.Decision{Message: "The plan was not approved."}
+	case v.Said == "":
+		return agent.Decision{Message: "It was not allowed."}
+	default:
+		return agent.Decision{Message: v.Said}
+	}
+}
+
+// granted tells whether all that would spare the question was granted before.
+func (d *Desk) granted(ctx context.Context, run *store.Run, q agent.Question) (bool, error) {
+	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
+	if err != nil {
+		return false, err
+	}
+	has := func(rule string) bool {
+		return slices.ContainsFunc(grants, func(g store.Grant) bool {
+			return g.Rule == rule && g.Authority == run.Message.Message.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
+		})
+	}
+	for _, rule := range rules(q) {
+		if !has(rule) && !has(exactly+digest(q, 0)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Answer takes somebody's answer to a question: a number, a word such as once or no, or for a choice words of their own. It
+// returns what they are told, which is nothing where the question's message tells it. known is false for an id that no
+// question has.
+func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
+	d.mu.Lock()
+	q, open := d.open[id]
+	d.mu.Unlock()
+	if !open {
+		row, err := d.options.Store.Question(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return "", false, nil
+		case err != nil:
+			return "", false, err
+		case row.State != store.QuestionOpen:
+			return "This question is over.", true, nil
+		}
+		d.opened(row)
+		return d.Answer(ctx, caller, id, answer)
+	}
+	who := nameOf(caller)
+	if !d.options.May(caller) && (q.body.About != aboutChoice || q.row.Asker != who) {
+		return "Only an owner, or somebody whom the config names for it, can answer this.", true, nil
+	}
+	word, rest, _ := strings.Cut(strings.TrimSpace(answer), " ")
+	rest = strings.TrimSpace(rest)
+	if q.body.About == aboutChoice {
+		return d.chosen(ctx, q, caller, strings.TrimSpace(answer))
+	}
+	switch q.word(word) {
+	case "once":
+		return d.settled(ctx, q, verdict{Allow: true}, "✅ Allowed once by "+name(caller)+": "+q.body.what())
+	case "yes":
+		return d.settled(ctx, q, verdict{Allow: true}, "✅ "+q.body.what()+": go ahead, said "+name(caller)+".")
+	case "session":
+		return d.grant(ctx, q, caller, q.row.ClaudeSession, "✅ Allowed for this conversation by ")
+	case "always":
+		return d.grant(ctx, q, caller, "", "✅ Always allowed here by ")
+	case "no":
+		return d.refuse(ctx, q, caller, rest)
+	case "why":
+		d.mu.Lock()
+		d.reasons[who] = id
+		d.mu.Unlock()
+		return "Why not? Your next message here is told to Claude as the reason.", true, nil
+	case "":
+		return fmt.Sprintf("Which answer? %s", q.help(id)), true, nil
+	default:
+		return fmt.Sprintf("%s is no answer to this. %s", code(cut(oneLine(word), maxLabel)), q.help(id)), true, nil
+	}
+}
+
+// word is the answer that a word or a number stands for; "" for none.
+func (q question) word(typed string) string {
+	typed = strings.ToLower(typed)
+	options := q.body.options()
+	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(options) {
+		return options[n-1].word
+	}
+	same := map[string]string{"yes": "once", "allow": "once", "y": "once", "deny": "no", "n": "no"}
+	if q.body.About == aboutPlan {
+		same = map[string]string{"once": "yes", "allow": "yes", "y": "yes", "deny": "no", "n": "no"}
+	}
+	if word := same[typed]; word != "" {
+		return word
+	}
+	return typed
+}
+
+func (q question) help(id string) string {
+	words := []string{}
+	for _, o := range q.body.options() {
+		words = append(words, code(fmt.Sprintf("/answer %s %s", id, o.word)))
+	}
+	return "Say one of " + strings.Join(words, ", ") + "."
+}
+
+// settled gives a question its answer.
+func (d *Desk) settled(ctx context.Context, q question, v verdict, said string) (string, bool, error) {
+	_, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said)
+	if err != nil || now {
+		return "", true, err
+	}
+	return "This question is over.", true, nil
+}
+
+// grant allows more than what was asked.
+func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
+	var grants []store.Grant
+	for _, rule := range q.body.Rules {
+		grants = append(grants, store.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
+	}
+	if err := d.options.Store.Grant(ctx, grants...); err != nil {
+		return "", true, err
+	}
+	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what())
+}
+
+func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {
+	v := verdict{}
+	said := "❌ Not allowed, said " + name(caller) + ": " + q.body.what()
+	if reason != "" {
+		v.Said = "It was not allowed, for this reason: " + cut(reason, maxShown)
+		said += "\n\n" + escape(cut(oneLine(reason), maxLine))
+	}
+	return d.settled(ctx, q, v, said)
+}
+
+// chosen takes the answer to a choice: the numbers of labels, or words of one's own.
+func (d *Desk) chosen(ctx context.Context, q question, caller chat.Caller, answer string) (string, bool, error) {
+	if answer == "" {
+		return "Which answer? " + q.help(q.row.ID), true, nil
+	}
+	picked := cut(answer, maxShown)
+	if labels, ok := q.labels(answer); ok {
+		picked = strings.Join(labels, ", ")
+	}
+	return d.settled(ctx, q, verdict{Allow: true, Said: picked}, fmt.Sprintf("%s\n\n✅ %s, said %s.", q.body.what(), escape(cut(oneLine(picked), maxLine)), name(caller)))
+}
+
+// labels are those whose numbers an answer is.
+func (q question) labels(answer string) ([]string, bool) {
+	var list []string
+	for _, part := range strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 || n > len(q.body.Labels) {
+			return nil, false
+		}
+		list = append(list, q.body.Labels[n-1])
+	}
+	return list, len(list) > 0 && (q.body.Several || len(list) == 1)
+}
+
+// Reading makes an answer of a message that somebody wrote while a question was open in their chat: the number of an answer,
+// where one question is open there, or the reason of somebody who said that they have one.
+func (d *Desk) Reading(caller chat.Caller, text string) (id, answer string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	who := nameOf(caller)
+	text = strings.TrimSpace(text)
+	if id := d.reasons[who]; id != "" && d.open[id].row.To == caller.Address && text != "" {
+		return id, "no " + text, true
+	}
+	var here []question
+	for _, q := range d.open {
+		if q.row.To == caller.Address && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
+			here = append(here, q)
+		}
+	}
+	if len(here) != 1 {
+		return "", "", false
+	}
+	q := here[0]
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.body.options()) {
+		return q.row.ID, text, true
+	}
+	if _, ok := q.labels(text); ok && q.body.About == aboutChoice {
+		return q.row.ID, text, true
+	}
+	return "", "", false
+}
+
+// nameOf is who somebody is, as channel:user.
+func nameOf(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }
+
+// name is how people know somebody.
+func name(c chat.Caller) string { return escape(cut(oneLine(c.Sender.Name()), maxLabel)) }

@@ -1,0 +1,322 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The bounds of what is asked. The model writes it, and may write much.
+const (
+	maxShown   = 1500 // characters of a tool's input
+	maxLine    = 120  // characters of its one line
+	maxChoices = 8    // questions of one AskUserQuestion
+	maxOptions = 10   // options of one of them
+	maxLabel   = 60   // characters of an option
+	maxRules   = 8
+)
+
+// about is what sort of thing is asked.
+type about string
+
+const (
+	aboutTool   about = "tool"
+	aboutPlan   about = "plan"
+	aboutChoice about = "choice"
+)
+
+// body is a question as people see it.
+type body struct {
+	About    about     `json:"about"`
+	Kind     chat.Kind `json:"kind"`               // of the chat in which it is asked
+	For      string    `json:"for,omitempty"`      // for whom, where it is not they who are asked
+	Tool     string    `json:"tool,omitempty"`     // which it is about
+	Line     string    `json:"line,omitempty"`     // what it is about, in a line
+	Shown    string    `json:"shown,omitempty"`    // the whole of it
+	Markdown bool      `json:"markdown,omitempty"` // Shown is shown as it is, not as code
+	Why      string    `json:"why,omitempty"`
+	Rules    []string  `json:"rules,omitempty"` // what more is allowed for longer
+	Labels   []string  `json:"labels,omitempty"`
+	Details  []string  `json:"details,omitempty"` // of the labels
+	Several  bool      `json:"several,omitempty"` // of the labels may be chosen
+}
+
+// choice is one of the questions of AskUserQuestion.
+type choice struct {
+	Question string `json:"question"`
+	Options  []struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	} `json:"options"`
+	Several bool `json:"multiSelect"`
+}
+
+func choiceBody(c choice) body {
+	b := body{About: aboutChoice, Line: cut(oneLine(c.Question), maxShown), Several: c.Several}
+	for _, o := range c.Options[:min(len(c.Options), maxOptions)] {
+		b.Labels = append(b.Labels, cut(oneLine(o.Label), maxLabel))
+		b.Details = append(b.Details, cut(oneLine(o.Description), maxLine))
+	}
+	return b
+}
+
+func planBody(q agent.Question) body {
+	var input struct{ Plan string }
+	_ = json.Unmarshal(q.Input, &input)
+	return body{About: aboutPlan, Shown: cut(strings.TrimSpace(input.Plan), 4*maxShown), Markdown: true}
+}
+
+// telling are the fields of a tool's input that tell what it is about, the most telling first.
+var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt"}
+
+func toolBody(q agent.Question) body {
+	b := body{About: aboutTool, Tool: cut(oneLine(q.Tool), maxLabel), Why: cut(oneLine(q.Description), maxLine), Rules: rules(q)}
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(q.Input, &fields)
+	for _, name := range telling {
+		var text string
+		if json.Unmarshal(fields[name], &text) != nil || strings.TrimSpace(text) == "" {
+			continue
+		}
+		b.Line = cut(oneLine(text), maxLine)
+		if name == "command" {
+			b.Shown = cut(visible(text), maxShown)
+		}
+		break
+	}
+	if b.Shown == "" {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
+			b.Shown = cut(visible(pretty.String()), maxShown)
+		}
+	}
+	if b.Why == b.Line || b.Why == b.Shown {
+		b.Why = ""
+	}
+	if q.BlockedPath != "" {
+		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + cut(oneLine(q.BlockedPath), maxLine))
+	}
+	return b
+}
+
+// rules are what is granted where a question is answered for longer: what claude suggests, or, where it has no suggestion, the
+// very same thing again.
+func rules(q agent.Question) []string {
+	if len(q.Suggested) == 0 || len(q.Suggested) > maxRules {
+		return []string{exactly + digest(q, 0)}
+	}
+	return q.Suggested
+}
+
+// exactly begins the rule of one input of a tool. No rule of claude's begins so.
+const exactly = "="
+
+// option is one of the answers to a question.
+type option struct {
+	word  string // what is typed, beside its number
+	label string // what its button says
+	help  string // what is said of it where there are no buttons
+}
+
+func (b body) options() []option {
+	switch b.About {
+	case aboutPlan:
+		return []option{{"yes", "✅ Go ahead", "go ahead"}, {"no", "❌ Not like this", "not like this; what you write behind it is told to Claude"}}
+	case aboutChoice:
+		list := make([]option, len(b.Labels))
+		for i, label := range b.Labels {
+			list[i] = option{fmt.Sprint(i + 1), label, label}
+			if b.Details[i] != "" {
+				list[i].help += " – " + b.Details[i]
+			}
+		}
+		return list
+	default:
+		return []option{
+			{"once", "✅ Once", "allow it this once"},
+			{"session", "✅ This session", "allow it in this conversation" + b.ruled()},
+			{"always", "✅ Always", "allow it always in this chat" + b.ruled()},
+			{"no", "❌ No", "no; what you write behind it is told to Claude"},
+			{"why", "✍️ No, because …", ""},
+		}
+	}
+}
+
+// ruled names the rules of a longer permission.
+func (b body) ruled() string {
+	if len(b.Rules) == 0 || strings.HasPrefix(b.Rules[0], exactly) {
+		return ", just this"
+	}
+	shown := make([]string, len(b.Rules))
+	for i, rule := range b.Rules {
+		shown[i] = code(cut(oneLine(rule), maxLine))
+	}
+	return ": " + strings.Join(shown, ", ")
+}
+
+// text is the message that asks, in Markdown.
+func (b body) text(id string, buttons bool) string {
+	var t strings.Builder
+	who := "Claude"
+	if b.For != "" {
+		who = "Claude, working for " + code(cut(oneLine(b.For), maxLabel)) + ","
+	}
+	switch b.About {
+	case aboutChoice:
+		fmt.Fprintf(&t, "**%s**\n", escape(b.Line))
+	case aboutPlan:
+		fmt.Fprintf(&t, "**%s has a plan.** May it go ahead?\n\n%s\n", who, b.Shown)
+	default:
+		fmt.Fprintf(&t, "**%s asks to use %s.**\n", who, escape(b.Tool))
+		if b.Shown != "" {
+			fmt.Fprintf(&t, "\n%s\n", fenced(b.Shown))
+		}
+		if b.Why != "" {
+			fmt.Fprintf(&t, "\n%s\n", escape(b.Why))
+		}
+	}
+	if buttons {
+		t.WriteString(b.beside(id))
+		return strings.TrimRight(t.String(), "\n")
+	}
+	t.WriteString("\n")
+	for i, o := range b.options() {
+		if o.help != "" {
+			fmt.Fprintf(&t, "%d. %s\n", i+1, o.help)
+		}
+	}
+	switch b.About {
+	case aboutChoice:
+		fmt.Fprintf(&t, "\nAnswer with a number%s, or `/answer %s` and your own words.", b.orSeveral(), id)
+	default:
+		fmt.Fprintf(&t, "\nAnswer with a number, or `/answer %s` and a number.", id)
+	}
+	return t.String()
+}
+
+// beside is what is said under a question that has buttons.
+func (b body) beside(id string) string {
+	switch {
+	case b.About == aboutChoice:
+		var t strings.Builder
+		for i, detail := range b.Details {
+			if detail != "" {
+				fmt.Fprintf(&t, "\n- %s: %s", escape(b.Labels[i]), escape(detail))
+			}
+		}
+		fmt.Fprintf(&t, "\n\nOr `/answer %s` and your own words%s.", id, b.orSeveral())
+		return t.String()
+	case b.About == aboutTool && b.ruled() != ", just this":
+		return fmt.Sprintf("\nFor this session, or always%s", b.ruled())
+	default:
+		return ""
+	}
+}
+
+func (b body) orSeveral() string {
+	if b.Several {
+		return " or several, such as `1,3`"
+	}
+	return ""
+}
+
+// layout puts the options on buttons, the data of which is the command that answers; nil: they do not fit.
+func layout(id string, options []option, limits chat.ButtonLimits) [][]chat.Button {
+	const widest = 3
+	columns := min(limits.Columns, widest)
+	if columns < 1 || limits.Rows*columns < len(options) || len(options) == 0 {
+		return nil
+	}
+	var rows [][]chat.Button
+	for i, o := range options {
+		b := chat.Button{Label: o.label, Data: "/answer " + id + " " + o.word}
+		if limits.DataBytes > 0 && len(b.Data) > limits.DataBytes {
+			return nil
+		}
+		if i%columns == 0 {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], b)
+	}
+	return rows
+}
+
+// what names the thing that was asked about, once it is over.
+func (b body) what() string {
+	switch {
+	case b.About == aboutPlan:
+		return "Claude's plan"
+	case b.About == aboutChoice:
+		return escape(b.Line)
+	case b.Line != "":
+		return escape(b.Tool) + " " + code(b.Line)
+	default:
+		return escape(b.Tool)
+	}
+}
+
+func expired(patience time.Duration, b body) string {
+	return fmt.Sprintf("⌛ Nobody answered within %s, so it counts as no: %s", span(patience), b.what())
+}
+
+func withdrawn(b body) string {
+	return "This question is over, no answer is needed any more: " + b.what()
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0 && d > time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	case d == time.Hour:
+		return "an hour"
+	case d%time.Minute == 0 && d > time.Minute:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	default:
+		return d.String()
+	}
+}
+
+// oneLine puts a text on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
+
+// visible drops what could hide or turn around what is asked.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ' || r == 0x7f || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069 || r == 0xfeff:
+			return '�'
+		default:
+			return r
+		}
+	}, strings.ToValidUTF8(text, "�"))
+}
+
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+
+// escape keeps a text from being Markdown.
+var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`).Replace
+
+// fenced shows a text as code, in a fence that it does not close.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}

@@ -1,0 +1,503 @@
+package permission_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// room is a store in memory, and the chats.
+type room struct {
+	mu        sync.Mutex
+	questions []store.Question
+	grants    []store.Grant
+	asked     []store.Piece
+	edits     []string
+	posted    chan string // the ids of questions as they are asked
+	refuse    error
+	buttons   chat.ButtonLimits
+	unheard   bool // nobody who may decide can be reached
+}
+
+func newRoom() *room {
+	return &room{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
+}
+
+func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store.Piece) (store.Question, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse != nil {
+		return store.Question{}, r.refuse
+	}
+	for i, known := range r.questions {
+		if known.Digest == q.Digest && (known.State == store.QuestionOpen || known.State == store.QuestionAnswered) {
+			if known.State == store.QuestionAnswered {
+				r.questions[i].State = store.QuestionTaken
+			}
+			r.posted <- known.ID
+			return known, nil
+		}
+	}
+	q.Session, q.State = "s", store.QuestionOpen
+	r.questions = append(r.questions, q)
+	r.asked = append(r.asked, pieces...)
+	r.posted <- q.ID
+	return q, nil
+}
+
+func (r *room) Settle(_ context.Context, id string, state store.QuestionState, answer json.RawMessage, said string) (store.Question, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, q := range r.questions {
+		if q.ID != id {
+			continue
+		}
+		if q.State != store.QuestionOpen {
+			return q, false, nil
+		}
+		r.questions[i].State, r.questions[i].Answer = state, answer
+		r.edits = append(r.edits, said)
+		return r.questions[i], true, nil
+	}
+	return store.Question{}, false, store.ErrNotFound
+}
+
+func (r *room) TakeAnswer(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, q := range r.questions {
+		if q.ID == id && q.State == store.QuestionAnswered {
+			r.questions[i].State = store.QuestionTaken
+		}
+	}
+	return nil
+}
+
+func (r *room) Question(_ context.Context, id string) (store.Question, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.questions {
+		if q.ID == id {
+			return q, nil
+		}
+	}
+	return store.Question{}, store.ErrNotFound
+}
+
+func (r *room) Questions(context.Context) ([]store.Question, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]store.Question(nil), r.questions...), nil
+}
+
+func (r *room) Grant(_ context.Context, grants ...store.Grant) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.grants = append(r.grants, grants...)
+	return nil
+}
+
+func (r *room) Grants(context.Context, string) ([]store.Grant, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]store.Grant(nil), r.grants...), nil
+}
+
+func (r *room) desk(t *testing.T) *permission.Desk {
+	t.Helper()
+	d, err := permission.New(t.Context(), permission.Options{
+		Store: r, Patience: time.Hour,
+		May: func(c chat.Caller) bool { return c.Authority == chat.Owner },
+		Deciders: func(context.Context) (chat.Address, bool) {
+			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard
+		},
+		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
+		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
+			return []store.Piece{{To: to, Text: text}}
+		},
+	}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// runOf is a run of somebody's message in their direct chat.
+func runOf(user string, authority chat.Authority) *store.Run {
+	return &store.Run{ID: 7, Session: store.Session{Key: "s"}, Message: store.Queued{ClaudeSession: "c1", Message: store.Message{
+		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
+	}}}
+}
+
+func caller(user string, authority chat.Authority) chat.Caller {
+	return chat.Caller{Session: "s", Address: chat.Address{Channel: "tg", Chat: chat.ID(user)}, Kind: chat.Direct, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority}
+}
+
+var (
+	ls = agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"ls -l","description":"List files"}`), Description: "List files", Suggested: []string{"Bash(ls *)"}}
+	rm = agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf /tmp/x"}`), Suggested: []string{"Bash(rm *)"}, BlockedPath: "/tmp/x"}
+	// A tool of which claude suggests no rule.
+	odd    = agent.Question{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://example.com","prompt":"sum up"}`)}
+	plan   = agent.Question{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"# Plan\n\n1. Do it."}`)}
+	colour = agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[
+		{"question":"Which colour?","header":"Colour","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":""}],"multiSelect":false},
+		{"question":"Which sizes?","header":"Size","options":[{"label":"S"},{"label":"M"},{"label":"L"}],"multiSelect":true}]}`)}
+)
+
+// ask asks, has somebody answer, and returns the decision and what who answered was told.
+func ask(t *testing.T, d *permission.Desk, r *room, run *store.Run, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
+	t.Helper()
+	decided := make(chan agent.Decision, 1)
+	go func() { decided <- d.Ask(t.Context(), run, q) }()
+	var told []string
+	id := <-r.posted
+	for i, answer := range answers {
+		if answer == "next" {
+			id = <-r.posted
+			continue
+		}
+		said, known, err := d.Answer(t.Context(), who, id, answer)
+		if err != nil || !known {
+			t.Fatalf("answer %d: known %v, error %v", i, known, err)
+		}
+		told = append(told, said)
+	}
+	return <-decided, told
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for answer, test := range map[string]struct {
+		q      agent.Question
+		want   agent.Decision
+		edit   string
+		grants []store.Grant
+	}{
+		"once":    {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
+		"1":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
+		"Yes":     {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
+		"session": {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed for this conversation by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
+		"3":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Always allowed here by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
+		"deny":    {q: ls, want: agent.Decision{Message: "It was not allowed."}, edit: "❌ Not allowed, said Anna\\_owner: Bash `ls -l`"},
+		"no not *here*": {
+			q: rm, want: agent.Decision{Message: "It was not allowed, for this reason: not *here*"},
+			edit: "❌ Not allowed, said Anna\\_owner: Bash `rm -rf /tmp/x`\n\nnot \\*here\\*",
+		},
+		"yes": {q: plan, want: agent.Decision{Allow: true}, edit: "✅ Claude's plan: go ahead, said Anna\\_owner."},
+		"2":   {q: plan, want: agent.Decision{Message: "The plan was not approved."}, edit: "❌ Not allowed, said Anna\\_owner: Claude's plan"},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom()
+			d := r.desk(t)
+			got, told := ask(t, d, r, runOf("owner", chat.Owner), test.q, caller("owner", chat.Owner), answer)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{test.edit}, r.edits); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.grants, r.grants); diff != "" {
+				t.Error(diff)
+			}
+			if told[0] != "" || r.questions[0].State != store.QuestionTaken {
+				t.Errorf("told %q, the question is %s", told[0], r.questions[0].State)
+			}
+			if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.questions[0].ID, "no"); said != "This question is over." || !known || err != nil {
+				t.Errorf("a second answer: %q %v %v", said, known, err)
+			}
+		})
+	}
+}
+
+// What was granted is not asked again, but only where it was granted: for the session, its authority, and its claude session.
+func TestGrantsSpareTheQuestion(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	owner := caller("owner", chat.Owner)
+	ask(t, d, r, runOf("owner", chat.Owner), ls, owner, "session")
+	ask(t, d, r, runOf("owner", chat.Owner), odd, owner, "always")
+	other := ls
+	other.Input = json.RawMessage(`{"command":"ls /"}`)
+	fresh := runOf("owner", chat.Owner)
+	fresh.Message.ClaudeSession = "c2"
+	if got := d.Ask(t.Context(), runOf("owner", chat.Owner), other); !got.Allow {
+		t.Errorf("what fits the rule: %+v", got)
+	}
+	if got := d.Ask(t.Context(), fresh, odd); !got.Allow {
+		t.Errorf("always: %+v", got)
+	}
+	if len(r.questions) != 2 {
+		t.Errorf("%d questions", len(r.questions))
+	}
+	another := odd
+	another.Input = json.RawMessage(`{"url":"https://example.org"}`)
+	for name, test := range map[string]struct {
+		run *store.Run
+		q   agent.Question
+	}{
+		"another authority":      {runOf("anna", chat.Authorised), other},
+		"another claude session": {fresh, other},
+		"another rule":           {runOf("owner", chat.Owner), rm},
+		"another input":          {runOf("owner", chat.Owner), another},
+	} {
+		if got, _ := ask(t, d, r, test.run, test.q, owner, "no"); got.Allow {
+			t.Errorf("%s is not asked about", name)
+		}
+	}
+}
+
+func TestWhoMayAnswer(t *testing.T) {
+	t.Parallel()
+	const refused = "Only an owner, or somebody whom the config names for it, can answer this."
+	r := newRoom()
+	d := r.desk(t)
+	decided := make(chan agent.Decision, 1)
+	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Authorised), ls) }()
+	id := <-r.posted
+	if said, _, _ := d.Answer(t.Context(), caller("anna", chat.Authorised), id, "once"); said != refused {
+		t.Errorf("the person themselves: %q", said)
+	}
+	if to := r.asked[0].To.Chat; to != "owner" || !strings.Contains(r.asked[0].Text, "working for `Anna_anna`") {
+		t.Errorf("asked in %s: %s", to, r.asked[0].Text)
+	}
+	if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || !known || err != nil {
+		t.Error(said, known, err)
+	}
+	if got := <-decided; !got.Allow {
+		t.Errorf("%+v", got)
+	}
+	// What is asked of them about their own wishes they answer themselves, and nobody else who may not decide does.
+	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Other), colour) }()
+	id = <-r.posted
+	if said, _, _ := d.Answer(t.Context(), caller("bob", chat.Other), id, "1"); said != refused {
+		t.Errorf("somebody else: %q", said)
+	}
+	for _, answer := range []string{"2", "1,3"} {
+		if said, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, answer); said != "" || err != nil {
+			t.Error(said, err)
+		}
+		if answer == "2" {
+			id = <-r.posted
+		}
+	}
+	got := <-decided
+	var input struct{ Answers map[string]string }
+	if err := json.Unmarshal(got.Input, &input); err != nil || !got.Allow {
+		t.Fatal(got, err)
+	}
+	if diff := cmp.Diff(map[string]string{"Which colour?": "Blue", "Which sizes?": "S, L"}, input.Answers); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
+	for _, r := range []*room{{posted: make(chan string, 1), unheard: true}, {posted: make(chan string, 1), refuse: errors.New("the disk is full")}} {
+		got := r.desk(t).Ask(t.Context(), runOf("anna", chat.Authorised), ls)
+		if diff := cmp.Diff(agent.Decision{Message: "Nobody could be asked, because the host failed to. Go on without it."}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestReading(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	r.buttons = chat.ButtonLimits{}
+	d := r.desk(t)
+	owner := caller("owner", chat.Owner)
+	if _, _, ok := d.Reading(owner, "1"); ok {
+		t.Error("a number answers although nothing is asked")
+	}
+	decided := make(chan agent.Decision, 2)
+	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+	id := <-r.posted
+	for text, want := range map[string]bool{"2": true, " 4 ": true, "6": false, "0": false, "yes": false, "2 apples": false, "": false} {
+		if got, _, ok := d.Reading(owner, text); ok != want || ok && got != id {
+			t.Errorf("%q answers: %v", text, ok)
+		}
+	}
+	if _, _, ok := d.Reading(caller("bob", chat.Other), "1"); ok {
+		t.Error("somebody else's number answers")
+	}
+	// Who says that they have a reason gives it with their next message.
+	if said, _, _ := d.Answer(t.Context(), owner, id, "why"); said == "" {
+		t.Error("the reason is not asked for")
+	}
+	got, answer, ok := d.Reading(owner, "it is late")
+	if !ok || got != id || answer != "no it is late" {
+		t.Fatal(got, answer, ok)
+	}
+	if _, _, err := d.Answer(t.Context(), owner, got, answer); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-decided; got.Message != "It was not allowed, for this reason: it is late" {
+		t.Errorf("%+v", got)
+	}
+	// Of two open questions a number could mean either.
+	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), rm) }()
+	<-r.posted
+	<-r.posted
+	if _, _, ok := d.Reading(owner, "1"); ok {
+		t.Error("a number answers one of two questions")
+	}
+	d.End(t.Context(), "s")
+	if _, _, ok := d.Reading(owner, "1"); ok {
+		t.Error("a number answers a question that is over")
+	}
+	for _, q := range r.questions[1:] {
+		if q.State != store.QuestionWithdrawn {
+			t.Errorf("%+v", q)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		began := time.Now()
+		got := d.Ask(t.Context(), runOf("owner", chat.Owner), ls)
+		if waited := time.Since(began); got.Allow || got.Message != "Nobody answered in time." || waited != time.Hour {
+			t.Errorf("%+v after %v", got, waited)
+		}
+		if diff := cmp.Diff([]string{"⌛ Nobody answered within an hour, so it counts as no: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionExpired {
+			t.Error(diff, r.questions[0].State)
+		}
+	})
+}
+
+// A question outlives the host, before it is answered and after.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	life, end := context.WithCancelCause(t.Context())
+	first := r.desk(t)
+	done := make(chan agent.Decision, 1)
+	go func() { done <- first.Ask(life, runOf("owner", chat.Owner), ls) }()
+	id := <-r.posted
+	end(agent.ErrShutdown)
+	<-done
+	if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {
+		t.Fatalf("the question is %s", r.questions[0].State)
+	}
+	second := r.desk(t)
+	if said, known, err := second.Answer(t.Context(), caller("owner", chat.Owner), id, "session"); said != "" || !known || err != nil {
+		t.Fatal(said, known, err)
+	}
+	if got := second.Ask(t.Context(), runOf("owner", chat.Authorised), ls); !got.Allow {
+		t.Errorf("the answer is lost: %+v", got)
+	}
+	<-r.posted
+	// Another life finds it unanswered, and waits for the same message.
+	go func() { done <- second.Ask(life, runOf("owner", chat.Owner), rm) }()
+	id = <-r.posted
+	<-done
+	third := r.desk(t)
+	if got, _ := ask(t, third, r, runOf("owner", chat.Owner), rm, caller("owner", chat.Owner), "once"); !got.Allow {
+		t.Errorf("%+v", got)
+	}
+	if len(r.questions) != 2 || len(r.asked) != 2 {
+		t.Errorf("%d questions, %d messages for %s", len(r.questions), len(r.asked), id)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	hostile := agent.Question{
+		Tool: "Ba*sh", Input: json.RawMessage(`{"command":"echo '` + "```" + `'\n\u202etxt.exe\u200b","x":1}`), Description: "Looks\nharmless **really**",
+		Suggested: []string{"Bash(echo `id`)", "Bash(rm)"},
+	}
+	long := agent.Question{Tool: "Write", Input: json.RawMessage(fmt.Sprintf(`{"file_path":"/a/b.txt","content":%q}`, strings.Repeat("x", 4000)))}
+	var all strings.Builder
+	for _, q := range []agent.Question{ls, rm, odd, plan, colour, hostile, long} {
+		for _, limits := range []chat.ButtonLimits{{Rows: 8, Columns: 2, DataBytes: 64}, {}} {
+			r := newRoom()
+			r.buttons = limits
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan agent.Decision, 1)
+			go func() { done <- r.desk(t).Ask(ctx, runOf("owner", chat.Owner), q) }()
+			id := <-r.posted
+			cancel()
+			<-done
+			fmt.Fprintf(&all, "=== %s, buttons %d\n%s\n", q.Tool, limits.Rows, r.asked[0].Text)
+			for _, row := range r.asked[0].Buttons {
+				for _, b := range row {
+					fmt.Fprintf(&all, "[%s](%s) ", b.Label, b.Data)
+				}
+				all.WriteString("\n")
+			}
+			text := strings.ReplaceAll(all.String(), id, "AB2CD")
+			all.Reset()
+			all.WriteString(text)
+		}
+	}
+	path := filepath.Join("testdata", "texts.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(all.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), all.String()); diff != "" {
+		t.Error("run the tests with -update if this is meant:", diff)
+	}
+}
+
+// Whatever the model asks, the message can be sent and answered.
+func FuzzQuestion(f *testing.F) {
+	for _, q := range []agent.Question{ls, rm, odd, plan, colour} {
+		f.Add(q.Tool, string(q.Input), q.Description)
+	}
+	f.Fuzz(func(t *testing.T, tool, input, description string) {
+		if !json.Valid([]byte(input)) {
+			return
+		}
+		r := newRoom()
+		d := r.desk(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan agent.Decision, 1)
+		go func() {
+			done <- d.Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description})
+		}()
+		select {
+		case <-r.posted:
+			cancel()
+			<-done
+			if r.asked[0].Text == "" || len([]rune(r.asked[0].Text)) > 10_000 {
+				t.Errorf("%d characters", len([]rune(r.asked[0].Text)))
+			}
+		case got := <-done:
+			cancel()
+			if got.Allow {
+				t.Errorf("allowed unasked: %+v", got)
+			}
+		}
+	})
+}

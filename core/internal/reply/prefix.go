@@ -1,0 +1,29 @@
+package reply
+
+import "github.com/clawhost/clawhost/core/internal/answer"
+
+// Speaker is who an answer is of, as far as a prefix may name it.
+type Speaker struct {
+	Model   string // as it is configured, or as the session has it
+	Effort  string // how hard it thinks
+	Name    string // the agent's
+	Channel string
+}
+
+// provider is who serves the models.
+const provider = "anthropic"
+
+// Prefix fills in the variables of a prefix: {model}, {modelFull}, {provider}, {think} or {thinkingLevel}, {name},
+// {identity.name} or {identityName}, and {channel}. One that is not known stays as it is written.
+func Prefix(template string, s Speaker) string {
+	values := map[string]string{
+		"model": s.Model, "provider": provider,
+		"think": s.Effort, "thinkinglevel": s.Effort,
+		"name": s.Name, "identity.name": s.Name, "identityname": s.Name,
+		"channel": s.Channel,
+	}
+	if s.Model != "" {
+		values["modelfull"] = provider + "/" + s.Model
+	}
+	return answer.Expand(template, values)
+}

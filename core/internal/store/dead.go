@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. Unless it
+// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [Completion]. The
+// error is [ErrNotFound] for a piece that is not claimed.
+func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
+	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
+		to, err := t.sending(id)
+		if err != nil {
+			return nothing{}, err
+		}
+		_, err = t.exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error,
+				reply_to, run_id, uncertain, rest, kept, edits, key_id, session, told)
+			SELECT id, channel, chat, thread, text, created_at, ?2, attempts, ?3,
+				reply_to, run_id, uncertain, rest, kept, edits, COALESCE(NULLIF(key_id, 0), id),
+				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), run_id = 0 OR kept != 0
+			FROM outbox WHERE id = ?1`, id, t.now, cause)
+		if err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.exec(`DELETE FROM outbox WHERE id = ?1`, id); err != nil {
+			return nothing{}, err
+		}
+		return nothing{}, t.advance(to)
+	})
+	return err
+}
+
+// deadColumns are what scanDead scans.
+const deadColumns = `id, channel, chat, thread, text, created_at, died_at, attempts, error, run_id, session, rest`
+
+func scanDead(rows *sql.Rows) (DeadPiece, error) {
+	var d DeadPiece
+	var createdAt, diedAt int64
+	var rest string
+	err := rows.Scan(&d.ID, &d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Text, &createdAt, &diedAt, &d.Attempts, &d.Error,
+		&d.RunID, &d.Session, &rest)
+	var p Piece
+	p.decodeRest(rest)
+	d.Media = p.Media
+	d.CreatedAt, d.DiedAt = moment(createdAt), moment(diedAt)
+	return d, err
+}
+
+// DeadPieces returns the pieces that were given up, the newest first. limit is 1 to 1000; another value means 1000.
+func (s *Store) DeadPieces(ctx context.Context, limit int) ([]DeadPiece, error) {
+	var pieces []DeadPiece
+	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
+		[]any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
+			d, err := scanDead(rows)
+			pieces = append(pieces, d)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("dead pieces: %w", err)
+	}
+	return pieces, nil
+}
+
+// deadTogether is how many dead pieces one step takes up, so that others get their turn.
+const deadTogether = 100
+
+// Revive puts a dead piece behind what waits for its destination, as a new one under its old idempotency key. The error is
+// [ErrNotFound] for one that is not there.
+func (s *Store) Revive(ctx context.Context, id int64) error {
+	_, err := step(ctx, s, "revive", func(t *tx) (nothing, error) { return nothing{}, t.revive(id) })
+	return err
+}
+
+// ReviveAll revives the dead pieces, in the order in which they were posted, and returns how many they were.
+func (s *Store) ReviveAll(ctx context.Context) (int, error) {
+	return s.eachDead(ctx, "revive", (*tx).revive)
+}
+
+func (t *tx) revive(id int64) error {
+	var revived int64
+	var p Piece
+	err := t.row(`INSERT INTO outbox (channel, chat, thread, text, created_at, reply_to, run_id, uncertain, rest, kept, edits, key_id)
+		SELECT channel, chat, thread, text, ?2, reply_to, run_id, uncertain, rest, kept, edits, key_id FROM dead_pieces WHERE id = ?1
+		RETURNING id, channel, chat, thread`, []any{id, t.now}, &revived, &p.To.Channel, &p.To.Chat, &p.To.Thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.expect(p.To); err != nil {
+		return err
+	}
+	return t.forget(id)
+}
+
+// Forget removes a dead piece. The error is [ErrNotFound] for one that is not there.
+func (s *Store) Forget(ctx context.Context, id int64) error {
+	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) { return nothing{}, t.forget(id) })
+	return err
+}
+
+// ForgetAll removes the dead pieces and returns how many they were.
+func (s *Store) ForgetAll(ctx context.Context) (int, error) {
+	return s.eachDead(ctx, "forget", (*tx).forget)
+}
+
+func (t *tx) forget(id int64) error {
+	n, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	return err
+}
+
+// outdate removes a piece, if it is dead, that another one has taken the place of: nobody is to put it back.
+func (t *tx) outdate(id int64) error {
+	_, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
+	return err
+}
+
+// eachDead does something to each dead piece that there is now, after which it is not dead any more.
+func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) error) (int, error) {
+	var last int64
+	if err := s.view(ctx).row(`SELECT COALESCE(MAX(id), 0) FROM dead_pieces`, nil, &last); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	for all := 0; ; {
+		n, err := step(ctx, s, name, func(t *tx) (int, error) {
+			var ids []int64
+			err := t.each(`SELECT id FROM dead_pieces WHERE id <= ?1 ORDER BY id LIMIT ?2 + 0`, []any{last, deadTogether}, func(rows *sql.Rows) error {
+				var id int64
+				defer func() { ids = append(ids, id) }()
+				return rows.Scan(&id)
+			})
+			for _, id := range ids {
+				if err == nil {
+					err = do(t, id)
+				}
+			}
+			return len(ids), err
+		})
+		if all += n; err != nil || n < deadTogether {
+			return all, err
+		}
+	}
+}
+
+// maxTold is how many dead pieces a session is told of at once, the last ones; of the others it is not told.
+const maxTold = 100
+
+// undelivered makes the pieces that tell of a session's dead ones, if they are of any, and notes that it is told.
+func (t *tx) undelivered(session string, tell func([]DeadPiece) []Piece) ([]Piece, error) {
+	var dead []DeadPiece
+	err := t.each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
+		[]any{session, maxTold}, func(rows *sql.Rows) error {
+			d, err := scanDead(rows)
+			dead = append(dead, d)
+			return err
+		})
+	if err != nil || len(dead) == 0 {
+		return nil, err
+	}
+	slices.Reverse(dead)
+	pieces := tell(dead)
+	if len(pieces) == 0 {
+		return nil, nil
+	}
+	if err := checkPieces(pieces); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0`, session)
+	return pieces, err
+}

@@ -1,0 +1,163 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// kill gives up the piece that is due.
+func (b *bundle) kill(t *testing.T, cause string) store.Delivery {
+	t.Helper()
+	d := b.head(t)
+	if err := b.Bury(b.ctx, d.ID, cause); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (b *bundle) dead(t *testing.T) []store.DeadPiece {
+	t.Helper()
+	dead, err := b.DeadPieces(b.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dead
+}
+
+func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := kept("anna", "one")
+	p.ReplyTo, p.Silent, p.Media = "7", true, []chat.Media{{Ref: "r", FileName: "a.png"}}
+	p.Buttons = [][]chat.Button{{{Label: "Stop", Data: "/stop"}}}
+	id := b.post(t, "", p)
+	b.post(t, "", piece("anna", "two"))
+	if err := b.Retry(b.ctx, b.head(t).ID, store.Again{At: start, Uncertain: true}); err != nil {
+		t.Fatal(err)
+	}
+	first := b.kill(t, "cut")
+	want(t, "its files", p.Media, b.dead(t)[0].Media)
+	b.clock.Advance(time.Hour)
+	if err := b.Revive(b.ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Revive(b.ctx, id); !errors.Is(err, store.ErrNotFound) || len(b.dead(t)) != 0 {
+		t.Errorf("a second time: %v; dead are %+v", err, b.dead(t))
+	}
+	two := b.head(t) // what waited is first
+	if err := b.Delivered(b.ctx, two.ID, nil); err != nil || two.Piece.Text != "two" {
+		t.Fatalf("first came %+v, %v", two, err)
+	}
+	again := b.head(t)
+	want(t, "the piece", p, again.Piece)
+	if again.Key != first.Key || !again.Uncertain || again.Attempts != 0 || !again.CreatedAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("put back as %+v", again)
+	}
+	if err := b.Bury(b.ctx, again.ID, "cut"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.ReviveAll(b.ctx); n != 1 || err != nil {
+		t.Fatalf("put back %d, %v", n, err)
+	}
+	if third := b.head(t); third.Key != first.Key {
+		t.Errorf("the key is %s, was %s", third.Key, first.Key)
+	} else if err := b.Delivered(b.ctx, third.ID, []chat.MessageID{"m"}); err != nil {
+		t.Fatal(err)
+	}
+	b.post(t, "", edit("anna", "edited", id, false)) // by the id that it was kept by
+	want(t, "then", []string{"m=edited"}, b.texts(t))
+}
+
+func TestAllDeadPieces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	die := func() {
+		t.Helper()
+		for n := range 230 {
+			b.post(t, "", piece("anna", fmt.Sprint(n)))
+			b.kill(t, "")
+		}
+	}
+	die()
+	if n, err := b.ReviveAll(b.ctx); n != 230 || err != nil {
+		t.Fatalf("revived %d, %v", n, err)
+	}
+	texts := b.texts(t)
+	for n, text := range texts {
+		if text != fmt.Sprint(n) {
+			t.Fatalf("put back in the order %v", texts)
+		}
+	}
+	if len(texts) != 230 || len(b.dead(t)) != 0 {
+		t.Errorf("%d are sent, %d are dead", len(texts), len(b.dead(t)))
+	}
+	die()
+	last := b.dead(t)[0].ID
+	if err := b.Forget(b.ctx, last); err != nil {
+		t.Error(err)
+	}
+	if err := b.Forget(b.ctx, last); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("forgotten a second time: %v", err)
+	}
+	if n, err := b.ForgetAll(b.ctx); n != 229 || err != nil || len(b.dead(t)) != 0 {
+		t.Errorf("forgot %d, %v; %d are dead", n, err, len(b.dead(t)))
+	}
+	want(t, "sent", []string(nil), b.texts(t))
+}
+
+func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	answer := func(user string, n int, pieces ...store.Piece) {
+		t.Helper()
+		b.accept(t, inbound(user, n))
+		if err := b.Complete(b.ctx, b.claim(t).ID, store.Completion{State: store.RunDone, Pieces: pieces}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, p := range []store.Piece{piece("anna", "lost one"), piece("bob", "lost two"), kept("anna", "a progress line")} {
+		answer("anna", n, p)
+		b.kill(t, "blocked")
+	}
+	b.post(t, "", piece("anna", "a notice"))
+	b.kill(t, "blocked")
+	b.reopen(t)
+
+	for n, step := range []struct {
+		user   string
+		silent bool
+		texts  []string
+	}{
+		{"carl", false, []string{"answer"}}, // another session
+		{"anna", true, []string{"answer"}},  // says nothing of it
+		{"anna", false, []string{"lost: lost one, lost two", "answer"}},
+		{"anna", false, []string{"answer"}},
+	} {
+		b.accept(t, inbound(step.user, 10+n))
+		err := b.Complete(b.ctx, b.claim(t).ID, store.Completion{
+			State: store.RunDone, Pieces: []store.Piece{piece(step.user, "answer")},
+			Undelivered: func(dead []store.DeadPiece) []store.Piece {
+				if step.silent {
+					return nil
+				}
+				line := piece(step.user, "lost: "+dead[0].Text+", "+dead[1].Text)
+				if len(dead) != 2 || dead[0].Session != "telegram:anna" || dead[0].RunID == 0 || dead[0].Error != "blocked" {
+					t.Errorf("told of %+v", dead)
+				}
+				return []store.Piece{line}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, fmt.Sprint("step ", n), step.texts, b.texts(t))
+	}
+	if len(b.dead(t)) != 4 {
+		t.Errorf("kept are %+v", b.dead(t))
+	}
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Early sends something of a run that goes on: the pieces and the preview enter the outbox, and what was said is noted with
+// them, so that the run's next attempt, if there is one, knows of both by [Run]. It returns the run's preview as it is then;
+// zero: it has none. Pieces of its completion come behind all of it. The error is [ErrFenced] for a run that has lost its
+// lane.
+func (s *Store) Early(ctx context.Context, runID int64, e Early) (preview int64, err error) {
+	if err := e.check(); err != nil {
+		return 0, fmt.Errorf("early: %w", err)
+	}
+	return step(ctx, s, "early", func(t *tx) (int64, error) { return t.early(runID, e) })
+}
+
+func (e Early) check() error {
+	if e.Preview != nil {
+		if err := checkPieces([]Piece{*e.Preview}); err != nil {
+			return err
+		}
+	}
+	return checkPieces(e.Pieces)
+}
+
+func (t *tx) early(runID int64, e Early) (preview int64, err error) {
+	h, err := fence(t, runID)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := t.post(runID, e.Pieces); err != nil {
+		return 0, err
+	}
+	var posted int64
+	if e.Preview != nil {
+		p := *e.Preview
+		p.Kept = true
+		if posted, err = t.post(runID, []Piece{p}); err != nil {
+			return 0, err
+		}
+	}
+	err = t.row(`UPDATE inbox SET said = ?4, preview = CASE WHEN ?5 != 0 THEN ?5 WHEN ?6 THEN 0 ELSE preview END
+		WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING preview`,
+		[]any{h.session, h.lane, h.seq, e.Said, posted, e.Unpreview}, &preview)
+	return preview, err
+}
+
+// disown takes from a run what was sent early of it: the text that it was the beginning of is not to come any more.
+func (t *tx) disown(h held) error {
+	var preview int64
+	err := t.row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &preview)
+	if err != nil {
+		return err
+	}
+	if err := t.retract(preview); err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE inbox SET said = '', preview = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq)
+	return err
+}

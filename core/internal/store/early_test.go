@@ -1,0 +1,146 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func (b *bundle) early(t *testing.T, run *store.Run, e store.Early) int64 {
+	t.Helper()
+	preview, err := b.Early(b.ctx, run.ID, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return preview
+}
+
+// texts delivers what is due for a chat until nothing is, and returns the texts; those that edit begin with the message that
+// they edit.
+func (b *bundle) texts(t *testing.T) (texts []string) {
+	t.Helper()
+	for {
+		ds := b.deliveries(t, "telegram")
+		if len(ds) == 0 {
+			return texts
+		}
+		for _, d := range ds {
+			text, ids := d.Piece.Text, []chat.MessageID{chat.MessageID("m-" + d.Piece.Text)}
+			if d.Piece.Edits != 0 {
+				text, ids = string(d.Target)+"="+d.Piece.Text, []chat.MessageID{d.Target}
+			}
+			texts = append(texts, text)
+			if err := b.Delivered(b.ctx, d.ID, ids); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func want(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	preview := piece("anna", "and")
+	if id := b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "one"), piece("anna", "two")}, Said: "one two"}); id != 0 {
+		t.Errorf("preview %d", id)
+	}
+	first := b.early(t, run, store.Early{Said: "one two", Preview: &preview})
+	if again := b.early(t, run, store.Early{Said: "one two"}); first == 0 || again != first {
+		t.Errorf("preview %d, then %d", first, again)
+	}
+	want(t, "sent early", []string{"one", "two", "and"}, b.texts(t))
+	final := piece("anna", "and three")
+	final.Edits, final.OrSend = first, true
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{final, piece("anna", "four")}}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "then", []string{"m-and=and three", "four"}, b.texts(t))
+	if _, err := b.Early(b.ctx, run.ID, store.Early{Pieces: []store.Piece{piece("anna", "five")}}); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("early after the end: %v", err)
+	}
+	want(t, "after the end", []string(nil), b.texts(t))
+}
+
+// What an attempt has sent is known to the next ones, and to nobody else.
+func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.accept(t, inbound("anna", 2))
+	run := b.claim(t)
+	if run.Said != "" || run.Preview != 0 {
+		t.Errorf("a new run has said %q, %d", run.Said, run.Preview)
+	}
+	preview := piece("anna", "p")
+	id := b.early(t, run, store.Early{Said: "one", Preview: &preview})
+	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
+		t.Fatal(err)
+	}
+	if run = b.claim(t); run.Said != "one" || run.Preview != id {
+		t.Errorf("after a release: %q, %d", run.Said, run.Preview)
+	}
+	b.early(t, run, store.Early{Said: "one two"})
+	b.reopen(t)
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if run = b.claim(t); run.Said != "one two" || run.Preview != id {
+		t.Errorf("after a crash: %q, %d", run.Said, run.Preview)
+	}
+	if id := b.early(t, run, store.Early{Said: "one two three", Unpreview: true}); id != 0 {
+		t.Errorf("preview %d is gone", id)
+	}
+	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
+		t.Fatal(err)
+	}
+	if run = b.claim(t); run.Said != "one two three" || run.Preview != 0 {
+		t.Errorf("without a preview: %q, %d", run.Said, run.Preview)
+	}
+	b.complete(t, run)
+	if run = b.claim(t); run.Said != "" || run.Preview != 0 {
+		t.Errorf("the next run has said %q, %d", run.Said, run.Preview)
+	}
+}
+
+func TestRebindTakesBackThePreview(t *testing.T) {
+	t.Parallel()
+	for name, sent := range map[string]bool{"sent": true, "waiting": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, inbound("anna", 1))
+			run := b.claim(t)
+			preview := piece("anna", "p")
+			b.early(t, run, store.Early{Said: "one", Preview: &preview, Pieces: []store.Piece{piece("anna", "one")}})
+			left := []string{"one", "begun anew"}
+			if sent {
+				want(t, "early", []string{"one", "p"}, b.texts(t))
+				left = []string{"m-p=", "begun anew"}
+			}
+			if _, err := b.Rebind(b.ctx, run.ID, piece("anna", "begun anew")); err != nil {
+				t.Fatal(err)
+			}
+			want(t, "with the notice", left, b.texts(t))
+			if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+				t.Fatal(err)
+			}
+			if run = b.claim(t); run.Said != "" || run.Preview != 0 {
+				t.Errorf("said %q, %d", run.Said, run.Preview)
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// rest is what an outbox row holds of a piece as JSON.
+type rest struct {
+	Media   []chat.Media    `json:"media,omitempty"`
+	Buttons [][]chat.Button `json:"buttons,omitempty"`
+	Silent  bool            `json:"silent,omitempty"`
+	OrSend  bool            `json:"or_send,omitempty"`
+}
+
+func (p Piece) encodeRest() (string, error) {
+	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend {
+		return "", nil
+	}
+	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend})
+	return string(encoded), err
+}
+
+// decodeRest leaves out what another version wrote and this one cannot read: the text is still worth sending.
+func (p *Piece) decodeRest(encoded string) {
+	var r rest
+	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
+		return
+	}
+	p.Media, p.Buttons, p.Silent, p.OrSend = r.Media, r.Buttons, r.Silent, r.OrSend
+}
+
+// settle looks at what a new piece is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
+// not sent: then it is not to be sent any more. The error is of a target of another destination, whose order nobody keeps.
+func (t *tx) settle(p Piece) (gone bool, err error) {
+	to, waits, err := t.whereabouts(p.Edits)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return true, t.outdate(p.Edits)
+	case err != nil:
+		return false, err
+	case to != p.To:
+		return false, fmt.Errorf("a piece for %s/%s/%s edits one of %s/%s/%s",
+			p.To.Channel, p.To.Chat, p.To.Thread, to.Channel, to.Chat, to.Thread)
+	case !waits:
+		return false, nil
+	}
+	return t.takeBack(p.Edits, to)
+}
+
+// whereabouts finds a kept piece that was sent, or one that waits, be it on its way or not, and where it goes.
+func (t *tx) whereabouts(piece int64) (to chat.Address, waits bool, err error) {
+	err = t.row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
+		UNION ALL SELECT channel, chat, thread, 0 FROM kept_pieces WHERE piece = ?1`,
+		[]any{piece}, &to.Channel, &to.Chat, &to.Thread, &waits)
+	return to, waits, err
+}
+
+// takeBack removes a waiting piece from the outbox, unless it is on its way or may have arrived.
+func (t *tx) takeBack(piece int64, to chat.Address) (bool, error) {
+	n, err := t.exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, piece)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	// A destination that is to be left in peace for a while is so for the next piece, too.
+	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
+	if err != nil || n > 0 {
+		return true, err
+	}
+	_, err = t.exec(`UPDATE out_lanes SET pending = pending - 1 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`, to.Channel, to.Chat, to.Thread)
+	return true, err
+}
+
+// retract takes a kept piece back, or has its message deleted, if there is one or is going to be; zero: there is none.
+func (t *tx) retract(piece int64) error {
+	if piece == 0 {
+		return nil
+	}
+	to, _, err := t.whereabouts(piece)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t.outdate(piece)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = t.post(0, []Piece{{To: to, Edits: piece}})
+	return err
+}
+
+// keep notes what a kept piece has become.
+func (t *tx) keep(piece int64, to chat.Address, id chat.MessageID) error {
+	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at`,
+		piece, to.Channel, to.Chat, to.Thread, id, t.now)
+	return err
+}
+
+// SentPiece returns the message that a kept piece has become, for 90 days: the first one where the network made several. The
+// error is [ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
+func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, err error) {
+	err = s.view(ctx).row(`SELECT message_id FROM kept_pieces WHERE piece = ?1`, []any{piece}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", fmt.Errorf("sent piece: %w", err)
+	}
+	return id, nil
+}
+
+// Behind returns when the oldest undelivered piece of a destination was posted; zero: there is none.
+func (s *Store) Behind(ctx context.Context, to chat.Address) (oldest time.Time, err error) {
+	var at int64
+	err = s.view(ctx).row(`SELECT created_at FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3 ORDER BY id LIMIT 1`,
+		[]any{to.Channel, to.Chat, to.Thread}, &at)
+	if err = noRows(err); err != nil {
+		return time.Time{}, fmt.Errorf("behind: %w", err)
+	}
+	return moment(at), nil
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Grant is what somebody has allowed for longer than once. It holds for turns of its session and authority, no other ones.
+type Grant struct {
+	Session       string
+	ClaudeSession string // empty: whatever the session's is
+	Authority     chat.Authority
+	Rule          string
+	By            string    // who allowed it, as channel:user
+	At            time.Time // given by the store
+}
+
+// Grant keeps grants; one that is there already stays.
+func (s *Store) Grant(ctx context.Context, grants ...Grant) error {
+	_, err := step(ctx, s, "grant", func(t *tx) (nothing, error) {
+		for _, g := range grants {
+			if g.Session == "" || g.Rule == "" || g.Authority == 0 {
+				return nothing{}, errors.New("a grant has a session, an authority and a rule")
+			}
+			_, err := t.exec(`INSERT INTO grants (session, claude_session, authority, rule, granted_by, granted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+				ON CONFLICT DO NOTHING`, g.Session, g.ClaudeSession, g.Authority, g.Rule, g.By, t.now)
+			if err != nil {
+				return nothing{}, err
+			}
+		}
+		return nothing{}, nil
+	})
+	return err
+}
+
+// Grants returns a session's grants, whatever their claude session, by authority and rule; at most 1000.
+func (s *Store) Grants(ctx context.Context, session string) ([]Grant, error) {
+	var list []Grant
+	err := s.view(ctx).each(`SELECT session, claude_session, authority, rule, granted_by, granted_at FROM grants WHERE session = ?1
+		ORDER BY authority, rule, claude_session LIMIT ?2 + 0`, []any{session, overviewRows}, func(rows *sql.Rows) error {
+		var g Grant
+		var at int64
+		if err := rows.Scan(&g.Session, &g.ClaudeSession, &g.Authority, &g.Rule, &g.By, &at); err != nil {
+			return err
+		}
+		g.At = moment(at)
+		list = append(list, g)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("grants: %w", err)
+	}
+	return list, nil
+}
+
+// Revoke takes a session's grants of a rule back, of whatever authority, and tells how many there were. An empty rule means
+// all of them.
+func (s *Store) Revoke(ctx context.Context, session, rule string) (int64, error) {
+	return step(ctx, s, "revoke", func(t *tx) (int64, error) {
+		return t.exec(`DELETE FROM grants WHERE session = ?1 AND (?2 = '' OR rule = ?2)`, session, rule)
+	})
+}

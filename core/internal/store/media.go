@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// PutMedia keeps what is known of an instance's media.
+func (s *Store) PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error {
+	if m.Ref == "" {
+		return errors.New("put media: the media has no ref")
+	}
+	_, err := step(ctx, s, "put media", func(t *tx) (nothing, error) {
+		_, err := t.exec(`INSERT INTO media (instance, ref, kind, mime_type, file_name, size, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+			ON CONFLICT (instance, ref) DO UPDATE SET kind = excluded.kind, mime_type = excluded.mime_type,
+				file_name = excluded.file_name, size = excluded.size`,
+			instance, m.Ref, m.Kind, m.MIMEType, m.FileName, m.Size, millis(at))
+		return nothing{}, err
+	})
+	return err
+}
+
+// Media returns what is known of an instance's media, or [ErrNotFound].
+func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error) {
+	m := chat.Media{Ref: ref}
+	err := s.view(ctx).row(`SELECT kind, mime_type, file_name, size FROM media WHERE instance = ?1 AND ref = ?2`,
+		[]any{instance, ref}, &m.Kind, &m.MIMEType, &m.FileName, &m.Size)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return chat.Media{}, fmt.Errorf("media: %w", err)
+	}
+	return m, nil
+}
+
+// Extract is what a program made of a file or a page.
+type Extract struct {
+	Text    string
+	Failure string // why there is no text, for the agent; empty: there is one, which may be empty
+}
+
+// PutExtract keeps what was made of a source, whose name is the caller's own, in place of what was kept before.
+func (s *Store) PutExtract(ctx context.Context, source string, e Extract) error {
+	_, err := step(ctx, s, "put extract", func(t *tx) (nothing, error) {
+		_, err := t.exec(`INSERT INTO extracts (source, text, failure, created_at) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (source) DO UPDATE SET text = excluded.text, failure = excluded.failure, created_at = excluded.created_at`,
+			source, e.Text, e.Failure, millis(s.now()))
+		return nothing{}, err
+	})
+	return err
+}
+
+// Extract returns what was made of a source, or [ErrNotFound].
+func (s *Store) Extract(ctx context.Context, source string) (Extract, error) {
+	var e Extract
+	err := s.view(ctx).row(`SELECT text, failure FROM extracts WHERE source = ?1`, []any{source}, &e.Text, &e.Failure)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Extract{}, fmt.Errorf("extract: %w", err)
+	}
+	return e, nil
+}

@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestMediaIsTheInstancesOwn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := chat.Media{Ref: "r", Kind: chat.Image, MIMEType: "image/png", FileName: "a b.png", Size: 1 << 40}
+	if err := b.PutMedia(b.ctx, "telegram", want, start); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Media(b.ctx, "telegram", "r"); got != want || err != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := b.Media(b.ctx, "discord", "r"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another instance: %v", err)
+	}
+	if err := b.PutMedia(b.ctx, "telegram", chat.Media{}, start); err == nil {
+		t.Error("media without a ref")
+	}
+}
+
+func TestExtracts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("before: %v", err)
+	}
+	said := store.Extract{Text: "hello\nthere"}
+	for source, e := range map[string]store.Extract{"voice": {Failure: "it took too long"}, "page": {Failure: "gone"}, "silence": {}} {
+		if err := b.PutExtract(b.ctx, source, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.PutExtract(b.ctx, "voice", said); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen(t)
+	for source, want := range map[string]store.Extract{"voice": said, "page": {Failure: "gone"}, "silence": {}} {
+		if got, err := b.Extract(b.ctx, source); got != want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", source, got, err, want)
+		}
+	}
+	b.clock.Advance(30*24*time.Hour - time.Second)
+	b.purge(t)
+	if _, err := b.Extract(b.ctx, "voice"); err != nil {
+		t.Errorf("after 30 days less a second: %v", err)
+	}
+	b.clock.Advance(time.Second)
+	b.purge(t)
+	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after 30 days: %v", err)
+	}
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// QuestionState is what became of a question.
+type QuestionState string
+
+// The states. An open question is asked; an answered one has an answer that its turn has not taken yet. The others are over.
+const (
+	QuestionOpen      QuestionState = "open"
+	QuestionAnswered  QuestionState = "answered"
+	QuestionTaken     QuestionState = "taken"     // the turn has its answer
+	QuestionExpired   QuestionState = "expired"   // nobody answered in time
+	QuestionWithdrawn QuestionState = "withdrawn" // the answer is of no use any more
+)
+
+// Question is what claude asks people before it does something.
+type Question struct {
+	ID            string // what people name it by; unique
+	Session       string
+	ClaudeSession string
+	Digest        string         // of what is asked: the same again is the same question
+	Authority     chat.Authority // of the turn that asks
+	Asker         string         // whose turn it is, as channel:user; empty: nobody's
+	To            chat.Address   // where it is asked
+	Piece         int64          // the message that asks; the store gives it
+	Body          json.RawMessage
+	State         QuestionState
+	Answer        json.RawMessage // set from QuestionAnswered on
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+}
+
+// Ask keeps a question of a running run and posts the pieces that ask it, the last of which becomes its message. Where the
+// session has asked the same before, in the same claude session, and it is not over, nothing is posted and that question is
+// returned; one that was answered is taken by that. The error is [ErrFenced] for a run that has lost its lane.
+func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece) (Question, error) {
+	if q.ID == "" || q.Digest == "" || len(pieces) == 0 {
+		return Question{}, errors.New("ask: a question has an id, a digest and a piece")
+	}
+	if err := checkPieces(pieces); err != nil {
+		return Question{}, fmt.Errorf("ask: %w", err)
+	}
+	return step(ctx, s, "ask", func(t *tx) (Question, error) {
+		h, err := fence(t, run)
+		if err != nil {
+			return Question{}, err
+		}
+		q.Session = h.session
+		known, err := findQuestions(t, `session = ?1 AND digest = ?2 AND claude_session = ?3 AND ended_at IS NULL`, q.Session, q.Digest, q.ClaudeSession)
+		switch {
+		case err != nil:
+			return Question{}, err
+		case len(known) > 0:
+			return t.again(known[0])
+		}
+		last := len(pieces) - 1
+		pieces[last].Kept = true
+		if _, err := t.post(run, pieces[:last]); err != nil {
+			return Question{}, err
+		}
+		if q.Piece, err = t.post(run, pieces[last:]); err != nil {
+			return Question{}, err
+		}
+		q.State, q.CreatedAt = QuestionOpen, moment(t.now)
+		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Piece, string(q.Body),
+			q.State, t.now, millis(q.ExpiresAt))
+		return q, err
+	})
+}
+
+// again is what becomes of a question that is asked once more.
+func (t *tx) again(q Question) (Question, error) {
+	if q.State != QuestionAnswered {
+		return q, nil
+	}
+	_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1`, q.ID, QuestionTaken, t.now)
+	return q, err
+}
+
+// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. It returns the
+// question as it is then, and whether it was open until now. The error is [ErrNotFound] for an id that no question has.
+func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string) (q Question, settled bool, err error) {
+	q, err = step(ctx, s, "settle", func(t *tx) (Question, error) {
+		settled = false
+		found, err := findQuestions(t, `id = ?1`, id)
+		switch {
+		case err != nil:
+			return Question{}, err
+		case len(found) == 0:
+			return Question{}, ErrNotFound
+		case found[0].State != QuestionOpen:
+			return found[0], nil
+		}
+		q := found[0]
+		q.State, q.Answer = state, answer
+		var endedAt sql.NullInt64
+		if state != QuestionAnswered {
+			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
+		}
+		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state, string(answer), endedAt); err != nil {
+			return Question{}, err
+		}
+		settled = true
+		_, err = t.post(0, []Piece{{To: q.To, Text: said, Edits: q.Piece}})
+		return q, err
+	})
+	return q, settled, err
+}
+
+// TakeAnswer notes that a turn has the answer to its question.
+func (s *Store) TakeAnswer(ctx context.Context, id string) error {
+	_, err := step(ctx, s, "take an answer", func(t *tx) (int64, error) {
+		return t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, QuestionTaken, t.now, QuestionAnswered)
+	})
+	return err
+}
+
+// Question returns a question, or [ErrNotFound].
+func (s *Store) Question(ctx context.Context, id string) (Question, error) {
+	found, err := findQuestions(s.view(ctx), `id = ?1`, id)
+	switch {
+	case err != nil:
+		return Question{}, fmt.Errorf("question: %w", err)
+	case len(found) == 0:
+		return Question{}, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// Questions returns the questions that are not over, the oldest first.
+func (s *Store) Questions(ctx context.Context) ([]Question, error) {
+	found, err := findQuestions(s.view(ctx), `ended_at IS NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("questions: %w", err)
+	}
+	return found, nil
+}
+
+// findQuestions returns the questions that fulfil a condition, which is a constant.
+func findQuestions(q querier, where string, args ...any) ([]Question, error) {
+	var list []Question
+	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at
+		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows *sql.Rows) error {
+		var q Question
+		var body, answer string
+		var createdAt, expiresAt int64
+		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Piece,
+			&body, &q.State, &answer, &createdAt, &expiresAt); err != nil {
+			return err
+		}
+		q.Body, q.CreatedAt, q.ExpiresAt = json.RawMessage(body), moment(createdAt), moment(expiresAt)
+		if answer != "" {
+			q.Answer = json.RawMessage(answer)
+		}
+		list = append(list, q)
+		return nil
+	})
+	return list, err
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+)
+
+// Next has a message that waits in a session's turn lane, and the rest of its burst, come before all that waits there, also
+// before what was called for earlier; it waits for no quiet any more. What runs, and what is to be tried again, goes on
+// first. The message is named by the Seq of its acceptance, and goes by it still. It is answered in the conversation that
+// is the session's by then. The error is [ErrNotFound] for a message that does not wait.
+func (s *Store) Next(ctx context.Context, session string, seq int64) error {
+	_, err := step(ctx, s, "next", func(t *tx) (nothing, error) { return nothing{}, t.next(session, seq) })
+	return err
+}
+
+func (t *tx) next(session string, ticket int64) error {
+	var burst int64
+	err := t.row(`SELECT burst FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
+			AND batch IS NULL AND joined_run IS NULL`, []any{session, ticket}, &burst)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	var urgent int64
+	var running bool
+	if err := t.row(`UPDATE lanes SET urgent = urgent + 1 WHERE session = ?1 AND lane = 'turn' RETURNING urgent, run_id IS NOT NULL`,
+		[]any{session}, &urgent, &running); err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE inbox SET urgent = ?3, ready_at = ?4, burst_by = '', mode = CASE mode WHEN ?5 THEN ?6 ELSE mode END
+		WHERE session = ?1 AND lane = 'turn' AND burst = ?2 AND batch IS NULL AND joined_run IS NULL`,
+		session, burst, urgent, t.now, Collect, Queue); err != nil || running {
+		return err
+	}
+	var first int64
+	var again bool
+	if err := t.row(`SELECT seq, batch IS NOT NULL FROM inbox WHERE session = ?1 AND lane = 'turn' ORDER BY seq LIMIT 1`,
+		[]any{session}, &first, &again); err != nil || again {
+		return err
+	}
+	if _, err := t.advanceUrgent(session, TurnLane, first); err != nil {
+		return err
+	}
+	t.after.ready(TurnLane)
+	return t.rearm(session, TurnLane)
+}
+
+// advanceUrgent gives the urgent messages of a lane in which nothing was claimed seqs before first, behind which all of its
+// messages are. It returns the new first one.
+func (t *tx) advanceUrgent(session string, lane Lane, first int64) (int64, error) {
+	type waiting struct{ seq, burst, urgent int64 }
+	var list []waiting
+	err := t.each(`SELECT seq, burst, urgent FROM inbox WHERE session = ?1 AND lane = ?2 AND urgent > 0 ORDER BY seq`,
+		[]any{session, lane}, func(rows *sql.Rows) error {
+			var w waiting
+			defer func() { list = append(list, w) }()
+			return rows.Scan(&w.seq, &w.burst, &w.urgent)
+		})
+	if err != nil {
+		return 0, err
+	}
+	if len(list) == 0 {
+		_, err := t.exec(`UPDATE lanes SET urgent = 0 WHERE session = ?1 AND lane = ?2`, session, lane)
+		return first, err
+	}
+	slices.SortStableFunc(list, func(a, b waiting) int { return cmp.Compare(b.urgent, a.urgent) })
+	first = placesBefore(first, int64(len(list)))
+	seq, burst := first, first
+	for i, w := range list {
+		if i > 0 && w.burst != list[i-1].burst {
+			burst = seq
+		}
+		if _, err := t.exec(`UPDATE inbox SET seq = ?4, burst = ?5, ticket = COALESCE(ticket, seq) WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			session, lane, w.seq, seq, burst); err != nil {
+			return 0, err
+		}
+		seq++
+	}
+	return first, nil
+}
+
+// placesBefore is the first of n seqs before another one. 0 is none.
+func placesBefore(seq, n int64) int64 {
+	if seq > 0 && seq <= n {
+		return -n
+	}
+	return seq - n
+}

@@ -1,0 +1,378 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// turns runs what is ready now, run for run, and returns the messages of each.
+func (b *bundle) turns(t *testing.T) (runs []string) {
+	t.Helper()
+	for {
+		run, _, err := b.Claim(b.ctx, store.TurnLane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == nil {
+			return runs
+		}
+		runs = append(runs, asked(run))
+		b.complete(t, run)
+	}
+}
+
+// asked is what the messages of a run say.
+func asked(run *store.Run) string {
+	list := []string{strings.TrimPrefix(run.Message.Message.Text, "message ")}
+	for _, m := range run.More {
+		list = append(list, strings.TrimPrefix(m.Message.Text, "message "))
+	}
+	return strings.Join(list, " ")
+}
+
+func (b *bundle) next(t *testing.T, seqs ...int64) {
+	t.Helper()
+	for _, seq := range seqs {
+		if err := b.Next(b.ctx, "telegram:anna", seq); err != nil {
+			t.Fatalf("next is %d: %v", seq, err)
+		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	quiet := store.Queueing{Mode: store.Followup, Quiet: time.Minute}
+	collect := store.Queueing{Mode: store.Collect, Quiet: time.Minute}
+	for name, test := range map[string]struct {
+		wait []store.Inbound // as messages 2, 3 and so on, behind 1, which runs
+		next []int64
+		runs []string // before a minute has passed
+		late []string
+	}{
+		"one of several":          {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3}, []string{"3"}, []string{"2", "4"}},
+		"the first":               {[]store.Inbound{queued(2, quiet), queued(3, quiet)}, []int64{2}, []string{"2"}, []string{"3"}},
+		"the last wish first":     {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3, 4}, []string{"4", "3"}, []string{"2"}},
+		"wished twice":            {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{4, 3, 4}, []string{"4", "3"}, []string{"2"}},
+		"one that others collect": {[]store.Inbound{queued(2, collect), queued(3, collect), queued(4, collect)}, []int64{3}, []string{"3"}, []string{"2 4"}},
+		"a burst":                 {[]store.Inbound{queued(2, quiet), bursting(3), bursting(4)}, []int64{4}, []string{"3 4"}, []string{"2"}},
+		"a burst of two":          {[]store.Inbound{bursting(2), bursting(3), queued(4, quiet)}, []int64{4, 3}, []string{"2 3", "4"}, nil},
+	} {
+		for when, busyLane := range map[string]bool{"behind a run": true, "in a lane that rests": false} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				b, run := busy(t)
+				for _, in := range test.wait {
+					b.accept(t, in)
+				}
+				if busyLane {
+					b.next(t, test.next...)
+					b.complete(t, run)
+				} else {
+					b.complete(t, run)
+					b.next(t, test.next...)
+				}
+				want(t, "at once", test.runs, b.turns(t))
+				b.clock.Advance(time.Hour)
+				want(t, "later", test.late, b.turns(t))
+				b.idle(t)
+			})
+		}
+	}
+}
+
+// A lane whose first message waits still has no seqs below it that are not negative.
+func TestNextInAFreshLane(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 4 {
+		in := inbound("anna", n+1)
+		in.ReadyAt = start.Add(time.Minute)
+		b.accept(t, in)
+	}
+	poked(b.Ready(store.TurnLane))
+	b.next(t, 2, 4)
+	if !poked(b.Ready(store.TurnLane)) {
+		t.Error("nobody is told that there is something to claim")
+	}
+	b.next(t, 3)
+	if err := b.Withdraw(b.ctx, "telegram:anna", 4); err != nil { // by its number still
+		t.Fatal(err)
+	}
+	want(t, "at once", []string{"3", "2"}, b.turns(t))
+	b.clock.Advance(time.Hour)
+	b.accept(t, inbound("anna", 5))
+	want(t, "later", []string{"1", "5"}, b.turns(t))
+}
+
+func TestNextWaitsForWhatIsToBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	b.accept(t, inbound("anna", 3))
+	if err := b.Release(b.ctx, run.ID, start.Add(time.Second), "overloaded"); err != nil {
+		t.Fatal(err)
+	}
+	b.next(t, 3)
+	want(t, "before the retry", []string(nil), b.turns(t))
+	b.clock.Advance(time.Second)
+	want(t, "then", []string{"1", "3", "2"}, b.turns(t))
+}
+
+func TestWhatTheHostDoesFirstComesBeforeTheNext(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	b.accept(t, inbound("anna", 3))
+	b.next(t, 3)
+	then := inbound("anna", 9)
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &then}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "then", []string{"9", "3", "2"}, b.turns(t))
+}
+
+func TestTheNextIsNotDroppedForTheCap(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	capped := store.Queueing{Mode: store.Queue, Cap: 2, Drop: store.DropOld}
+	b.accept(t, queued(2, capped))
+	b.accept(t, queued(3, capped))
+	b.next(t, 2)
+	b.accept(t, queued(4, capped))
+	b.complete(t, run)
+	want(t, "left", []string{"2", "4"}, b.turns(t))
+}
+
+func TestWhatDoesNotWaitCannotBeNext(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, steered(2))
+	b.join(t, run)
+	for name, wish := range map[string]struct {
+		session string
+		seq     int64
+	}{"what runs": {"telegram:anna", 1}, "what was joined": {"telegram:anna", 2}, "what is not there": {"telegram:anna", 3}, "of another": {"telegram:bob", 1}} {
+		if err := b.Next(b.ctx, wish.session, wish.seq); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s is next: %v", name, err)
+		}
+		if err := b.Withdraw(b.ctx, wish.session, wish.seq); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s is withdrawn: %v", name, err)
+		}
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	for n := 2; n < 5; n++ {
+		b.accept(t, inbound("anna", n))
+	}
+	if err := b.Withdraw(b.ctx, "telegram:anna", 3); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOutcome(t, 3, store.RunCancelled)
+	b.complete(t, run)
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2); err != nil { // the head of a lane that rests
+		t.Fatal(err)
+	}
+	want(t, "left", []string{"4"}, b.turns(t))
+	b.idle(t)
+}
+
+func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
+	t.Parallel()
+	other := inbound("anna", 2)
+	other.EventID, other.Session, other.Message.Chat.ID = "x", "telegram:group", "group"
+	for name, test := range map[string]struct {
+		channel string
+		chat    chat.ID
+		id      chat.MessageID
+		want    store.Standing
+		amended []string // the runs after an edit
+		left    []string // the runs after a deletion
+	}{
+		"one that waits":  {"telegram", "anna", "3", store.StandingWaiting, []string{"1", "2", "new"}, []string{"1", "2"}},
+		"what runs":       {"telegram", "anna", "1", store.StandingRunning, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"in another chat": {"telegram", "bob", "3", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"another channel": {"discord", "anna", "3", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"unknown":         {"telegram", "anna", "9", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"without an id":   {"telegram", "anna", "", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+	} {
+		for what, runs := range map[string][]string{"edited": test.amended, "deleted": test.left} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				b, run := busy(t)
+				b.accept(t, other) // has the id of another chat's
+				b.complete(t, b.claim(t))
+				b.accept(t, inbound("anna", 2))
+				b.accept(t, inbound("anna", 3))
+				unnamed := inbound("anna", 4)
+				unnamed.Message.ID, unnamed.Lane = "", store.ControlLane
+				b.accept(t, unnamed)
+				var got store.Standing
+				var err error
+				if what == "edited" {
+					got, err = b.Amend(b.ctx, test.channel, test.chat, test.id, "new", "/now new")
+				} else {
+					got, err = b.WithdrawMessage(b.ctx, test.channel, test.chat, test.id)
+				}
+				if got != test.want || err != nil {
+					t.Errorf("it stands %q, %v; want %q", got, err, test.want)
+				}
+				if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+					t.Fatal(err)
+				}
+				want(t, "runs", runs, b.turns(t))
+			})
+		}
+	}
+}
+
+func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	if _, err := b.Amend(b.ctx, "telegram", "anna", "2", "new", "/now new"); err != nil {
+		t.Fatal(err)
+	}
+	b.complete(t, run)
+	b.turns(t)
+	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	if err != nil || len(entries) != 2 || entries[1].Text != "/now new" {
+		t.Errorf("the transcript is %+v, %v", entries, err)
+	}
+}
+
+// The receipt of a waiting message is in the chat as long as it waits.
+func TestReceipts(t *testing.T) {
+	t.Parallel()
+	waits := func(n int, q store.Queueing) store.Inbound {
+		in := queued(n, q)
+		in.Receipt = func(a store.Acceptance) store.Piece {
+			if a.Seq != int64(n) || a.Waiting == 0 {
+				panic("asked for the receipt of a message that does not wait")
+			}
+			return piece("anna", "r")
+		}
+		return in
+	}
+	burst := func(n int) store.Inbound {
+		in := waits(n, store.Queueing{})
+		in.Burst = bursting(n).Burst
+		return in
+	}
+	plain := waits(2, store.Queueing{})
+	for name, test := range map[string]struct {
+		in   []store.Inbound
+		end  func(b *bundle, run *store.Run) error
+		gone bool // the receipt is, after that
+		none bool // there is no receipt
+	}{
+		"as long as it waits": {in: []store.Inbound{plain}, end: func(*bundle, *store.Run) error { return nil }},
+		"even first":          {in: []store.Inbound{plain}, end: func(b *bundle, _ *store.Run) error { return b.Next(b.ctx, "telegram:anna", 2) }},
+		"and when it is free": {in: []store.Inbound{plain}, end: func(b *bundle, run *store.Run) error {
+			return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone})
+		}},
+		"claimed": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, run *store.Run) error {
+			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+				return err
+			}
+			_, _, err := b.Claim(b.ctx, store.TurnLane)
+			return err
+		}},
+		"told to the run": {in: []store.Inbound{waits(2, store.Queueing{Mode: store.Steer})}, gone: true, end: func(b *bundle, run *store.Run) error {
+			_, err := b.Join(b.ctx, run.ID)
+			return err
+		}},
+		"covered": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, run *store.Run) error {
+			return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2)}})
+		}},
+		"withdrawn": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2) }},
+		"deleted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
+			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2")
+			return err
+		}},
+		"cleared": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
+			_, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second))
+			return err
+		}},
+		"interrupted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
+			_, err := b.Accept(b.ctx, queued(3, store.Queueing{Mode: store.Interrupt}))
+			return err
+		}},
+		"dropped for another": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
+			_, err := b.Accept(b.ctx, queued(3, store.Queueing{Mode: store.Queue, Cap: 1, Drop: store.DropOld}))
+			return err
+		}},
+		"not taken":        {in: []store.Inbound{inbound("anna", 2), waits(3, store.Queueing{Cap: 1, Drop: store.DropNew})}, none: true},
+		"behind its burst": {in: []store.Inbound{bursting(2), burst(3)}, end: func(*bundle, *store.Run) error { return nil }},
+		"it waits for no one": {none: true, end: func(b *bundle, run *store.Run) error {
+			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+				return err
+			}
+			_, err := b.Accept(b.ctx, bursting(2))
+			if err == nil {
+				_, err = b.Accept(b.ctx, burst(3))
+			}
+			return err
+		}},
+	} {
+		for when, sent := range map[string]bool{"sent": true, "unsent": false} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				t.Parallel()
+				b, run := busy(t)
+				for _, in := range test.in {
+					b.accept(t, in)
+				}
+				var texts []string
+				if sent {
+					texts = b.texts(t)
+				}
+				if test.end != nil {
+					if err := test.end(b, run); err != nil {
+						t.Fatal(err)
+					}
+				}
+				texts = append(texts, b.texts(t)...)
+				var expected []string
+				switch {
+				case test.none, test.gone && !sent:
+				case test.gone:
+					expected = []string{"r", "m-r="}
+				default:
+					expected = []string{"r"}
+				}
+				want(t, "in the chat", expected, texts)
+			})
+		}
+	}
+}
+
+// What an interrupted run has shown of its answer is taken back, as nobody ends it.
+func TestInterruptTakesBackThePreview(t *testing.T) {
+	t.Parallel()
+	for name, release := range map[string]bool{"of what runs": false, "of what was to be tried again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			preview := piece("anna", "p")
+			b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "one")}, Said: "one", Preview: &preview})
+			want(t, "early", []string{"one", "p"}, b.texts(t))
+			if release {
+				if err := b.Release(b.ctx, run.ID, start.Add(time.Hour), "overloaded"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt}))
+			want(t, "then", []string{"m-p="}, b.texts(t))
+			if run = b.claim(t); run.Said != "" || run.Preview != 0 || asked(run) != "2" {
+				t.Errorf("the next run is %+v", run)
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// room is a chat with an outbox that is empty at once, and the store's note of what was sent.
+type room struct {
+	begun time.Time
+	err   error // of Early and Show
+	late  time.Duration
+
+	mu      sync.Mutex
+	log     []string // what happened, each with its time
+	pieces  []store.Piece
+	said    string
+	preview int64
+}
+
+func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return 0, r.err
+	}
+	for _, p := range e.Pieces {
+		r.post(p)
+	}
+	if e.Unpreview {
+		r.preview = 0
+	}
+	if e.Preview != nil {
+		r.post(*e.Preview)
+		r.preview = int64(len(r.pieces))
+	}
+	if len(e.Pieces) == 0 && e.Preview == nil {
+		r.note("said %q", e.Said)
+	}
+	r.said = e.Said
+	return r.preview, nil
+}
+
+// post sends a piece, whose id is its place.
+func (r *room) post(p store.Piece) {
+	r.pieces = append(r.pieces, p)
+	text := p.Text
+	if p.ReplyTo != "" {
+		text = fmt.Sprintf("(to %s) %s", p.ReplyTo, text)
+	}
+	for _, row := range p.Buttons {
+		for _, b := range row {
+			text += " <" + b.Label + ">"
+		}
+	}
+	switch {
+	case p.Edits == 0 && p.Kept:
+		r.note("preview %d: %s", len(r.pieces), text)
+	case p.Edits == 0:
+		r.note("send: %s", text)
+	case p.Text == "":
+		r.note("delete %d", p.Edits)
+	default:
+		r.note("settle %d: %s", p.Edits, text)
+	}
+}
+
+func (r *room) Show(_ context.Context, preview int64, text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note("show %d: %s", preview, text)
+	return r.err
+}
+
+func (r *room) Draft(_ context.Context, text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note("draft: %s", text)
+	return r.err
+}
+
+func (r *room) Behind(context.Context) (time.Time, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == 0 {
+		return time.Time{}, nil
+	}
+	return time.Now().Add(-r.late), nil
+}
+
+func (r *room) note(format string, args ...any) {
+	at := time.Since(r.begun).Truncate(100 * time.Millisecond)
+	r.log = append(r.log, fmt.Sprintf("%v ", at)+fmt.Sprintf(format, args...))
+}
+
+// seen is what stands in the chat.
+func (r *room) seen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	texts := make([]string, len(r.pieces))
+	for i, p := range r.pieces {
+		if p.Edits != 0 {
+			texts[p.Edits-1] = p.Text
+		} else {
+			texts[i] = p.Text
+		}
+	}
+	var seen []string
+	for _, text := range texts {
+		if text != "" {
+			seen = append(seen, text)
+		}
+	}
+	return seen
+}
+
+// turn is a turn as it goes on.
+type turn struct {
+	t       testing.TB
+	room    *room
+	options stream.Options
+	stream  *stream.Stream
+	p       agent.Progress
+}
+
+func start(t testing.TB, o stream.Options) *turn {
+	if o.To == (chat.Address{}) {
+		o.To = chat.Address{Channel: "c", Chat: "1"}
+	}
+	if o.Rule.Limit.Max == 0 {
+		o.Rule.Limit = chat.TextLimit{Max: 2000, Unit: chat.Runes}
+	}
+	if o.Block.At == 0 {
+		o.Block.At = chunk.Paragraph
+	}
+	r := &room{begun: time.Now()}
+	return &turn{t: t, room: r, options: o, stream: stream.Start(t.Context(), o, r)}
+}
+
+func (u *turn) tell() {
+	u.stream.Progress(u.p)
+	synctest.Wait()
+}
+
+// write adds to the text in the making, a moment after another.
+func (u *turn) write(texts ...string) {
+	for _, text := range texts {
+		u.p.Text += text
+		u.p.Complete = false
+		u.tell()
+		pass(100 * time.Millisecond)
+	}
+}
+
+func (u *turn) complete() {
+	u.p.Complete = true
+	u.tell()
+}
+
+// use has a tool begin, behind the text.
+func (u *turn) use(tool agent.ToolUse) {
+	if u.p.Text != "" {
+		u.p.Done = append(u.p.Done, agent.Step{Text: u.p.Text})
+	}
+	u.p.Text, u.p.Complete = "", false
+	u.p.Running = append([]agent.ToolUse{}, append(u.p.Running, tool)...)
+	u.tell()
+}
+
+// used has the oldest tool end.
+func (u *turn) used() {
+	u.p.Done = append(u.p.Done, agent.Step{Tool: u.p.Running[0]})
+	u.p.Running = u.p.Running[1:]
+	u.tell()
+}
+
+// finish ends the turn with the text as its answer.
+func (u *turn) finish() stream.Outcome {
+	out := u.stream.End()
+	for _, p := range u.options.Rest(answer.Parse(u.p.Text, true), out, "", "") {
+		u.room.post(p)
+	}
+	return out
+}
+
+func (u *turn) happened(want ...string) {
+	u.t.Helper()
+	u.room.mu.Lock()
+	defer u.room.mu.Unlock()
+	if diff := cmp.Diff(want, u.room.log); diff != "" {
+		u.t.Error(diff)
+	}
+}
+
+// pass lets time pass: in a bubble, a timer that alone is waited for.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+var errRefused = errors.New("refused")
+
+func bash(summary string) agent.ToolUse { return agent.ToolUse{Name: "Bash", Summary: summary} }
+
+// tools tells of tools by their names.
+func tools(used []agent.ToolUse) string {
+	var names []string
+	for _, u := range used {
+		names = append(names, "- "+u.Name)
+	}
+	return strings.Join(names, "\n")
+}

@@ -1,0 +1,104 @@
+// Package stream sends something of a turn while it goes on: what is written of the answer, and what the agent does.
+//
+// What stays in the chat is sent through the outbox, under the run's fence: blocks of the answer, the tools that were used.
+// How the answer grows from there on is shown by a preview, which is a message that is edited, or by a draft of the
+// network's own. What was not sent when the turn ends is sent with its answer.
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Mode is how an answer is shown while it is written.
+type Mode int
+
+// The modes.
+const (
+	Off     Mode = iota // not at all
+	Blocks              // in several messages
+	Preview             // in a message that is edited
+	Draft               // in the network's own draft
+)
+
+// Choose returns the mode for what the config says, off, block or preview, and for what the channel can in a chat.
+func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode {
+	switch configured {
+	case "preview":
+		switch {
+		case canDraft && limits.Draft == chat.NativeDraft:
+			return Draft
+		case canEdit && limits.Draft == chat.DraftByEdit:
+			return Preview
+		}
+		return Blocks
+	case "block":
+		return Blocks
+	default:
+		return Off
+	}
+}
+
+// Options is how a turn is streamed.
+type Options struct {
+	Mode  Mode
+	To    chat.Address
+	Rule  chunk.Rule // of the chat's messages
+	Block Block      // Blocks: when one is sent
+	// Interval is the least time from one change of the preview or draft to the next; zero: a second.
+	Interval time.Duration
+	// Delay returns how long to wait before a block that is neither the first nor the last; nil: not at all.
+	Delay func() time.Duration
+	// Tools tells of tools that were used, as Markdown; nil: nothing is told.
+	Tools     func([]agent.ToolUse) string
+	Reasoning bool            // the preview shows the thoughts before the text
+	Stop      [][]chat.Button // of the preview
+	Prefix    string          // stands once, before the answer
+	Quoting   answer.Quoting
+	// What the run's earlier attempts have sent; see [store.Run].
+	Said      string
+	PreviewID int64
+}
+
+// Block is how large the blocks of an answer are.
+type Block struct {
+	Min, Max int           // in the unit of the chat's limit; zero: no bound
+	Idle     time.Duration // a block of the least size is sent when the text stands still for so long; zero: it is not
+	At       chunk.Break
+	// Whole says that nothing of a text is sent before it is over: when a tool is used behind it, or the turn ends.
+	Whole bool
+}
+
+// Surface is the chat that a turn is shown in, for the run that the turn is of.
+type Surface interface {
+	// Early sends something for good. An error says that nothing was sent, and ends the early sending. It is not cancelled.
+	Early(ctx context.Context, e store.Early) (preview int64, err error)
+	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
+	// may succeed.
+	Show(ctx context.Context, preview int64, text string) error
+	// Draft shows the text as the network's own draft.
+	Draft(ctx context.Context, text string) error
+	// Behind returns when the oldest piece was posted that waits for being sent to the chat; the zero time: none waits.
+	Behind(ctx context.Context) (time.Time, error)
+}
+
+// Times of a stream.
+const (
+	// patience is how long a piece may wait for being sent before nothing more is sent early.
+	patience = 15 * time.Second
+	// toolPause is how long tools are collected to be told of in one message.
+	toolPause = 2 * time.Second
+	// draftLife is after what time a draft is shown again that has not changed; networks drop one after half a minute.
+	draftLife = 20 * time.Second
+	// tick is from what time on, and how often, it is shown how long a tool has been at work.
+	tick = 10 * time.Second
+	// pace is the least time between two looks at a long text, which cost time that grows with it.
+	pace     = 50 * time.Millisecond
+	longText = 2 << 10 // bytes
+)

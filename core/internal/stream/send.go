@@ -1,0 +1,247 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// follow tells whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
+// come so far is waited for. One that is another begins anew.
+func (s *sent) follow(a answer.Answer, over bool) bool {
+	switch {
+	case strings.HasPrefix(a.Text, s.said):
+		return true
+	case !over && strings.HasPrefix(s.said, a.Text):
+		return false
+	}
+	s.said, s.anew = "", true
+	return true
+}
+
+// left returns what is left of a text that is over, as it stands in the chat.
+func (s *sent) left(a answer.Answer) string {
+	if s.said == "" && slices.Contains(s.whole, a.Text) {
+		return ""
+	}
+	s.follow(a, true)
+	rest := chunk.Rest(a.Text, len(s.said))
+	if s.anew && rest != "" {
+		rest = Anew + "\n\n" + rest
+	}
+	return rest
+}
+
+// finish goes on to the text behind one that is over.
+func (s *sent) finish(a answer.Answer) {
+	for _, m := range a.Media {
+		s.media = append(s.media, m.Path)
+	}
+	if s.said != "" && s.follow(a, true) && s.said != "" && chunk.Rest(a.Text, len(s.said)) == "" {
+		s.whole = append(slices.Clip(s.whole), a.Text)
+	}
+	s.said = ""
+}
+
+// sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
+func (s *Stream) sendsSteps(was sent, a answer.Answer) bool {
+	return s.options.Mode == Blocks || was.said != "" && strings.HasPrefix(a.Text, was.said)
+}
+
+// send sends all that is due, and returns when there may be more without news.
+func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
+	if s.options.Mode == Off && s.options.Tools == nil {
+		return time.Time{}
+	}
+	s.done = s.dealt(p)
+	for !s.silent && ctx.Err() == nil {
+		e, next, due := s.due(p)
+		if !due {
+			return next
+		}
+		s.commit(ctx, e)
+	}
+	return time.Time{}
+}
+
+// early is something to send, and what is so once it is.
+type early struct {
+	store.Early
+	sent func()
+}
+
+// due returns what is to be sent next, or when to look again.
+func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
+	now := time.Now()
+	for ; s.done < len(p.Done); s.done++ {
+		step := p.Done[s.done]
+		if step.Tool.Name != "" {
+			s.use(step.Tool, now)
+			continue
+		}
+		a := answer.Parse(step.Text, true)
+		if s.sendsSteps(s.sent, a) && s.left(a) != "" {
+			switch {
+			case len(s.tools) > 0:
+				return s.told(), time.Time{}, true
+			case now.Before(s.blockAt):
+				return early{}, s.blockAt, false
+			}
+			e, due := s.piece(a, s.blockRule(), chunk.Cut{Over: true})
+			if chunk.Rest(a.Text, len(e.Said)) == "" {
+				e.Said = "" // The text is over: it is not to be taken for the beginning of the next attempt's answer.
+			}
+			if due {
+				return e, time.Time{}, true
+			}
+		}
+		s.finish(a)
+	}
+	if s.said == "" && !s.anew && s.stored != "" {
+		// As above, for a text of which all had been sent when it was over.
+		return early{}, time.Time{}, true
+	}
+
+	a := s.making
+	if len(s.tools) > 0 {
+		if next = s.toolsAt.Add(toolPause); a.Text != "" || !now.Before(next) {
+			return s.told(), time.Time{}, true
+		}
+	}
+	if a.Text == "" || !s.follow(a, false) {
+		return early{}, next, false
+	}
+	switch s.options.Mode {
+	case Blocks:
+		cut, again, ready := s.cut(p, now)
+		if ready {
+			e, due = s.piece(a, s.blockRule(), cut)
+		}
+		return e, soonest(next, again), due
+	case Preview, Draft:
+		// What does not fit into the preview stays in the chat, and the rest goes on in the next one.
+		e, due = s.piece(a, s.options.Rule, chunk.Cut{Min: math.MaxInt})
+		return e, next, due
+	default:
+		return early{}, next, false
+	}
+}
+
+// use keeps a tool that was used to be told of.
+func (s *Stream) use(tool agent.ToolUse, now time.Time) {
+	if s.options.Tools == nil {
+		return
+	}
+	if len(s.tools) == 0 {
+		s.toolsAt = now
+	}
+	s.tools = append(s.tools, tool)
+}
+
+// told tells of the tools that were used.
+func (s *Stream) told() early {
+	var pieces []store.Piece
+	for _, text := range chunk.Split(s.options.Tools(s.tools), s.options.Rule) {
+		pieces = append(pieces, store.Piece{To: s.options.To, Text: text})
+	}
+	return early{Early: s.inPlace(pieces), sent: func() { s.tools = nil }}
+}
+
+// cut says where a block may end now; or it is not ready, until the time that is returned.
+func (s *Stream) cut(p agent.Progress, now time.Time) (cut chunk.Cut, again time.Time, ready bool) {
+	b := s.options.Block
+	if b.Whole {
+		return chunk.Cut{}, time.Time{}, false
+	}
+	if now.Before(s.blockAt) {
+		return chunk.Cut{}, s.blockAt, false
+	}
+	cut = chunk.Cut{At: b.At, Min: b.Min}
+	if s.options.Rule.Paragraphs {
+		cut = chunk.Cut{At: chunk.Paragraph}
+	}
+	quiet := s.since.Add(b.Idle)
+	switch {
+	case now.Before(quiet):
+		return cut, quiet, true
+	case p.Complete:
+		cut.Over = true
+	case b.Idle > 0:
+		cut.Pause = true
+	}
+	return cut, time.Time{}, true
+}
+
+// blockRule is the rule of a block.
+func (s *Stream) blockRule() chunk.Rule {
+	r := s.options.Rule
+	if most := s.options.Block.Max; s.options.Mode == Blocks && most > 0 && (r.Limit.Max <= 0 || most < r.Limit.Max) {
+		r.Limit.Max = most
+	}
+	return r
+}
+
+// piece returns the next piece of a text, if one is due.
+func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, due bool) {
+	s.cutter.heads = nil
+	if s.anew {
+		s.cutter.heads = []string{Anew}
+	}
+	pieces, end := s.cutter.next(a, len(s.said), r, cut)
+	if len(pieces) == 0 {
+		return early{}, false
+	}
+	e.Early = s.inPlace(pieces)
+	e.Said = a.Text[:end]
+	e.sent = func() {
+		s.cutter.commit()
+		s.said, s.anew, s.begun = a.Text[:end], false, true
+		if s.options.Mode == Blocks && s.options.Delay != nil {
+			s.blockAt = time.Now().Add(s.options.Delay())
+		}
+	}
+	return e, true
+}
+
+// inPlace sends the pieces in the place of the preview. What is said stays as it is.
+func (s *Stream) inPlace(pieces []store.Piece) store.Early {
+	e := store.Early{Pieces: pieces, Said: s.stored}
+	if s.preview != 0 {
+		e.Pieces[0].Edits, e.Pieces[0].OrSend, e.Unpreview = s.preview, true, true
+	}
+	return e
+}
+
+// commit sends something, if the chat keeps up with it.
+func (s *Stream) commit(ctx context.Context, e early) bool {
+	if len(e.Pieces) > 0 || e.Preview != nil {
+		behind, err := s.surface.Behind(ctx)
+		if err != nil || !behind.IsZero() && time.Since(behind) > patience {
+			s.silent = true
+			return false
+		}
+	}
+	preview, err := s.surface.Early(context.WithoutCancel(ctx), e.Early)
+	if err != nil {
+		if s.silent = true; errors.Is(err, store.ErrFenced) {
+			s.cancel()
+		}
+		return false
+	}
+	if e.Unpreview {
+		s.shown = ""
+	}
+	s.preview, s.stored = preview, e.Said
+	if e.sent != nil {
+		e.sent()
+	}
+	return true
+}

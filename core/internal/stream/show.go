@@ -1,0 +1,154 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// maxRunning is how many tools are shown at work.
+const maxRunning = 5
+
+// maxThought is how much of a thought is shown: its end, in bytes.
+const maxThought = 600
+
+// show brings the preview or the draft up to date, and returns when it is to be looked at again without news.
+func (s *Stream) show(ctx context.Context, p agent.Progress) time.Time {
+	if s.options.Mode != Preview && s.options.Mode != Draft || ctx.Err() != nil {
+		return time.Time{}
+	}
+	now := time.Now()
+	again := s.work(p, now)
+	if next := s.shownAt.Add(s.options.Interval); !s.shownAt.IsZero() && now.Before(next) {
+		return next
+	}
+	text := s.display(p, now)
+	if s.options.Mode == Draft {
+		again = soonest(again, now.Add(draftLife))
+	}
+	switch {
+	case text == "":
+		return time.Time{}
+	case text == s.shown && (s.options.Mode == Preview || now.Before(s.shownAt.Add(draftLife))):
+		return again
+	}
+	if s.put(ctx, text) {
+		s.shown = text
+	}
+	s.shownAt = time.Now()
+	return again
+}
+
+// put shows a text.
+func (s *Stream) put(ctx context.Context, text string) bool {
+	switch {
+	case s.options.Mode == Draft:
+		return s.surface.Draft(ctx, text) == nil
+	case s.preview != 0:
+		return s.surface.Show(ctx, s.preview, text) == nil
+	case s.silent:
+		return false
+	default:
+		to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
+		piece := store.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true}
+		return s.commit(ctx, early{Early: store.Early{Preview: &piece, Said: s.stored}})
+	}
+}
+
+// display returns what is to be seen now: the text in the making, and the tools at work behind it, or what is thought
+// before there is a text. It is empty as long as there is nothing, or if it does not fit.
+func (s *Stream) display(p agent.Progress, now time.Time) string {
+	var parts []string
+	fits := func(more string) bool {
+		return chunk.Rule{Limit: s.options.Rule.Limit}.Fits(strings.Join(append(parts, more), "\n\n"))
+	}
+	if text := s.growing(); text != "" {
+		if !fits(text) {
+			return ""
+		}
+		parts = append(parts, text)
+	} else if s.options.Reasoning && p.Thinking != "" {
+		if thought := quoted(p.Thinking); fits(thought) {
+			parts = append(parts, thought)
+		}
+	}
+	if tools := s.atWork(p, now); tools != "" && fits(tools) {
+		parts = append(parts, tools)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// growing returns the text in the making, as far as it is not in the chat yet.
+func (s *Stream) growing() string {
+	a, was := s.making, s.sent
+	if a.Text == "" || !was.follow(a, false) {
+		return ""
+	}
+	text := chunk.Closed(chunk.Rest(a.Text, len(was.said)))
+	if text == "" {
+		return ""
+	}
+	s.cutter.heads = nil
+	if was.anew {
+		s.cutter.heads = []string{Anew}
+	}
+	return s.cutter.head(text)
+}
+
+// quoted returns the end of a thought as a quotation.
+func quoted(thought string) string {
+	if over := len(thought) - maxThought; over > 0 {
+		thought = "…" + strings.ToValidUTF8(thought[over:], "")
+	}
+	return "> " + strings.ReplaceAll(strings.TrimSpace(thought), "\n", "\n> ")
+}
+
+// work notes since when tools are at work, and returns when there is something new to be told of it.
+func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
+	before := s.running
+	s.running = map[agent.ToolUse]time.Time{}
+	for _, tool := range p.Running {
+		since, known := before[tool]
+		if !known {
+			since = now
+		}
+		s.running[tool] = since
+		next = soonest(next, since.Add((now.Sub(since)/tick+1)*tick))
+	}
+	return next
+}
+
+// atWork returns a line for each tool that is at work.
+func (s *Stream) atWork(p agent.Progress, now time.Time) string {
+	var lines []string
+	for _, tool := range p.Running {
+		if len(lines) == maxRunning {
+			lines = append(lines, fmt.Sprintf("🔧 … and %d more", len(p.Running)-maxRunning))
+			break
+		}
+		line := "🔧 " + tool.Name
+		if tool.Summary != "" {
+			line += ": `" + strings.ReplaceAll(tool.Summary, "`", "'") + "`"
+		}
+		lines = append(lines, line+elapsed(now.Sub(s.running[tool])))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// elapsed tells how long a tool has been at work, if it has for long.
+func elapsed(d time.Duration) string {
+	switch {
+	case d < tick:
+		return ""
+	case d < time.Minute:
+		return fmt.Sprintf(" (%d s)", d.Truncate(tick)/time.Second)
+	default:
+		return fmt.Sprintf(" (%d min)", int(math.Floor(d.Minutes())))
+	}
+}

@@ -1,0 +1,185 @@
+package stream
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+)
+
+// Stream shows one turn. Its goroutine runs from [Start] to [Stream.End].
+type Stream struct {
+	options Options
+	surface Surface
+	cancel  context.CancelFunc
+	news    chan struct{} // holds one: there is a progress that was not looked at
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	latest agent.Progress
+
+	// What follows is the goroutine's own, until ended is closed.
+
+	sent
+	cutter *cutter
+	silent bool   // nothing more is sent early
+	stored string // what the store takes for said
+	done   int    // the steps that were dealt with
+
+	tools   []agent.ToolUse // that were used, and not told of yet
+	toolsAt time.Time       // when the first of them was over
+	blockAt time.Time       // no block is sent before
+	written string          // the text in the making
+	making  answer.Answer   // what it comes to
+	since   time.Time       // when it changed last
+
+	shown   string // by the preview or the draft
+	shownAt time.Time
+	running map[agent.ToolUse]time.Time // since when
+}
+
+// sent is what was sent of a turn's texts.
+type sent struct {
+	said    string   // the part of the text in the making
+	anew    bool     // something was, of which the text in the making is no continuation
+	begun   bool     // anything was
+	whole   []string // texts before the answer that were, from beginning to end
+	media   []string // what texts before the answer send
+	preview int64
+}
+
+// Start begins to show a turn. The context is the turn's: nothing more is sent once it is done.
+func Start(ctx context.Context, o Options, surface Surface) *Stream {
+	if o.Interval <= 0 {
+		o.Interval = time.Second
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Stream{
+		options: o, surface: surface, cancel: cancel,
+		news: make(chan struct{}, 1), ended: make(chan struct{}),
+		sent:   sent{said: o.Said, begun: o.Said != "", preview: o.PreviewID},
+		cutter: o.cutter(o.Said != ""), stored: o.Said,
+		since:   time.Now(),
+		running: map[agent.ToolUse]time.Time{},
+	}
+	go s.run(ctx)
+	return s
+}
+
+// Progress takes how far the turn is. It does not block; of several the latest counts.
+func (s *Stream) Progress(p agent.Progress) {
+	s.mu.Lock()
+	s.latest = p
+	s.mu.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// End stops the stream, waits until it has, and returns what it has sent of the turn as it was told of it last.
+func (s *Stream) End() Outcome {
+	s.cancel()
+	<-s.ended
+	return s.outcome(s.progress())
+}
+
+func (s *Stream) progress() agent.Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.latest
+}
+
+func (s *Stream) run(ctx context.Context) {
+	defer close(s.ended)
+	for ctx.Err() == nil {
+		p := s.progress()
+		now := time.Now()
+		if p.Text != s.written {
+			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
+		}
+		next := soonest(s.send(ctx, p), s.show(ctx, p))
+		if len(p.Text) > longText {
+			// Whatever came meanwhile is looked at together.
+			if !wait(ctx, nil, now.Add(pace)) {
+				return
+			}
+		}
+		if !wait(ctx, s.news, next) {
+			return
+		}
+	}
+}
+
+// wait returns when there is news or the time has come, the zero time never; false: the context is done.
+func wait(ctx context.Context, news <-chan struct{}, until time.Time) bool {
+	var alarm <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-news:
+	case <-alarm:
+	}
+	return true
+}
+
+// soonest returns the earlier time; the zero time is never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// outcome is what was sent, and what was not, of a turn that is over.
+func (s *Stream) outcome(p agent.Progress) Outcome {
+	sent := s.sent
+	var before []string
+	tools := append([]agent.ToolUse(nil), s.tools...)
+	tell := func() {
+		if len(tools) > 0 {
+			before = append(before, s.options.Tools(tools))
+			tools = nil
+		}
+	}
+	for _, step := range p.Done[s.dealt(p):] {
+		if step.Tool.Name != "" {
+			if s.options.Tools != nil {
+				tools = append(tools, step.Tool)
+			}
+			continue
+		}
+		a := answer.Parse(step.Text, true)
+		if rest := sent.left(a); s.sendsSteps(sent, a) && rest != "" {
+			tell()
+			before = append(before, rest)
+			sent.said, sent.anew, sent.begun = a.Text, false, true
+		}
+		sent.finish(a)
+	}
+	tell()
+	shown := ""
+	if s.shown != "" {
+		shown = s.growing()
+	}
+	return Outcome{
+		Shown: shown,
+		Said:  sent.said, Preview: sent.preview, Anew: sent.anew, Begun: sent.begun,
+		Whole: sent.whole, Before: before, Media: sent.media,
+	}
+}
+
+// dealt returns how many of the steps were dealt with. Another try of the turn begins at none.
+func (s *Stream) dealt(p agent.Progress) int {
+	if s.done > len(p.Done) {
+		return 0
+	}
+	return s.done
+}

@@ -1,0 +1,613 @@
+package stream_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	limits := func(d chat.Draft) chat.Limits { return chat.Limits{Draft: d} }
+	for _, tt := range []struct {
+		configured        string
+		draft             chat.Draft
+		canEdit, canDraft bool
+		want              stream.Mode
+	}{
+		{"preview", chat.NativeDraft, true, true, stream.Draft},
+		{"preview", chat.NativeDraft, true, false, stream.Blocks},
+		{"preview", chat.DraftByEdit, true, false, stream.Preview},
+		{"preview", chat.DraftByEdit, false, true, stream.Blocks},
+		{"preview", chat.NoDraft, true, true, stream.Blocks},
+		{"preview", 0, true, true, stream.Blocks},
+		{"block", chat.DraftByEdit, true, true, stream.Blocks},
+		{"off", chat.DraftByEdit, true, true, stream.Off},
+		{"", chat.DraftByEdit, true, true, stream.Off},
+	} {
+		if got := stream.Choose(tt.configured, limits(tt.draft), tt.canEdit, tt.canDraft); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+func TestNothingIsShownWhereItIsOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Off})
+		u.write("One.\n\n", "Two.")
+		u.use(bash("make"))
+		u.used()
+		u.write("Three.")
+		out := u.finish()
+		u.happened("300ms send: Three.")
+		if diff := cmp.Diff(stream.Outcome{}, out); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	block := stream.Block{Min: 8, Max: 30, Idle: time.Second}
+	for name, tt := range map[string]struct {
+		options stream.Options
+		turn    func(u *turn)
+		want    []string
+	}{
+		"paragraphs of the least size": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("One.\n\n", "Two three.\n", "\n", "Fo", "ur.") },
+			[]string{"300ms send: One.\n\nTwo three.", "500ms send: Four."},
+		},
+		"a text over the largest size": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("one two three four five six ", "seven eight") },
+			[]string{"100ms send: one two three four five six", "200ms send: seven eight"},
+		},
+		"sentences": {
+			stream.Options{Block: stream.Block{Min: 8, Max: 100, At: chunk.Sentence}},
+			func(u *turn) { u.write("One two. ", "Three four. ", "Five") },
+			[]string{"100ms send: One two.", "200ms send: Three four.", "300ms send: Five"},
+		},
+		"the text stands still": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("One two three.", " Four"); pass(2 * time.Second); u.write(" five.") },
+			[]string{"1.1s send: One two three.", "2.3s send: Four five."},
+		},
+		"the text stands still, but is too short": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("One."); pass(5 * time.Second); u.write(" Two three."); pass(2 * time.Second) },
+			[]string{"6.1s send: One. Two three."},
+		},
+		"the text stands still, which is all right": {
+			stream.Options{Block: stream.Block{Min: 8, Max: 100}},
+			func(u *turn) { u.write("One two three."); pass(time.Minute) },
+			[]string{"1m0.1s send: One two three."},
+		},
+		"a text that is complete": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("One"); u.complete(); pass(2 * time.Second) },
+			[]string{"1s send: One"},
+		},
+		"a text before a tool": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One")
+				u.use(bash("make"))
+				pass(time.Second)
+				u.used()
+				u.write("Two")
+			},
+			[]string{"100ms send: One", "1.2s send: Two"},
+		},
+		"only whole texts": {
+			stream.Options{Block: stream.Block{Min: 1, Max: 10, Idle: time.Second, Whole: true}},
+			func(u *turn) {
+				u.write("One.\n\nTwo.\n\nThree")
+				u.complete()
+				pass(5 * time.Second)
+				u.use(bash("make"))
+				u.used()
+				u.write("Four")
+			},
+			[]string{"5.1s send: One.\n\nTwo.", "5.1s send: Three", "5.2s send: Four"},
+		},
+		"paragraph by paragraph": {
+			stream.Options{Block: block, Rule: chunk.Rule{Paragraphs: true}},
+			func(u *turn) { u.write("One.\n\nT", "wo.\n\nT", "hree.") },
+			[]string{"0s send: One.", "100ms send: Two.", "300ms send: Three."},
+		},
+		"not within code": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("One two:\n\n```go\n", "a\n\nb\n", "```\n\n", "Three") },
+			[]string{"200ms send: One two:\n\n```go\na\n\nb\n```", "400ms send: Three"},
+		},
+		"within code that is too large": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("```go\nonetwo\nthreefour\nfivesix\n", "seven\n```") },
+			[]string{"100ms send: ```go\nonetwo\nthreefour\n```", "100ms send: ```go\nfivesix\nseven\n```"},
+		},
+		"silence": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("NO_", "REPLY"); u.complete(); pass(5 * time.Second) },
+			nil,
+		},
+		"a message that may yet be none": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("NO_REPLY", " is what I would say to this.\n\n", "But") },
+			[]string{"100ms send: NO_REPLY is what I would say", "200ms send: to this.", "300ms send: But"},
+		},
+		"pauses": {
+			stream.Options{Block: block, Delay: func() time.Duration { return 2 * time.Second }},
+			func(u *turn) {
+				u.write("One two three.\n\n", "Four five six.\n\n", "Seven eight nine.\n\n", "Ten")
+				pass(3 * time.Second)
+			},
+			[]string{"100ms send: One two three.", "2.1s send: Four five six.", "3.4s send: Seven eight nine.\n\nTen"},
+		},
+		"a prefix": {
+			stream.Options{Block: block, Prefix: "Bot:"},
+			func(u *turn) { u.write("One two three.\n\nF", "our") },
+			[]string{"0s send: Bot: One two three.", "200ms send: Four"},
+		},
+		"a prefix that needs a message of its own": {
+			stream.Options{Block: block, Prefix: "This is a long prefix:"},
+			func(u *turn) { u.write("One two three.\n\nF", "our") },
+			[]string{"0s send: This is a long prefix:", "0s send: One two three.", "200ms send: Four"},
+		},
+		"another message is answered": {
+			stream.Options{Block: block, Quoting: answer.Quoting{Mode: "off", Current: "m9"}},
+			func(u *turn) { u.write("[[reply_to:m1]]One\n\n", "[[reply_to_current]]", "Two") },
+			[]string{"200ms send: (to m1) One", "300ms send: (to m9) Two"},
+		},
+		"the first piece answers": {
+			stream.Options{Block: block, Quoting: answer.Quoting{Mode: "first", Current: "m9"}},
+			func(u *turn) { u.write("One two three.\n\nT", "wo") },
+			[]string{"0s send: (to m9) One two three.", "200ms send: Two"},
+		},
+		"a file": {
+			stream.Options{Block: block},
+			func(u *turn) { u.write("Look:\nMEDIA:/a.png\n", "Nice") },
+			[]string{"100ms send: Look:", "200ms send: Nice"},
+		},
+		"the same text again": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("Done.")
+				u.use(bash("make"))
+				u.used()
+				u.write("Done.")
+				u.use(bash("make"))
+				u.used()
+				u.write("Done.")
+			},
+			[]string{"100ms send: Done."},
+		},
+		"another try": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One two three.\n\n", "Four")
+				u.p.Text = ""
+				u.write("Five six seven.\n\n", "Eight")
+			},
+			[]string{"100ms send: One two three.", "300ms send: _The answer began anew:_", "300ms send: Five six seven.", "400ms send: Eight"},
+		},
+		"another try, the same": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One two three.\n\n", "Four")
+				u.p.Text = ""
+				u.write("One ", "two three.", "\n\nFour five.")
+			},
+			[]string{"100ms send: One two three.", "500ms send: Four five."},
+		},
+		"another try, which ends before": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One two three.\n\n", "Four")
+				u.p.Text = ""
+				u.write("One two")
+			},
+			[]string{"100ms send: One two three.", "300ms send: _The answer began anew:_\n\nOne two"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tt.options.Mode = stream.Blocks
+				u := start(t, tt.options)
+				tt.turn(u)
+				u.finish()
+				u.happened(tt.want...)
+			})
+		})
+	}
+}
+
+func TestToolsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Tools: tools})
+		u.write("One")
+		u.use(bash("make"))
+		u.use(agent.ToolUse{Name: "Read"})
+		u.used()
+		pass(time.Second)
+		u.used()
+		pass(3 * time.Second)
+		u.use(bash("make"))
+		u.used()
+		u.write("Two")
+		u.use(agent.ToolUse{Name: "Write"})
+		u.used()
+		out := u.finish()
+		u.happened("100ms send: One", "2.1s send: - Bash\n- Read", "4.1s send: - Bash", "4.2s send: Two", "4.2s send: - Write")
+		if diff := cmp.Diff([]string{"- Write"}, out.Before); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestToolsAreToldWithoutStreaming(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Off, Tools: tools})
+		u.write("One")
+		u.use(bash("make"))
+		u.used()
+		u.write("Two")
+		u.finish()
+		u.happened("100ms send: - Bash", "200ms send: Two")
+	})
+}
+
+// A chat that does not keep up gets the rest with the answer.
+func TestChatFallsBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Tools: tools, Block: stream.Block{Min: 1, Max: 100}})
+		u.room.late = 14 * time.Second
+		u.write("One.\n\nT")
+		u.room.late = 16 * time.Second
+		u.write("wo.\n\nT")
+		u.room.late = 0
+		u.write("hree.\n\nFour.")
+		u.use(bash("make"))
+		u.used()
+		u.write("Five.")
+		u.finish()
+		u.happened("0s send: One.", "400ms send: Two.\n\nThree.\n\nFour.", "400ms send: - Bash", "400ms send: Five.")
+	})
+}
+
+func TestEarlySendingFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Prefix: "Bot:", Block: stream.Block{Min: 1, Max: 100}})
+		u.room.err = errRefused
+		u.write("One.\n\nT")
+		u.room.err = nil
+		u.write("wo.")
+		u.finish()
+		u.happened("200ms send: Bot: One.\n\nTwo.")
+	})
+}
+
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	const second = time.Second
+	for name, tt := range map[string]struct {
+		options stream.Options
+		turn    func(u *turn)
+		want    []string
+	}{
+		"grows": {
+			stream.Options{Stop: [][]chat.Button{{{Label: "Stop", Data: "/stop"}}}},
+			func(u *turn) { u.write("One", " two", " three"); pass(second); u.write(" four") },
+			[]string{"0s preview 1: One <Stop>", "1s show 1: One two three", "1.4s settle 1: One two three four"},
+		},
+		"does not grow": {
+			stream.Options{},
+			func(u *turn) { u.write("One", " "); pass(5 * second) },
+			[]string{"0s preview 1: One", "5.2s settle 1: One"},
+		},
+		"silence": {
+			stream.Options{},
+			func(u *turn) { u.write("NO_", "REPLY"); pass(5 * second) },
+			nil,
+		},
+		"silence behind a tool": {
+			stream.Options{},
+			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("NO_REPLY") },
+			[]string{"0s preview 1: 🔧 Bash: `make`", "1.1s delete 1"},
+		},
+		"tools at work": {
+			stream.Options{},
+			func(u *turn) {
+				u.write("I try")
+				u.use(bash("echo `x`"))
+				pass(second)
+				u.use(agent.ToolUse{Name: "Read"})
+				pass(33 * second)
+				u.used()
+				pass(30 * second)
+				u.used()
+				u.write("Done")
+			},
+			[]string{
+				"0s preview 1: I try",
+				"1s show 1: 🔧 Bash: `echo 'x'`",
+				"2s show 1: 🔧 Bash: `echo 'x'`\n🔧 Read",
+				"10.1s show 1: 🔧 Bash: `echo 'x'` (10 s)\n🔧 Read",
+				"11.1s show 1: 🔧 Bash: `echo 'x'` (10 s)\n🔧 Read (10 s)",
+				"20.1s show 1: 🔧 Bash: `echo 'x'` (20 s)\n🔧 Read (10 s)",
+				"21.1s show 1: 🔧 Bash: `echo 'x'` (20 s)\n🔧 Read (20 s)",
+				"30.1s show 1: 🔧 Bash: `echo 'x'` (30 s)\n🔧 Read (20 s)",
+				"31.1s show 1: 🔧 Bash: `echo 'x'` (30 s)\n🔧 Read (30 s)",
+				"34.1s show 1: 🔧 Read (30 s)",
+				"41.1s show 1: 🔧 Read (40 s)",
+				"51.1s show 1: 🔧 Read (50 s)",
+				"1m1.1s show 1: 🔧 Read (1 min)",
+				"1m4.1s show 1: Done",
+				"1m4.2s settle 1: Done",
+			},
+		},
+		"a tool beside a text": {
+			stream.Options{},
+			func(u *turn) {
+				u.use(bash("make"))
+				pass(2 * second)
+				u.write("Meanwhile")
+			},
+			[]string{"0s preview 1: 🔧 Bash: `make`", "2s show 1: Meanwhile\n\n🔧 Bash: `make`", "2.1s settle 1: Meanwhile"},
+		},
+		"thoughts": {
+			stream.Options{Reasoning: true},
+			func(u *turn) {
+				u.p.Thinking = "Hm.\nSo"
+				u.tell()
+				pass(2 * second)
+				u.write("One")
+			},
+			[]string{"0s preview 1: > Hm.\n> So", "2s show 1: One", "2.1s settle 1: One"},
+		},
+		"thoughts that nobody wants": {
+			stream.Options{},
+			func(u *turn) { u.p.Thinking = "Hm"; u.tell(); u.write("One") },
+			[]string{"0s preview 1: One", "100ms settle 1: One"},
+		},
+		"code": {
+			stream.Options{},
+			func(u *turn) { u.write("One\n\n```go\n"); pass(second); u.write("a\n"); pass(second); u.write("```") },
+			[]string{"0s preview 1: One", "1.1s show 1: One\n\n```go\na\n```", "2.3s settle 1: One\n\n```go\na\n```"},
+		},
+		"another try": {
+			stream.Options{},
+			func(u *turn) {
+				u.write("One")
+				pass(second)
+				u.p.Text = ""
+				u.write("Two")
+				pass(second)
+				u.write(" three")
+			},
+			[]string{"0s preview 1: One", "1.1s show 1: Two", "2.2s show 1: Two three", "2.3s settle 1: Two three"},
+		},
+		"a text too long for a message": {
+			stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 20, Unit: chat.Runes}}, Prefix: "Bot:"},
+			func(u *turn) {
+				u.write("One two")
+				pass(second)
+				u.write(" three four")
+				pass(second)
+				u.write(" five six")
+				pass(second)
+				u.write(" seven eight nine")
+			},
+			[]string{
+				"0s preview 1: Bot: One two",
+				"1.1s settle 1: Bot: One two three",
+				"1.1s preview 3: four",
+				"2.2s show 3: four five six",
+				"3.3s settle 3: four five six seven",
+				"3.3s preview 5: eight nine",
+				"3.4s settle 5: eight nine",
+			},
+		},
+		"a text too long for a message, and another one": {
+			stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 20, Unit: chat.Runes}}},
+			func(u *turn) {
+				u.write("One two three four five")
+				u.use(bash("make"))
+				pass(second)
+				u.used()
+				u.write("Six")
+			},
+			[]string{
+				"0s send: One two three four",
+				"0s preview 2: five",
+				"100ms settle 2: five",
+				"1s preview 4: 🔧 Bash: `make`",
+				"1.2s settle 4: Six",
+			},
+		},
+		"a text too long for a message, and another try": {
+			stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 60, Unit: chat.Runes}}},
+			func(u *turn) {
+				u.write(strings.Repeat("x", 55) + " y zzzz")
+				u.p.Text = ""
+				u.write("One")
+				pass(second)
+				u.write(" two")
+			},
+			[]string{
+				"0s send: " + strings.Repeat("x", 55) + " y",
+				"0s preview 2: zzzz",
+				"1s show 2: _The answer began anew:_\n\nOne",
+				"1.3s settle 2: _The answer began anew:_\n\nOne two",
+			},
+		},
+		"code too long for a message": {
+			stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 30, Unit: chat.Runes}}},
+			func(u *turn) { u.write("```go\none\ntwo\nthree\nfour\nfive six"); pass(second); u.write("\n```") },
+			[]string{
+				"0s send: ```go\none\ntwo\nthree\nfour\n```",
+				"0s preview 2: ```go\nfive six\n```",
+				"1.2s settle 2: ```go\nfive six\n```",
+			},
+		},
+		"tools are told": {
+			stream.Options{Tools: tools},
+			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("One"); pass(second) },
+			[]string{"0s preview 1: 🔧 Bash: `make`", "1s settle 1: - Bash", "1s preview 3: One", "2.1s settle 3: One"},
+		},
+		"it answers": {
+			stream.Options{Quoting: answer.Quoting{Mode: "off", Current: "m1"}},
+			func(u *turn) { u.write("[[reply_to_current]] One") },
+			[]string{"0s preview 1: (to m1) One", "100ms settle 1: (to m1) One"},
+		},
+		"what an earlier attempt has shown": {
+			stream.Options{Said: "One.", PreviewID: 7},
+			func(u *turn) { u.room.preview = 7; u.write("On", "e.", " Two") },
+			[]string{"200ms show 7: Two"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tt.options.Mode, tt.options.Interval = stream.Preview, time.Second
+				u := start(t, tt.options)
+				tt.turn(u)
+				if tt.options.PreviewID == 0 {
+					u.finish()
+				} else {
+					u.stream.End()
+				}
+				u.happened(tt.want...)
+			})
+		})
+	}
+}
+
+func TestDraft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Draft, Interval: time.Second, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 20, Unit: chat.Runes}}})
+		u.write("One", " two")
+		pass(30 * time.Second)
+		u.write(" three four five six")
+		pass(2 * time.Second)
+		u.finish()
+		u.happened(
+			"0s draft: One", "1s draft: One two", "21s draft: One two", // networks drop it after a while
+			"30.2s send: One two three four", "30.2s draft: five six", "32.3s send: five six")
+	})
+}
+
+// A preview that cannot be edited for a while is tried again, and an end does not wait for the network.
+func TestPreviewFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Preview}) // a second from one edit to the next
+		u.write("One")
+		u.room.err = errRefused
+		u.write(" two")
+		pass(2 * time.Second)
+		u.room.err = nil
+		u.write(" three")
+		u.finish()
+		u.happened("0s preview 1: One", "1s show 1: One two", "2.2s show 1: One two three", "2.3s settle 1: One two three")
+	})
+}
+
+func TestFencedRunShowsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Preview, Interval: time.Second, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 10, Unit: chat.Runes}}})
+		u.write("One")
+		u.room.err = store.ErrFenced
+		u.write(" two three four")
+		u.room.err = nil
+		pass(5 * time.Second)
+		u.write(" five")
+		u.stream.End()
+		u.happened("0s preview 1: One")
+	})
+}
+
+func TestRest(t *testing.T) {
+	t.Parallel()
+	o := stream.Options{Prefix: "Bot:", Rule: chunk.Rule{Limit: chat.TextLimit{Max: 100, Unit: chat.Runes}}}
+	texts := func(pieces []store.Piece) (list []string) {
+		for _, p := range pieces {
+			list = append(list, p.Text)
+		}
+		return list
+	}
+	for name, tt := range map[string]struct {
+		text       string
+		out        stream.Outcome
+		head, tail string
+		want       []string
+	}{
+		"nothing was sent":           {"One", stream.Outcome{}, "", "", []string{"Bot: One"}},
+		"nothing was sent, and more": {"One", stream.Outcome{}, "_head_", "_tail_", []string{"Bot: _head_\n\nOne\n\n_tail_"}},
+		"a part":                     {"One\n\nTwo", stream.Outcome{Said: "One", Begun: true}, "", "_tail_", []string{"Two\n\n_tail_"}},
+		"in code":                    {"```go\na\nb\n```", stream.Outcome{Said: "```go\na", Begun: true}, "", "", []string{"```go\nb\n```"}},
+		"all":                        {"One", stream.Outcome{Said: "One", Begun: true}, "_head_", "", nil},
+		"all but the tail":           {"One", stream.Outcome{Said: "One", Begun: true}, "", "_tail_", []string{"_tail_"}},
+		"all, by an earlier text":    {"One", stream.Outcome{Whole: []string{"One"}, Begun: true}, "", "", nil},
+		"another":                    {"One", stream.Outcome{Said: "Two", Begun: true}, "", "", []string{"_The answer began anew:_\n\nOne"}},
+		"something before":           {"One", stream.Outcome{Before: []string{"Zero"}}, "", "", []string{"Zero", "Bot: One"}},
+		"silence":                    {"", stream.Outcome{Preview: 3}, "", "", []string{""}},
+		"a file at the end":          {"One\nMEDIA:/a", stream.Outcome{Begun: true}, "", "_tail_", []string{"One\n\n_tail_"}},
+		"a file":                     {"One\nMEDIA:/a\nTwo", stream.Outcome{Begun: true}, "", "", []string{"One", "Two"}},
+	} {
+		got := o.Rest(answer.Parse(tt.text, true), tt.out, tt.head, tt.tail)
+		if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if tt.out.Preview != 0 && got[0].Edits != tt.out.Preview {
+			t.Errorf("%s: the preview stays: %+v", name, got)
+		}
+	}
+}
+
+// What is noted as said is of the text in the making, never of one that is over: after a crash it is taken for the
+// beginning of the answer.
+func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}})
+		said := func(want string) {
+			t.Helper()
+			if u.room.said != want {
+				t.Errorf("%q is noted, want %q", u.room.said, want)
+			}
+		}
+		u.write("One.\n\nTwo")
+		said("One.")
+		u.use(bash("make"))
+		said("")
+		u.used()
+		u.write("Three")
+		u.complete()
+		pass(2 * time.Second)
+		said("Three")
+		u.use(bash("make"))
+		said("")
+		u.finish()
+		u.happened("0s send: One.", "100ms send: Two", "1.1s send: Three", `2.2s said ""`)
+	})
+}

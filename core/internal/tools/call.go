@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// maxImage is the largest image that the model is shown, in bytes; the Messages API takes no larger ones.
+const maxImage = 5 << 20
+
+// imageTypes are those that the Messages API takes.
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// result is what MCP calls a tool's result.
+type result struct {
+	Content []content `json:"content"`
+	IsError bool      `json:"isError,omitempty"`
+}
+
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+	Data string `json:"data,omitempty"`
+	MIME string `json:"mimeType,omitempty"`
+}
+
+// said is a result of text.
+func said(text string, failed bool) result {
+	if text == "" {
+		text = "(The tool answered nothing.)"
+	}
+	return result{Content: []content{{Type: "text", Text: text}}, IsError: failed}
+}
+
+// ownTool is a tool of the host's.
+type ownTool struct {
+	spec     chat.ToolSpec
+	readOnly bool
+	// call answers. An error that is no [Refusal] is logged, and not told to the model. Use names the use of the tool; it may
+	// be empty.
+	call func(ctx context.Context, t *Turn, arguments json.RawMessage, use string) (string, error)
+}
+
+// call uses a tool. Whatever goes wrong is a result that the model can understand.
+func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage, use string) result {
+	s := t.server
+	tool, ok := s.current(ctx).find(name)
+	if !ok {
+		return said(fmt.Sprintf("There is no tool %q any more.", wire.Cut(name, wire.MaxName)), true)
+	}
+	arguments = bytes.TrimSpace(arguments)
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	switch {
+	case arguments[0] != '{':
+		return said("The arguments must be a JSON object.", true)
+	case len(arguments) > wire.MaxArguments:
+		return said(fmt.Sprintf("The arguments have %d bytes, at most %d are allowed.", len(arguments), wire.MaxArguments), true)
+	}
+	select {
+	case t.queue <- struct{}{}:
+		defer func() { <-t.queue }()
+	default:
+		return said("Too many tools are being used at the same time. Wait for their results first.", true)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	select {
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
+	case <-ctx.Done():
+		return s.unanswered(ctx, tool)
+	}
+	began := time.Now()
+	answered, details := t.ask(ctx, tool, arguments, use)
+	if s.options.Observe != nil {
+		s.options.Observe(Use{
+			TurnID: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, Took: time.Since(began), Failed: answered.IsError, Details: details,
+		})
+	}
+	return answered
+}
+
+// ask has the tool answer.
+func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage, use string) (result, []byte) {
+	if tool.own != nil {
+		return t.askHost(ctx, tool, arguments, use), nil
+	}
+	s := t.server
+	plugins := s.options.Plugins()
+	i := slices.IndexFunc(plugins, func(p Plugin) bool { return p.Name == tool.plugin })
+	if i < 0 || plugins[i].Live == nil {
+		return said(fmt.Sprintf("The plugin %s, which has this tool, is not running at the moment. Try again later, or go on without it.", tool.plugin), true), nil
+	}
+	r, err := plugins[i].Live.CallTool(ctx, chat.ToolCall{Name: tool.spec.Name, Arguments: arguments, TurnID: t.id, Caller: t.caller})
+	switch {
+	case ctx.Err() != nil:
+		return s.unanswered(ctx, tool), nil
+	case err != nil:
+		s.log.Error("a tool failed", "plugin", tool.plugin, "tool", tool.spec.Name, "session", t.caller.Session, "error", err)
+		return said(fmt.Sprintf("The tool failed: something is wrong with the plugin %s. Go on without it.", tool.plugin), true), nil
+	}
+	answered := result{IsError: r.Failed}
+	if r.Text != "" || len(r.Media) == 0 {
+		answered = said(r.Text, r.Failed)
+	}
+	for _, m := range r.Media {
+		answered.Content = append(answered.Content, s.shown(ctx, tool.plugin, m))
+	}
+	return answered, r.Details
+}
+
+func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMessage, use string) result {
+	text, err := tool.own.call(ctx, t, arguments, use)
+	refusal, refused := errors.AsType[Refusal](err)
+	switch {
+	case err == nil:
+		return said(text, false)
+	case refused:
+		return said(string(refusal), true)
+	case ctx.Err() != nil:
+		return t.server.unanswered(ctx, tool)
+	default:
+		t.server.log.Error("a tool failed", "tool", tool.name, "session", t.caller.Session, "error", err)
+		return said("The host failed at this; its log says why. Go on without it.", true)
+	}
+}
+
+// unanswered is the result of a call whose time is over, or that was cancelled.
+func (s *Server) unanswered(ctx context.Context, tool offered) result {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.", tool.name, s.options.Timeout), true)
+	}
+	return said("The call was cancelled.", true)
+}
+
+// shown is a file as the model sees it.
+func (s *Server) shown(ctx context.Context, plugin string, m chat.Media) content {
+	if s.options.Image != nil && slices.Contains(imageTypes, m.MIMEType) && m.Size <= maxImage {
+		data, err := s.options.Image(ctx, plugin, m.Ref)
+		if err == nil && len(data) <= maxImage {
+			return content{Type: "image", Data: base64.StdEncoding.EncodeToString(data), MIME: m.MIMEType}
+		}
+		s.log.Warn("a tool's image cannot be shown", "plugin", plugin, "bytes", len(data), "error", err)
+	}
+	return content{Type: "text", Text: fmt.Sprintf("[A file that cannot be shown here: %s %q, %s, %d bytes.]", m.Kind, m.FileName, m.MIMEType, m.Size)}
+}
+
+// decode reads a host tool's arguments. Its error is a [Refusal].
+func decode(arguments json.RawMessage, target any) error {
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.DisallowUnknownFields()
+	err := d.Decode(target)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return Refusal(fmt.Sprintf("The arguments do not fit: %s cannot be %s.", e.Field, e.Value))
+	}
+	if err != nil {
+		return Refusal("The arguments do not fit: " + wire.Cut(err.Error(), wire.MaxDetail) + ".")
+	}
+	return nil
+}

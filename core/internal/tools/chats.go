@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// page and maxSessions bound how many sessions are looked through.
+	page        = 1000
+	maxSessions = 20_000
+)
+
+// escape writes a part of a chat's name, as session keys have theirs.
+var escape = strings.NewReplacer("%", "%25", ":", "%3A")
+
+// chatName is how the agent names a chat: channel:chat, and :thread where it is one.
+func chatName(a chat.Address) string {
+	name := escape.Replace(a.Channel) + ":" + escape.Replace(string(a.Chat))
+	if a.Thread != "" {
+		name += ":" + escape.Replace(string(a.Thread))
+	}
+	return name
+}
+
+// sessions are all sessions, in the order of their keys.
+func (s *Server) sessions(ctx context.Context) ([]store.Session, error) {
+	var all []store.Session
+	for after := ""; len(all) < maxSessions; after = all[len(all)-1].Key {
+		list, err := s.options.Store.Sessions(ctx, after, page)
+		if err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+		all = append(all, list...)
+		if len(list) < page {
+			break
+		}
+	}
+	return all, nil
+}
+
+// reachable are the chats that a caller may have the agent write to, beside his own. Anybody but an owner: none. An owner:
+// the direct chats of owners, and the groups that owners may write in, as far as there is a session of them.
+func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]store.Session, error) {
+	if caller.Authority != chat.Owner {
+		return nil, nil
+	}
+	all, err := s.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[chat.Address]bool{caller.Address: true, {}: true}
+	return slices.DeleteFunc(all, func(one store.Session) bool {
+		if seen[one.Route] || !s.owns(one) {
+			return true
+		}
+		seen[one.Route] = true
+		return false
+	}), nil
+}
+
+// owns tells whether a session's chat is one that owners read, or write in.
+func (s *Server) owns(one store.Session) bool {
+	if one.Kind != chat.Direct {
+		return s.options.Group(one.Route.Channel, one.Route.Chat)
+	}
+	name, err := session.Parse(one.Key)
+	switch {
+	case err != nil:
+		return false
+	case name == (session.Name{}):
+		// Everybody's direct chats share the session: in one the chat's id is taken to be the person's.
+		return s.isOwner(one.Route.Channel + ":" + string(one.Route.Chat))
+	case name.Identity != "":
+		return slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
+	default:
+		return name.Channel == one.Route.Channel && s.isOwner(name.Channel+":"+string(name.User))
+	}
+}
+
+// isOwner tells whether a person, as channel:user, is an owner.
+func (s *Server) isOwner(person string) bool {
+	channel, _, _ := strings.Cut(person, ":")
+	return slices.Contains(s.options.Owners(channel), person)
+}
+
+// chatNames lists chats for the model.
+func chatNames(chats []store.Session) string {
+	const most = 30
+	var names []string
+	for _, c := range chats[:min(len(chats), most)] {
+		name := chatName(c.Route)
+		if title := c.Title; title != "" {
+			name += fmt.Sprintf(" (%s %q)", c.Kind, title)
+		}
+		names = append(names, name)
+	}
+	if more := len(chats) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,241 @@
+package tools_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func address(channel string, id chat.ID, thread ...chat.ThreadID) chat.Address {
+	a := chat.Address{Channel: channel, Chat: id}
+	if len(thread) > 0 {
+		a.Thread = thread[0]
+	}
+	return a
+}
+
+// chats are the sessions of a host whose owners are telegram:anna, webchat:anna, discord:anna and discord:77.
+var chats = []store.Session{
+	{Key: "discord:77", Kind: chat.Direct, Route: address("discord", "900")},
+	{Key: "discord:78", Kind: chat.Direct, Route: address("discord", "901")},
+	{Key: "discord:group:listed", Kind: chat.Group, Title: "Family", Route: address("discord", "listed")},
+	{Key: "discord:group:listed:thread:5", Kind: chat.Group, Route: address("discord", "listed", "5")},
+	{Key: "discord:group:other", Kind: chat.Group, Route: address("discord", "other")},
+	{Key: "main", Kind: chat.Direct, Route: address("webchat", "anna")},
+	{Key: "peer:anna", Kind: chat.Direct, Route: address("matrix", "!room:x.test")},
+	{Key: "peer:bob", Kind: chat.Direct, Route: address("matrix", "!bobs")},
+	{Key: "peer:telegram:carl", Kind: chat.Direct, Route: address("telegram", "carl")},
+	{Key: "telegram:anna", Kind: chat.Direct, Route: address("telegram", "anna")},
+	{Key: "telegram:bob", Kind: chat.Direct, Route: address("telegram", "bob")},
+	{Key: "telegram:zoe", Kind: chat.Direct},
+	{Key: "webchat:odd:key:of:no:form", Kind: chat.Direct, Route: address("webchat", "odd")},
+}
+
+func TestWhoMayWriteWhere(t *testing.T) {
+	t.Parallel()
+	inGroup := anna
+	inGroup.Session, inGroup.Address, inGroup.Kind = "discord:group:listed", address("discord", "listed"), chat.Group
+	bob := chat.Caller{Session: "telegram:bob", Address: address("telegram", "bob"), Kind: chat.Direct, Sender: chat.Sender{ID: "bob"}, Authority: chat.Authorised}
+	reachable := []string{"discord:900", "discord:listed", "discord:listed:5", "webchat:anna", "matrix:!room%3Ax.test", "telegram:anna"}
+	for name, test := range map[string]struct {
+		caller chat.Caller
+		may    []string
+	}{
+		"an owner in a direct chat":  {anna, reachable},
+		"an owner in a group":        {inGroup, reachable},
+		"somebody else":              {bob, []string{"telegram:bob"}},
+		"somebody else in the group": {chat.Caller{Address: inGroup.Address, Kind: chat.Group, Authority: chat.Other}, []string{"discord:listed"}},
+		"nobody":                     {chat.Caller{Address: address("telegram", "bob")}, []string{"telegram:bob"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.sessions = chats
+			var sent []string
+			for _, to := range []string{
+				"discord:900", "discord:901", "discord:listed", "discord:listed:5", "discord:listed:6", "discord:other", "webchat:anna",
+				"matrix:!room%3Ax.test", "matrix:!room:x.test", "matrix:!bobs", "telegram:carl", "telegram:anna", "telegram:bob", "telegram:zoe", "webchat:odd",
+				":", "telegram:", "Family",
+			} {
+				got := use(t, r.Turn("1", test.caller), "message", `{"to":"`+to+`","text":"hi"}`)
+				if !got.IsError {
+					sent = append(sent, to)
+				} else if !strings.Contains(got.text(), "You may write to no") {
+					t.Errorf("%s is refused with %q", to, got.text())
+				}
+			}
+			if diff := cmp.Diff(test.may, sent); diff != "" {
+				t.Errorf("it may write to (-want +got):\n%s", diff)
+			}
+			if len(r.posts) != len(sent) {
+				t.Errorf("%d messages were posted", len(r.posts))
+			}
+		})
+	}
+}
+
+func TestARefusalNamesTheChats(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.sessions = chats
+	const want = `You may write to no chat "bob" from here, but to these: discord:900, discord:listed (group "Family"), ` +
+		`discord:listed:5, webchat:anna, matrix:!room%3Ax.test.`
+	if got := use(t, r.Turn("1", anna), "message", `{"to":"bob","text":"hi"}`); got.text() != want {
+		t.Errorf("the refusal is %q", got.text())
+	}
+	r.sessions = nil
+	if got := use(t, r.Turn("1", anna), "message", `{"to":"bob","text":"hi"}`); !strings.Contains(got.text(), "no other chat") {
+		t.Errorf("the refusal is %q", got.text())
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.sessions = chats
+	turn := r.Turn("41", anna)
+	for arguments, want := range map[string]string{
+		`{}`:                       "There is nothing to send",
+		`{"text":" \n"}`:           "There is nothing to send",
+		`{"text":7}`:               "text cannot be number",
+		`{"txt":"hi"}`:             `unknown field "txt"`,
+		`{"text":"hi","media":""}`: "media cannot be string",
+		`{"text":"` + strings.Repeat("x", 64<<10+1) + `"}`:                     "at most 65536 are sent",
+		`{"media":["a"` + strings.Repeat(`,"a"`, 10) + `]}`:                    "at most 10 are sent",
+		`{"to":"` + strings.Repeat("x", 100_000) + `","text":"hi","media":[]}`: "You may write to no chat",
+	} {
+		if got := use(t, turn, "message", arguments); !got.IsError || !strings.Contains(got.text(), want) || len(got.text()) > 2000 {
+			t.Errorf("%.40s is answered %.200q", arguments, got.text())
+		}
+	}
+	for _, arguments := range []string{`{"text":"one"}`, `{"to":"telegram:anna","text":"one","media":["a.png"]}`, `{"to":"discord:listed","text":"two"}`} {
+		if got := use(t, turn, "message", arguments); got.IsError {
+			t.Errorf("%s is answered %q", arguments, got.text())
+		}
+	}
+	group := address("discord", "listed")
+	want := []tools.Post{
+		{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one"},
+		{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one", Media: []string{"a.png"}},
+		{Caller: anna, To: group, Kind: chat.Group, Text: "two"},
+	}
+	for i := range r.posts {
+		if r.posts[i].Key == "" || len(r.posts[i].Key) > 200 {
+			t.Errorf("the key is %q", r.posts[i].Key)
+		}
+		r.posts[i].Key = ""
+	}
+	if diff := cmp.Diff(want, r.posts); diff != "" {
+		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]tools.Sent{{To: anna.Address, Text: "one"}, {To: anna.Address, Text: "one", Media: []string{"a.png"}}, {To: group, Text: "two"}}, turn.Sent()); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	for text, said := range map[string]bool{"one": true, " one\n": true, "One": false, "one more": false, "two": false, "": false} {
+		if turn.Said(text) != said {
+			t.Errorf("it has said %q: %t", text, !said)
+		}
+	}
+	if r.Turn("42", anna).Said("one") {
+		t.Error("another turn has said it too")
+	}
+}
+
+func TestAMessageThatCannotBePosted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.Turn("1", anna)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{tools.Refusal("The file a.png is not in the workspace."), "The file a.png is not in the workspace."},
+		{errors.New("write /secret/clawhost.db: disk full"), "The host failed at this; its log says why. Go on without it."},
+	} {
+		r.postErr = test.err
+		if got := use(t, turn, "message", `{"text":"hi"}`); !got.IsError || got.text() != test.want {
+			t.Errorf("it is answered %+v", got)
+		}
+	}
+	if !strings.Contains(r.log(), "disk full") || len(turn.Sent()) != 0 || turn.Said("hi") {
+		t.Errorf("sent %v; the log is\n%s", turn.Sent(), r.log())
+	}
+}
+
+// The same use of the tool has the same key in each attempt of a turn; any other has another one.
+func TestKeysOfMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := func(turn, use, arguments string) string {
+		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"message","arguments":` + arguments + `,"_meta":{"claudecode/toolUseId":"` + use + `"}}}`
+		if got := read(t, handle(t, r.Turn(turn, anna), message).Result); got.IsError {
+			t.Fatal(got.text())
+		}
+		return r.posts[len(r.posts)-1].Key
+	}
+	first := key("1", "toolu_1", `{"text":"hi"}`)
+	if again := key("1", "toolu_1", `{"text":"hi"}`); again != first {
+		t.Error("the same use has another key")
+	}
+	if nameless := key("1", "", `{"text":"hi"}`); nameless != key("1", "", `{"text":"hi"}`) {
+		t.Error("the same message has another key")
+	}
+	seen := map[string]bool{first: true}
+	for _, other := range []string{key("1", "toolu_2", `{"text":"hi"}`), key("2", "toolu_1", `{"text":"hi"}`), key("1", "", `{"text":"hi"}`), key("1", "", `{"text":"ho"}`), key("1", "", `{"text":"hi","media":["a"]}`)} {
+		if seen[other] {
+			t.Error("two uses have one key")
+		}
+		seen[other] = true
+	}
+}
+
+// Nobody but an owner reaches another chat, and an owner none but those of owners and listed groups, whatever sessions
+// there are.
+func TestReachIsClosed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newRig(t)
+		user := rapid.SampledFrom([]chat.UserID{"anna", "bob", "77", "a", "group", "main", "x:y"})
+		room := rapid.SampledFrom([]chat.ID{"anna", "bob", "listed", "other", "77", "x:y"})
+		channel := rapid.SampledFrom([]string{"telegram", "discord"})
+		scope := rapid.SampledFrom([]session.Scope{session.Main, session.PerPeer, session.PerChannelPeer})
+		want := map[string]bool{}
+		keys := map[string]bool{}
+		for range rapid.IntRange(0, 8).Draw(rt, "sessions") {
+			kind := rapid.SampledFrom([]chat.Kind{chat.Direct, chat.Group, chat.Broadcast}).Draw(rt, "kind")
+			on, who, where := channel.Draw(rt, "channel"), user.Draw(rt, "user"), room.Draw(rt, "chat")
+			key := session.Key(scope.Draw(rt, "scope"), on, chat.Chat{ID: where, Kind: kind}, "", chat.Sender{ID: who}, r.options.Links)
+			if keys[key] {
+				continue
+			}
+			keys[key] = true
+			r.sessions = append(r.sessions, store.Session{Key: key, Kind: kind, Route: address(on, where)})
+			mine := who == "anna" || on == "discord" && who == "77" || key == "peer:anna"
+			if key == "main" {
+				mine = where == "anna" || on == "discord" && where == "77"
+			}
+			if kind == chat.Direct && mine || kind != chat.Direct && where == "listed" {
+				want[on+":"+strings.ReplaceAll(string(where), ":", "%3A")] = true
+			}
+		}
+		caller := anna
+		caller.Authority = rapid.SampledFrom([]chat.Authority{0, chat.Other, chat.Authorised, chat.Owner}).Draw(rt, "authority")
+		for _, c := range []string{"telegram", "discord"} {
+			for _, id := range []string{"anna", "bob", "listed", "other", "77", "x%3Ay"} {
+				name := c + ":" + id
+				may := name == "telegram:anna" || caller.Authority == chat.Owner && want[name]
+				if got := use(t, r.Turn("1", caller), "message", `{"to":"`+name+`","text":"hi"}`); got.IsError == may {
+					rt.Fatalf("to %s: %q; sessions %+v", name, got.text(), r.sessions)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxTools and maxBytes bound what each request of the agent's has in it.
+	maxTools = 100
+	maxBytes = 256 << 10
+	// maxName is the longest name: with mcp__clawhost__ before it 64 bytes, which is what the Messages API takes.
+	maxName = 64 - len("mcp__"+Name+"__")
+	// askAgain is when a plugin that could not list its tools is asked again.
+	askAgain = 30 * time.Second
+)
+
+// known is what a plugin told of its tools.
+type known struct {
+	live  Live // that told it, or could not
+	tools []chat.ToolSpec
+	again time.Time // when it is asked once more; zero: it need not be
+}
+
+// offered is a tool under the name that the agent knows it by.
+type offered struct {
+	name   string
+	spec   chat.ToolSpec
+	plugin string   // empty: the host's own
+	own    *ownTool // nil: a plugin's
+}
+
+// offer is all that the agent is offered.
+type offer struct {
+	tools       []offered // by name
+	list        json.RawMessage
+	fingerprint string
+}
+
+// Fingerprint stands for the tools that the agent is offered now: another one stands for others. It asks plugins that have
+// come up since for theirs; a plugin that is down keeps those that it had.
+func (s *Server) Fingerprint(ctx context.Context) string { return s.current(ctx).fingerprint }
+
+// current returns the offer. Where ctx ends first, it is an older one.
+func (s *Server) current(ctx context.Context) *offer {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return &offer{list: json.RawMessage("[]")}
+	}
+	plugins := s.options.Plugins()
+	var names []string
+	for _, p := range plugins {
+		names = append(names, p.Name)
+	}
+	if changed := s.ask(ctx, plugins); changed || s.offer == nil || !slices.Equal(names, s.names) {
+		s.offer, s.names = s.compose(plugins), names
+	}
+	return s.offer
+}
+
+// ask has the plugins that are new list their tools, and tells whether there were any.
+func (s *Server) ask(ctx context.Context, plugins []Plugin) bool {
+	now := time.Now()
+	var asked []Plugin
+	for _, p := range plugins {
+		k := s.known[p.Name]
+		if p.Live != nil && (p.Live != k.live || !k.again.IsZero() && now.After(k.again)) {
+			asked = append(asked, p)
+		}
+	}
+	lists, errs := make([][]chat.ToolSpec, len(asked)), make([]error, len(asked))
+	var calls sync.WaitGroup
+	for i, p := range asked {
+		calls.Go(func() { lists[i], errs[i] = p.Live.ListTools(ctx) })
+	}
+	calls.Wait()
+	changed := false
+	for i, p := range asked {
+		switch {
+		case errs[i] == nil:
+			s.known[p.Name] = known{live: p.Live, tools: lists[i]}
+			changed = true
+		case ctx.Err() == nil:
+			s.log.Warn("the tools of a plugin are not known", "plugin", p.Name, "error", errs[i])
+			s.known[p.Name] = known{live: p.Live, tools: s.known[p.Name].tools, again: now.Add(askAgain)}
+		}
+	}
+	return changed
+}
+
+// compose puts the offer together. Where two tools have one name, the one that comes first keeps it: the host's own, then
+// in the order of the plugins.
+func (s *Server) compose(plugins []Plugin) *offer {
+	var all []offered
+	for i := range s.own {
+		all = append(all, offered{name: s.own[i].spec.Name, spec: s.own[i].spec, own: &s.own[i]})
+	}
+	for _, p := range plugins {
+		for _, spec := range s.known[p.Name].tools {
+			all = append(all, offered{name: toolName(p.Name, spec.Name), spec: spec, plugin: p.Name})
+		}
+	}
+	o, names, size, told := &offer{}, map[string]offered{}, 0, map[string]bool{}
+	for _, t := range all {
+		why := ""
+		first, clash := names[t.name]
+		size += len(t.spec.Description) + len(t.spec.InputSchema)
+		switch {
+		case clash:
+			why = fmt.Sprintf("%s is called %s, and so is %s", t, t.name, first)
+		case len(o.tools) == maxTools:
+			why = fmt.Sprintf("%s is one too many: the agent is offered %d at most", t, maxTools)
+		case size > maxBytes:
+			why = fmt.Sprintf("%s is too much: the descriptions and schemas of all tools have at most %d bytes", t, maxBytes)
+			size -= len(t.spec.Description) + len(t.spec.InputSchema)
+		}
+		if why == "" {
+			names[t.name] = t
+			o.tools = append(o.tools, t)
+			continue
+		}
+		if told[why] = true; !s.told[why] {
+			s.log.Warn("a tool is left out", "reason", why)
+		}
+	}
+	s.told = told
+	slices.SortFunc(o.tools, func(a, b offered) int { return cmp.Compare(a.name, b.name) })
+	o.list = listed(o.tools)
+	sum := sha256.Sum256(o.list)
+	o.fingerprint = hex.EncodeToString(sum[:8])
+	return o
+}
+
+// String names the tool to the operator.
+func (t offered) String() string {
+	if t.plugin == "" {
+		return fmt.Sprintf("the host's tool %q", t.spec.Name)
+	}
+	return fmt.Sprintf("the tool %q of the plugin %q", t.spec.Name, t.plugin)
+}
+
+// toolName is the name that the agent knows a plugin's tool by.
+func toolName(plugin, tool string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, plugin+"_"+tool)
+	return name[:min(len(name), maxName)]
+}
+
+// listed is the offer as MCP has it.
+func listed(tools []offered) json.RawMessage {
+	type annotations struct {
+		ReadOnly bool `json:"readOnlyHint"`
+	}
+	type tool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"inputSchema"`
+		Annotations *annotations    `json:"annotations,omitempty"`
+	}
+	list := make([]tool, len(tools))
+	for i, t := range tools {
+		list[i] = tool{Name: t.name, Description: t.spec.Description, InputSchema: t.spec.InputSchema}
+		if t.own != nil && t.own.readOnly {
+			list[i].Annotations = &annotations{ReadOnly: true}
+		}
+	}
+	return encode(list)
+}
+
+// find returns the tool of a name.
+func (o *offer) find(name string) (offered, bool) {
+	i, ok := slices.BinarySearchFunc(o.tools, name, func(t offered, name string) int { return cmp.Compare(t.name, name) })
+	if !ok {
+		return offered{}, false
+	}
+	return o.tools[i], true
+}

@@ -1,0 +1,187 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var own = []string{"message", "sessions"}
+
+func TestTheOfferFollowsThePlugins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.Turn("1", anna)
+	seen := map[string]string{}
+	check := func(what string, more ...string) {
+		t.Helper()
+		want := slices.Sorted(slices.Values(append(slices.Clone(own), more...)))
+		got := names(t, turn)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+		// The same fingerprint for the same tools, another one for others.
+		fingerprint, offer := r.Fingerprint(t.Context()), strings.Join(got, " ")
+		for known, of := range seen {
+			if (known == fingerprint) != (of == offer) {
+				t.Errorf("%s: the fingerprint of %q is %s, that of %q %s", what, offer, fingerprint, of, known)
+			}
+		}
+		seen[fingerprint] = offer
+	}
+	check("no plugin")
+	r.run(tools.Plugin{Name: "memory"})
+	check("a plugin that has never run")
+	memory := offering("search", "get")
+	r.run(tools.Plugin{Name: "memory", Live: memory}, tools.Plugin{Name: "webchat", Live: offering()})
+	check("it runs", "memory_get", "memory_search")
+	check("it still runs", "memory_get", "memory_search")
+	if memory.listed != 1 {
+		t.Errorf("it was asked %d times", memory.listed)
+	}
+	r.run(tools.Plugin{Name: "memory"})
+	check("it is down", "memory_get", "memory_search")
+	r.run(tools.Plugin{Name: "memory", Live: offering("search", "get")})
+	check("it is back", "memory_get", "memory_search")
+	r.run(tools.Plugin{Name: "memory", Live: offering("search", "put")})
+	check("it is back with another one", "memory_put", "memory_search")
+	r.run(tools.Plugin{Name: "memory", Live: offering()})
+	check("it has none any more")
+	r.run(tools.Plugin{Name: "memory", Live: offering("get")})
+	check("it has one again", "memory_get")
+	r.run()
+	check("it is not there any more")
+}
+
+func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		broken := offering("do")
+		broken.err = errors.New("the tool \"x\" has no description")
+		r.run(tools.Plugin{Name: "p", Live: offering("do")})
+		turn := r.Turn("1", anna)
+		want := append(slices.Clone(own), "p_do")
+		for range 3 {
+			if got := names(t, turn); !cmp.Equal(got, []string{"message", "p_do", "sessions"}) {
+				t.Fatalf("the tools are %v", got)
+			}
+			r.run(tools.Plugin{Name: "p", Live: broken})
+		}
+		if broken.listed != 1 || strings.Count(r.log(), "has no description") != 1 {
+			t.Errorf("it was asked %d times in no time; the log:\n%s", broken.listed, r.log())
+		}
+		broken.specs, broken.err = offering("do", "undo").specs, nil
+		time.Sleep(31 * time.Second)
+		if got := names(t, turn); len(got) != len(want)+1 {
+			t.Errorf("later the tools are %v", got)
+		}
+	})
+}
+
+func TestClashesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first, second := offering("b_c"), offering("c", "d")
+	r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: second})
+	turn := r.Turn("1", anna)
+	for range 2 {
+		if got := names(t, turn); !cmp.Equal(got, []string{"a_b_c", "a_b_d", "message", "sessions"}) {
+			t.Errorf("the tools are %v", got)
+		}
+		r.run(tools.Plugin{Name: "a", Live: first}, tools.Plugin{Name: "a_b", Live: offering("c", "d")})
+	}
+	const why = `the tool \"c\" of the plugin \"a_b\" is called a_b_c, and so is the tool \"b_c\" of the plugin \"a\"`
+	if strings.Count(r.log(), why) != 1 {
+		t.Errorf("the log is\n%s", r.log())
+	}
+	if got := use(t, turn, "a_b_c", `{}`); got.text() != "did b_c" {
+		t.Errorf("the tool of both answers %q", got.text())
+	}
+}
+
+func TestTheOfferIsBounded(t *testing.T) {
+	t.Parallel()
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprintf("t%02d", i))
+	}
+	r := newRig(t)
+	r.run(tools.Plugin{Name: "a", Live: offering(many...)}, tools.Plugin{Name: "b", Live: offering(many...)})
+	if got := names(t, r.Turn("1", anna)); len(got) != 100 || !slices.Contains(got, "b_t47") || slices.Contains(got, "b_t48") {
+		t.Errorf("there are %d tools", len(got))
+	}
+	large := offering(many...)
+	for i := range large.specs {
+		large.specs[i].InputSchema = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 15<<10) + `"}`)
+	}
+	large.specs = append(large.specs, offering("small").specs...)
+	r = newRig(t)
+	r.run(tools.Plugin{Name: "a", Live: large})
+	turn := r.Turn("1", anna)
+	list := handle(t, turn, `{"method":"tools/list","jsonrpc":"2.0","id":1}`)
+	if got := names(t, turn); len(list.Result) > 280<<10 || !slices.Contains(got, "a_small") || len(got) < 15 {
+		t.Errorf("%d tools take %d bytes", len(got), len(list.Result))
+	}
+}
+
+// Whatever plugins and tools are called, the names are unique, sorted, and such as the Messages API takes with what Claude
+// Code puts before them.
+func TestNamesOfTools(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newRig(t)
+		label := rapid.OneOf(rapid.StringMatching(`[a-b_-]{1,3}`), rapid.StringMatching(`[a-z0-9_-]{1,32}`), rapid.String())
+		tool := rapid.OneOf(rapid.StringMatching(`[a-b_]{1,3}`), rapid.StringMatching(`[a-z0-9_]{1,32}`))
+		var plugins []tools.Plugin
+		for _, name := range rapid.SliceOfNDistinct(label, 0, 5, rapid.ID).Draw(rt, "plugins") {
+			plugins = append(plugins, tools.Plugin{Name: name, Live: offering(rapid.SliceOfDistinct(tool, rapid.ID).Draw(rt, "tools")...)})
+		}
+		r.run(plugins...)
+		got := names(t, r.Turn("1", anna))
+		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
+			rt.Fatalf("the names are %q", got)
+		}
+		for _, name := range got {
+			if !form.MatchString("mcp__clawhost__" + name) {
+				rt.Fatalf("a tool is called %q", name)
+			}
+		}
+	})
+}
+
+func TestSchemasOfTheHostsTools(t *testing.T) {
+	t.Parallel()
+	var list struct {
+		Tools []struct {
+			Name, Description string
+			InputSchema       struct {
+				Type       string
+				Properties map[string]struct{ Description string }
+			}
+			Annotations struct{ ReadOnlyHint bool }
+		}
+	}
+	turn := newRig(t).Turn("1", chat.Caller{})
+	if err := json.Unmarshal(handle(t, turn, `{"method":"tools/list","jsonrpc":"2.0","id":1}`).Result, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		if tool.Description == "" || tool.InputSchema.Type != "object" || len(tool.InputSchema.Properties) != 3 || tool.Annotations.ReadOnlyHint != (tool.Name == "sessions") {
+			t.Errorf("%+v", tool)
+		}
+	}
+}

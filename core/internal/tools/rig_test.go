@@ -1,0 +1,227 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// rig is a server with what it works with.
+type rig struct {
+	*tools.Server
+	options tools.Options
+	logs    *strings.Builder
+
+	mu       sync.Mutex
+	plugins  []tools.Plugin
+	sessions []store.Session
+	history  map[string][]chat.TranscriptEntry
+	posts    []tools.Post
+	uses     []tools.Use
+	postErr  error
+}
+
+func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
+	t.Helper()
+	r := &rig{history: map[string][]chat.TranscriptEntry{}, logs: &strings.Builder{}}
+	r.options = tools.Options{
+		Version: "1.2.3", Store: r,
+		Plugins: func() []tools.Plugin {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return slices.Clone(r.plugins)
+		},
+		Owners: func(channel string) []string { return []string{channel + ":anna", "discord:77"} },
+		Group:  func(_ string, id chat.ID) bool { return id == "listed" },
+		Links:  map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
+		Post: func(_ context.Context, p tools.Post) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.postErr == nil {
+				r.posts = append(r.posts, p)
+			}
+			return r.postErr
+		},
+		Observe: func(u tools.Use) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			u.Took = 0
+			r.uses = append(r.uses, u)
+		},
+	}
+	for _, c := range change {
+		c(&r.options)
+	}
+	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Mutex: &r.mu}))
+	return r
+}
+
+// run has these plugins run from now on.
+func (r *rig) run(plugins ...tools.Plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plugins = plugins
+}
+
+func (r *rig) log() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.logs.String()
+}
+
+func (r *rig) Session(_ context.Context, key string) (store.Session, error) {
+	i := slices.IndexFunc(r.sessions, func(s store.Session) bool { return s.Key == key })
+	if i < 0 {
+		return store.Session{}, store.ErrNotFound
+	}
+	return r.sessions[i], nil
+}
+
+func (r *rig) Sessions(_ context.Context, after string, limit int) (list []store.Session, err error) {
+	for _, s := range r.sessions {
+		if s.Key > after && len(list) < limit {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+func (r *rig) Transcript(_ context.Context, session string, _ int64, limit int) ([]chat.TranscriptEntry, error) {
+	all, ok := r.history[session]
+	if !ok {
+		return nil, errors.New("the disk at /secret/path is broken")
+	}
+	return all[max(0, len(all)-limit):], nil
+}
+
+// fake is a plugin that offers tools.
+type fake struct {
+	specs []chat.ToolSpec
+	err   error
+	call  func(context.Context, chat.ToolCall) (chat.ToolResult, error)
+
+	mu     sync.Mutex
+	listed int
+	called []chat.ToolCall
+}
+
+func offering(names ...string) *fake {
+	f := &fake{}
+	for _, name := range names {
+		f.specs = append(f.specs, chat.ToolSpec{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
+	}
+	return f
+}
+
+func (f *fake) ListTools(context.Context) ([]chat.ToolSpec, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed++
+	return f.specs, f.err
+}
+
+func (f *fake) CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error) {
+	f.mu.Lock()
+	f.called = append(f.called, call)
+	f.mu.Unlock()
+	if f.call == nil {
+		return chat.ToolResult{Text: "did " + call.Name}, nil
+	}
+	return f.call(ctx, call)
+}
+
+var anna = chat.Caller{
+	Session: "telegram:anna", Address: chat.Address{Channel: "telegram", Chat: "anna"}, Kind: chat.Direct,
+	Sender: chat.Sender{ID: "anna"}, Authority: chat.Owner,
+}
+
+// result is a tool's result as Claude reads it.
+type result struct {
+	Content []struct{ Type, Text, Data, MIMEType string }
+	IsError bool
+}
+
+// text joins the texts.
+func (r result) text() string {
+	var all []string
+	for _, c := range r.Content {
+		all = append(all, c.Text)
+	}
+	return strings.Join(all, "\n")
+}
+
+// reply is what a message is answered with.
+type reply struct {
+	JSONRPC string
+	ID      json.RawMessage
+	Result  json.RawMessage
+	Error   *struct {
+		Code    int
+		Message string
+	}
+}
+
+func handle(t testing.TB, turn *tools.Turn, message string) reply {
+	t.Helper()
+	raw, err := turn.Handle(t.Context(), json.RawMessage(message))
+	if err != nil {
+		t.Fatalf("%s: %v", message, err)
+	}
+	var r reply
+	if raw != nil {
+		if err := json.Unmarshal(raw, &r); err != nil {
+			t.Fatalf("%s: the answer %s is no JSON: %v", message, raw, err)
+		}
+	}
+	return r
+}
+
+// use has the agent use a tool.
+func use(t testing.TB, turn *tools.Turn, tool, arguments string) result {
+	t.Helper()
+	r := handle(t, turn, calling(1, tool, arguments))
+	if r.Error != nil {
+		t.Fatalf("%s %s: %s", tool, arguments, r.Error.Message)
+	}
+	return read(t, r.Result)
+}
+
+func read(t testing.TB, raw json.RawMessage) (r result) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func calling(id int, tool, arguments string) string {
+	params := map[string]any{"name": tool, "arguments": json.RawMessage(arguments), "_meta": map[string]any{"claudecode/toolUseId": "toolu_1", "progressToken": 2}}
+	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// names are the tools that are offered.
+func names(t testing.TB, turn *tools.Turn) (names []string) {
+	t.Helper()
+	var list struct{ Tools []struct{ Name string } }
+	if err := json.Unmarshal(handle(t, turn, `{"method":"tools/list","jsonrpc":"2.0","id":1}`).Result, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}

@@ -1,0 +1,134 @@
+// Package tools is the host's MCP server: the tools that the agent is offered beside Claude Code's own, which are the
+// host's and those of plugins. It answers one message at a time and has no transport: the messages come over claude's pipe.
+package tools
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Name is the server's name: Claude knows its tools as mcp__<name>__<tool>.
+const Name = "clawhost"
+
+const (
+	defaultTimeout = time.Minute
+	// side is how many calls of one turn run side by side, and waiting how many more may wait.
+	side    = 8
+	waiting = 64
+)
+
+// Live is a running plugin. Another process of the plugin is another value; values are compared.
+type Live interface {
+	ListTools(ctx context.Context) ([]chat.ToolSpec, error)
+	CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error)
+}
+
+// Plugin is a plugin as it is now.
+type Plugin struct {
+	Name string // the instance
+	Live Live   // nil: it does not run
+}
+
+// Store is what the host's own tools read.
+type Store interface {
+	Session(ctx context.Context, key string) (store.Session, error)
+	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
+	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+}
+
+// Options are what a server works with.
+type Options struct {
+	Version string // of the host
+	// Plugins are the enabled plugins, in the order of the config file, those that are known to have no tools left out or
+	// not. It is asked at each use.
+	Plugins func() []Plugin
+	Store   Store
+	// Owners lists a channel's owners as "channel:user".
+	Owners func(channel string) []string
+	// Group tells whether owners may write in a group or broadcast channel.
+	Group func(channel string, id chat.ID) bool
+	Links session.Links
+	// Post sends a message. Its error is read by the model if it is a [Refusal].
+	Post func(ctx context.Context, p Post) error
+	// Image returns a file that a plugin stored. nil: the model is told of images, and does not see them.
+	Image func(ctx context.Context, plugin string, ref chat.MediaRef) ([]byte, error)
+	// Observe is told of each call that is over; it must not block. nil: nobody looks on.
+	Observe func(Use)
+	Zone    *time.Location // of the times that the model reads; nil: UTC
+	// Timeout is how long a call may take. Zero: a minute.
+	Timeout time.Duration
+}
+
+// Use is a call that is over.
+type Use struct {
+	TurnID string
+	Plugin string // empty: a tool of the host
+	Tool   string // by the name that its plugin gave it
+	Took   time.Duration
+	Failed bool
+	// Details is what a plugin's tool tells the host alone, as JSON of at most 64 KiB; empty: nothing.
+	Details []byte
+}
+
+// Refusal is an error that the model reads.
+type Refusal string
+
+// Error returns the text.
+func (r Refusal) Error() string { return string(r) }
+
+// Server offers tools.
+type Server struct {
+	options Options
+	own     []ownTool
+	log     hclog.Logger
+
+	turn  chan struct{} // holds one token: who has it may change what follows
+	known map[string]known
+	told  map[string]bool // what the log was told of the offer
+	offer *offer
+	names []string // of the plugins that the offer was put together of
+}
+
+// New returns a server.
+func New(options Options, log hclog.Logger) *Server {
+	if options.Timeout <= 0 {
+		options.Timeout = defaultTimeout
+	}
+	if options.Zone == nil {
+		options.Zone = time.UTC
+	}
+	s := &Server{options: options, log: log, turn: make(chan struct{}, 1), known: map[string]known{}, told: map[string]bool{}}
+	s.own = []ownTool{s.messageTool(), s.sessionsTool()}
+	return s
+}
+
+// Turn is the server for one turn.
+type Turn struct {
+	server *Server
+	id     string
+	caller chat.Caller
+	slots  chan struct{} // held by the calls that run
+	queue  chan struct{} // held by all that have come
+
+	mu    sync.Mutex
+	calls map[string]*running // by the message's id
+	sent  []Sent
+}
+
+// running is a call that can be cancelled.
+type running struct{ cancel context.CancelFunc }
+
+// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn.
+func (s *Server) Turn(id string, caller chat.Caller) *Turn {
+	return &Turn{
+		server: s, id: id, caller: caller, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
+		calls: map[string]*running{},
+	}
+}

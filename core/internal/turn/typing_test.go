@@ -1,0 +1,134 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// watcher notes at which second a chat is told what.
+type watcher struct {
+	began   time.Time
+	mu      sync.Mutex
+	signals []string
+	pending atomic.Bool
+}
+
+func (w *watcher) typing() turn.Typing {
+	w.began = time.Now()
+	return turn.Typing{
+		To: chat.Address{Channel: "tg", Chat: "1"}, Every: 5 * time.Second, Pending: func(context.Context) bool { return w.pending.Load() },
+		Signal: func(_ context.Context, active bool) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.signals = append(w.signals, fmt.Sprintf("%d %v", int(time.Since(w.began).Seconds()), active))
+			return errors.New("nobody minds")
+		},
+	}
+}
+
+func (w *watcher) saw(t *testing.T, want ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if diff := cmp.Diff(want, w.signals); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTyping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		typist := turn.NewTypist()
+		shown := typist.Show(t.Context(), w.typing())
+		time.Sleep(12 * time.Second)
+		shown.End()
+		shown.End()
+		typist.Wait()
+		shown.Heard(true) // sealed
+		w.saw(t, "0 true", "5 true", "10 true", "12 false")
+	})
+}
+
+func TestTypingFromTheFirstWord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w, silent watcher
+		typist := turn.NewTypist()
+		typing, never := w.typing(), silent.typing()
+		typing.Words, never.Words = true, true
+		shown, mute := typist.Show(t.Context(), typing), typist.Show(t.Context(), never)
+		time.Sleep(7 * time.Second)
+		shown.Heard(false)
+		mute.Heard(false)
+		time.Sleep(time.Second)
+		shown.Heard(true)
+		time.Sleep(6 * time.Second)
+		shown.End()
+		mute.End()
+		typist.Wait()
+		w.saw(t, "8 true", "13 true", "14 false")
+		silent.saw(t)
+	})
+}
+
+func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		typist := turn.NewTypist()
+		typing := w.typing()
+		typing.Every = time.Minute
+		shown := typist.Show(t.Context(), typing)
+		time.Sleep(250 * time.Second)
+		shown.Heard(false)
+		time.Sleep(time.Minute)
+		shown.End()
+		typist.Wait()
+		w.saw(t, "0 true", "60 true", "120 true", "250 true", "300 true", "310 false")
+	})
+}
+
+// The signal stands until the answer has arrived, but not for ever.
+func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
+	t.Parallel()
+	for name, delivered := range map[string]bool{"delivered": true, "stuck": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var w watcher
+				w.pending.Store(true)
+				typist := turn.NewTypist()
+				typing := w.typing()
+				shown := typist.Show(t.Context(), typing)
+				time.Sleep(time.Second)
+				shown.End()
+				time.Sleep(2 * time.Second)
+				typist.Delivered(chat.Address{Channel: "tg", Chat: "2"})
+				typist.Delivered(typing.To) // one of two pieces
+				time.Sleep(4 * time.Second)
+				if delivered {
+					w.pending.Store(false)
+					typist.Delivered(typing.To)
+				}
+				typist.Wait()
+				if delivered {
+					w.saw(t, "0 true", "5 true", "7 false")
+				} else {
+					w.saw(t, "0 true", "5 true", "10 true", "11 false")
+				}
+			})
+		})
+	}
+}

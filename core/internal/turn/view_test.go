@@ -1,0 +1,86 @@
+package turn_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
+)
+
+// What the chat was shown of an answer becomes the answer, and is left as it is where there is none.
+func TestWhatBecomesOfAPreview(t *testing.T) {
+	t.Parallel()
+	answered := outcome{result: agent.Result{Text: "hello there"}}
+	for name, test := range map[string]struct {
+		sent    turn.Sent
+		said    string
+		outcome outcome
+		cause   error
+		want    []store.Piece
+		posted  []store.Piece
+		state   store.RunState
+		history int
+	}{
+		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []store.Piece{{Text: "hello there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
+		"no preview":                   {outcome: answered, want: []store.Piece{{Text: "hello there"}}, state: store.RunDone, history: 1},
+		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []store.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
+		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: store.RunDone, history: 1},
+		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []store.Piece{{Edits: 5}}, state: store.RunDone},
+		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []store.Piece{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: store.RunFailed, history: 1},
+		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []store.Piece{{Text: "hel", Edits: 5, OrSend: true}}, state: store.RunCancelled, history: 1},
+		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []store.Piece{{Edits: 5}}, state: store.RunCancelled, history: 1},
+		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: store.ErrFenced, posted: []store.Piece{{Text: "hel", Edits: 5, OrSend: true}}},
+		"interrupted with nothing yet": {outcome: outcome{err: errBlocks}, cause: store.ErrFenced},
+		"the host's end":               {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &room{results: []outcome{test.outcome}, view: view{sent: test.sent, said: test.said}}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if test.cause != nil {
+				cancel(test.cause)
+			}
+			if err := r.handler().Handle(ctx, message(1), nil); (err != nil) != (test.cause != nil) {
+				t.Fatal(err)
+			}
+			if r.view.ended != 1 {
+				t.Errorf("the view ended %d times", r.view.ended)
+			}
+			if diff := cmp.Diff(test.posted, r.posted); diff != "" {
+				t.Error(diff)
+			}
+			if test.state == "" {
+				if len(r.completed) != 0 {
+					t.Errorf("completed %+v", r.completed)
+				}
+				return
+			}
+			c := r.completed[0]
+			if diff := cmp.Diff(test.want, c.Pieces); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
+				t.Error(diff, c.State, c.Transcript)
+			}
+			if diff := cmp.Diff([]store.RunState{test.state}, r.over); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A run that is given up, and never gets as far as a turn, takes the place of what its attempts have shown.
+func TestThePreviewOfARunThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	r := &room{}
+	run := message(11)
+	run.Preview = 9
+	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]store.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}, r.completed[0].Pieces); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,44 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// A message that has waited for long is told with its age, each of a burst by itself.
+func TestWhatWaitedForLongIsToldSo(t *testing.T) {
+	t.Parallel()
+	h := &Host{config: &config.Config{
+		Agent:    config.Agent{Timezone: time.UTC},
+		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
+	}}
+	queued := func(text string, age time.Duration) store.Queued {
+		return store.Queued{Burst: 1, Message: store.Message{
+			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},
+			SentAt: time.Now().Add(-age), Text: text,
+		}}
+	}
+	run := &store.Run{Session: store.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []store.Queued{queued("and this", time.Minute)}}
+	prompt := h.prompt(run, nil)
+	if !strings.HasPrefix(prompt, "[Telegram Anna ") || !strings.Contains(prompt, "] old news\n") ||
+		strings.Count(prompt, "[Late: written 3h before you read it]") != 1 || strings.Count(prompt, "[Late:") != 1 {
+		t.Errorf("prompt %q", prompt)
+	}
+}
+
+// What a compaction should keep is one line, so that the CLI takes all of it for the command that it is.
+func TestCompactionIsOneLine(t *testing.T) {
+	t.Parallel()
+	h := &Host{config: &config.Config{Agent: config.Agent{Timezone: time.UTC}}}
+	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
+		run := &store.Run{Message: store.Queued{Message: store.Message{Origin: store.OriginCompact, Text: text}}}
+		if got := h.prompt(run, []string{"a hook's word"}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// questions asks people what claude may not decide by itself.
+func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
+	return permission.New(ctx, permission.Options{
+		Store: h.store, Patience: h.config.Claude.AskTimeout, May: h.decides, Deciders: h.decider,
+		Buttons: func(to chat.Address, kind chat.Kind) chat.ButtonLimits {
+			limits, _ := h.supervisor.Limits(to.Channel, kind)
+			return limits.Buttons
+		},
+		Pieces: h.told,
+	}, h.log.Named("permission"))
+}
+
+// decides tells whether somebody may decide what claude does for anybody: an owner, or whom the config names for it.
+func (h *Host) decides(caller chat.Caller) bool {
+	if caller.Authority == chat.Owner {
+		return true
+	}
+	listed := h.config.For(caller.Address.Channel).Access.Approvers
+	for _, id := range append([]chat.UserID{caller.Sender.ID}, caller.Sender.Aliases...) {
+		if slices.Contains(listed, caller.Address.Channel+":"+string(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+// decider is the direct chat of the first owner whose channel runs. The chat's id is taken to be the person's.
+func (h *Host) decider(context.Context) (chat.Address, bool) {
+	for _, owner := range h.config.Access.Owners {
+		channel, user, _ := strings.Cut(owner, ":")
+		if _, runs := h.supervisor.Get(channel); runs {
+			return chat.Address{Channel: channel, Chat: chat.ID(user)}, true
+		}
+	}
+	return chat.Address{}, false
+}
+
+// ask has people decide on what claude asks in a run.
+func (h *Host) ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
+	return h.questions.Ask(ctx, run, q)
+}
+
+// reading makes a command of a text that answers what claude asks in the chat.
+func (h *Host) reading(caller chat.Caller, text string) (store.Command, bool) {
+	id, answer, ok := h.questions.Reading(caller, text)
+	return store.Command{Name: "answer", Args: id + " " + answer}, ok
+}
+
+// questionsOf asks the host's desk at each use.
+type questionsOf struct{ host *Host }
+
+// Answer takes somebody's answer to a question.
+func (q questionsOf) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
+	return q.host.questions.Answer(ctx, caller, id, answer)
+}
+
+// ID returns the id of a question as it is, of what somebody typed.
+func (questionsOf) ID(typed string) (id string, ok bool) { return permission.ID(typed) }

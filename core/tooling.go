@@ -1,0 +1,75 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/session"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// newTools offers the agent the tools of the host and of the plugins.
+func (h *Host) newTools() *tools.Server {
+	return tools.New(tools.Options{
+		Version: h.options.Version, Plugins: h.toolPlugins, Store: h.store,
+		Owners: func(channel string) []string { return h.config.For(channel).Access.Owners },
+		Group:  h.ownersWrite, Links: session.Links(h.config.Session.IdentityLinks), Post: h.postFor, Zone: h.config.Agent.Timezone,
+	}, h.log.Named("tools"))
+}
+
+// toolPlugins are the enabled plugins, and how to reach those that run and have tools.
+func (h *Host) toolPlugins() []tools.Plugin {
+	var list []tools.Plugin
+	for _, name := range h.pluginNames() {
+		p := tools.Plugin{Name: name}
+		live, running := h.supervisor.Get(name)
+		if running && !live.Has(pluginv1.Capability_CAPABILITY_TOOLS) {
+			continue
+		}
+		if running {
+			p.Live = live.Plugin
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// ownersWrite tells whether owners may write in a group.
+func (h *Host) ownersWrite(channel string, id chat.ID) bool {
+	access := h.config.For(channel).Access
+	_, listed := access.Group[string(id)]
+	return access.Groups == "open" || access.Groups == "allowlist" && listed
+}
+
+// toolsOf is the server of tools for a run. Whoever only has an owner's authority lent has none of their reach.
+func (h *Host) toolsOf(run *store.Run) *tools.Turn {
+	caller := turn.Caller(run)
+	if caller.Authority == chat.Owner && !h.owned(run.Message.Message) {
+		caller.Authority = chat.Authorised
+	}
+	return h.tools.Turn(fmt.Sprint(run.ID), caller)
+}
+
+// postFor sends what the agent sends by a tool.
+func (h *Host) postFor(ctx context.Context, p tools.Post) error {
+	if !slices.Contains(h.pluginNames(), p.To.Channel) {
+		return tools.Refusal("There is no channel " + p.To.Channel + ".")
+	}
+	key := h.inbox.Session(p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
+	known, err := h.store.Session(ctx, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if h.config.Send.Policy(known.Overrides.Send, key, p.To, p.Kind) == "deny" {
+		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
+	}
+	pieces := h.told(p.To, p.Kind, p.Text)
+	_, err = h.store.Post(ctx, p.Key, pieces...)
+	return err
+}

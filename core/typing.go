@@ -1,0 +1,52 @@
+package core
+
+import (
+	"context"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// typing shows that an answer is being written, where the channel can and the config wants it; nil: it does not.
+func (h *Host) typing(ctx context.Context, run *store.Run) *turn.Shown {
+	m := run.Message.Message
+	settings := h.config.For(m.Channel).Reply
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	unasked := m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat
+	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
+		return nil
+	}
+	// In a group where the agent hears all, it may have nothing to say.
+	listens := m.Chat.Kind != chat.Direct && settings.Silent == "groups" && h.activation(m.Channel, m.Chat, run.Session) == "always"
+	return h.typist.Show(ctx, turn.Typing{
+		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || listens,
+		Signal: func(ctx context.Context, active bool) error { return h.signal(ctx, m.Address(), active) },
+		Pending: func(ctx context.Context) bool {
+			since, err := h.store.Behind(ctx, m.Address())
+			return err == nil && !since.IsZero()
+		},
+	})
+}
+
+// signal tells a chat that an answer is being written, or no longer.
+func (h *Host) signal(ctx context.Context, to chat.Address, active bool) error {
+	live, ok := h.supervisor.Get(to.Channel)
+	if !ok {
+		return nil
+	}
+	return live.Typing(ctx, to, active)
+}
+
+// received tells who listens of a message that was taken, and its chat at once that it is heard where the config wants that.
+func (h *Host) received(caller chat.Caller, m chat.Message, lane store.Lane) {
+	h.observers.Received(caller, m)
+	if lane != store.TurnLane {
+		return
+	}
+	h.acknowledge(caller.Address, m.ID)
+	limits, _ := h.supervisor.Limits(caller.Address.Channel, caller.Kind)
+	if h.config.For(caller.Address.Channel).Reply.Typing == "instant" && limits.TypingTTL > 0 {
+		h.typist.Once(func(ctx context.Context) error { return h.signal(ctx, caller.Address, true) })
+	}
+}

@@ -1,0 +1,236 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/reply"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/tools"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// view is what a run's chat sees of its turn while it goes on, and of its answer.
+type view struct {
+	host    *Host
+	run     *store.Run
+	tools   *tools.Turn
+	typing  *turn.Shown // nil: none
+	options stream.Options
+	stream  *stream.Stream // nil: nothing is shown while the turn goes on
+	outcome stream.Outcome
+}
+
+// view begins to show a run's chat what its turn does.
+func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
+	h.reactTo(run, reactionRunning)
+	v := &view{host: h, run: run, tools: h.toolsOf(run), typing: h.typing(ctx, run), options: h.streaming(run)}
+	v.outcome = stream.Outcome{Said: run.Said, Begun: run.Said != ""}
+	if v.options.Mode != stream.Off || v.options.Tools != nil {
+		v.stream = stream.Start(ctx, v.options, &surface{host: h, run: run, stop: v.options.Stop})
+	}
+	return v
+}
+
+// Progress is told how far the turn is.
+func (v *view) Progress(p agent.Progress) {
+	if v.typing != nil {
+		v.typing.Heard(p.Text != "")
+	}
+	if v.stream != nil {
+		v.stream.Progress(p)
+	}
+}
+
+// Tools answers a message that claude sends to the host's tools.
+func (v *view) Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	return v.tools.Handle(ctx, message)
+}
+
+// End says that the turn is over.
+func (v *view) End() turn.Sent {
+	if v.typing != nil {
+		v.typing.End()
+	}
+	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
+	if v.stream != nil {
+		v.outcome = v.stream.End()
+		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
+		v.outcome.Preview = 0 // It is for the turn to put to use.
+	}
+	return sent
+}
+
+// Reply makes pieces of what the turn brought, as far as the chat does not have it: what the session wants to see of the work,
+// then the answer, or nothing where that is silent, or a word where it is empty.
+func (v *view) Reply(r agent.Result) []store.Piece {
+	m := v.run.Message.Message
+	if m.Origin == store.OriginCompact {
+		return v.host.notice(v.run, compacted(r))
+	}
+	said := reply.Normalise(r.Text)
+	if m.Origin == store.OriginHeartbeat {
+		said = reply.Heartbeat(r.Text)
+	}
+	switch {
+	case said.Silent, v.tools.Said(said.Text):
+		return nil
+	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
+		return nil // nobody waits for it
+	case said.Text == "" && len(v.outcome.Whole) == 0:
+		said.Text = reply.Empty
+	}
+	shown := v.host.shown(v.run)
+	if shown.Reasoning == "on" && r.Reasoning != "" {
+		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
+	}
+	head := ""
+	if r.Continued && !v.outcome.Begun {
+		head = reply.Continued
+	}
+	return v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage))
+}
+
+// shown is what a run's session wants to see of the work.
+func (h *Host) shown(run *store.Run) store.Overrides {
+	settings := h.config.For(run.Message.Message.Channel).Reply
+	return run.Message.Message.Overrides.Over(run.Session.Overrides).Over(store.Overrides{
+		Verbose: settings.Verbose, Reasoning: settings.Reasoning, Usage: settings.Usage,
+	})
+}
+
+// speaker is who answers a run, as far as a prefix may name it.
+func (h *Host) speaker(run *store.Run) reply.Speaker {
+	chosen := run.Message.Message.Overrides.Over(run.Session.Overrides)
+	effort := h.config.Claude.Effort
+	if chosen.Effort != "" {
+		effort = chosen.Effort
+	}
+	return reply.Speaker{Model: h.model(chosen.Model), Effort: effort, Name: h.config.Agent.Name, Channel: run.Message.Message.Channel}
+}
+
+// The times between two changes of what is shown, where the channel does not say.
+const (
+	editInterval  = time.Second
+	draftInterval = 300 * time.Millisecond
+)
+
+// streaming is how a run's turn is streamed.
+func (h *Host) streaming(run *store.Run) stream.Options {
+	m := run.Message.Message
+	settings, shown := h.config.For(m.Channel).Reply, h.shown(run)
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	o := stream.Options{
+		To: m.Address(), Rule: reply.Rule(h.limit(m.Channel, m.Chat.Kind), settings), Block: block(settings.Block),
+		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, h.speaker(run)), Said: run.Said, PreviewID: run.Preview,
+	}
+	if limits.Replies {
+		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: m.ID}
+	}
+	if m.Silent || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat || m.Origin == store.OriginCompact {
+		return o
+	}
+	if live, ok := h.supervisor.Get(m.Channel); ok {
+		o.Mode = stream.Choose(settings.Stream, limits, live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_EDIT), live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT))
+	}
+	switch {
+	case o.Interval > 0:
+	case o.Mode == stream.Draft:
+		o.Interval = draftInterval
+	default:
+		o.Interval = editInterval
+	}
+	if shown.Verbose == "on" || shown.Verbose == "full" {
+		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, shown.Verbose) }
+	}
+	o.Reasoning = shown.Reasoning == "stream"
+	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 {
+		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
+	}
+	if d := settings.HumanDelay; d.Most > 0 {
+		o.Delay = func() time.Duration { return d.Least + rand.N(d.Most-d.Least+1) }
+	}
+	return o
+}
+
+// block is when a part of an answer is sent.
+func block(b config.Block) stream.Block {
+	at := chunk.Paragraph
+	switch b.BreakOn {
+	case "newline":
+		at = chunk.Line
+	case "sentence":
+		at = chunk.Sentence
+	}
+	return stream.Block{Min: b.Min, Max: b.Max, Idle: b.Idle, At: at, Whole: b.FlushAt == "message_end"}
+}
+
+// surface is the chat that a run's turn is shown in.
+type surface struct {
+	host    *Host
+	run     *store.Run
+	stop    [][]chat.Button
+	preview int64
+	message chat.MessageID // what the preview has become; empty: not known yet
+}
+
+// transientCall bounds a change of what is shown: the next one has more to show.
+const transientCall = 5 * time.Second
+
+// Early sends something for good.
+func (s *surface) Early(ctx context.Context, e store.Early) (preview int64, err error) {
+	preview, err = s.host.store.Early(ctx, s.run.ID, e)
+	s.host.points.pass("early") // A part of the answer is durable, the rest is not there yet.
+	return preview, err
+}
+
+// errNotSent is returned for a preview that is still on its way.
+var errNotSent = errors.New("the preview was not sent yet")
+
+// Show changes the text of a preview that was sent.
+func (s *surface) Show(ctx context.Context, preview int64, text string) error {
+	if s.preview != preview {
+		s.preview, s.message = preview, ""
+	}
+	if s.message == "" {
+		var err error
+		if s.message, err = s.host.store.SentPiece(ctx, preview); err != nil {
+			return errNotSent
+		}
+	}
+	to := s.run.Message.Message.Address()
+	live, ok := s.host.supervisor.Get(to.Channel)
+	if !ok {
+		return errNotSent
+	}
+	ctx, cancel := context.WithTimeout(ctx, transientCall)
+	defer cancel()
+	return live.Edit(ctx, to, s.message, text, s.stop)
+}
+
+// Draft shows the text as the network's own draft.
+func (s *surface) Draft(ctx context.Context, text string) error {
+	to := s.run.Message.Message.Address()
+	live, ok := s.host.supervisor.Get(to.Channel)
+	if !ok {
+		return errNotSent
+	}
+	ctx, cancel := context.WithTimeout(ctx, transientCall)
+	defer cancel()
+	return live.Draft(ctx, to, s.run.ID, text)
+}
+
+// Behind returns since when something waits for being sent to the chat.
+func (s *surface) Behind(ctx context.Context) (time.Time, error) {
+	return s.host.store.Behind(ctx, s.run.Message.Message.Address())
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+const (
+	maxFound = 16_000 // bytes of passages that a search returns
+	maxLines = 500    // of a file that are read at once
+	maxRead  = 48_000 // bytes of them
+)
+
+// What the model is told where a tool has nothing for it.
+var (
+	errNotOpen = errors.New("the memory is not open in this chat: only its owner can ask for it, in a direct chat")
+	errBroken  = errors.New("the memory cannot be read at the moment; go on without it")
+	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search tells which there are")
+)
+
+// Tools are those that the agent has. Whoever is reminded of the memory may use them, and nobody else.
+func (m *memory) Tools() []sdk.AgentTool {
+	return []sdk.AgentTool{
+		sdk.Tool("search", "Search the notes in MEMORY.md and memory/*.md and earlier conversations, by words. "+
+			"Use it for what you might have been told before and do not see now: people, dates, decisions, preferences, things to do. "+
+			"Each passage tells where it is from; read more of a file with memory_get.", m.search),
+		sdk.Tool("get", "Read lines of a memory file: MEMORY.md or memory/<name>.md.", m.get),
+	}
+}
+
+type searchIn struct {
+	Query string `json:"query" jsonschema:"Words that are likely to stand in the notes, with names and other forms of them."`
+	Limit int    `json:"limit" default:"5" jsonschema:"How many passages at most, from 1 to 20."`
+}
+
+// search finds passages.
+func (m *memory) search(ctx context.Context, call sdk.ToolCall, in searchIn) (string, error) {
+	v, err := m.open(ctx, call)
+	if err != nil {
+		return "", err
+	}
+	best, err := m.find(ctx, v, in.Query, max(1, min(in.Limit, 20)))
+	if err != nil {
+		return "", m.hide(err)
+	}
+	if text := block(best, maxFound); text != "" {
+		return text, nil
+	}
+	return "Nothing in the memory fits. Other words may.", nil
+}
+
+type getIn struct {
+	Path  string `json:"path" jsonschema:"MEMORY.md or memory/<name>.md."`
+	From  int    `json:"from" default:"1" jsonschema:"The first line, counted from 1."`
+	Lines int    `json:"lines" default:"100" jsonschema:"How many lines, at most 500."`
+}
+
+// get reads lines of a file.
+func (m *memory) get(ctx context.Context, call sdk.ToolCall, in getIn) (string, error) {
+	v, err := m.open(ctx, call)
+	if err != nil {
+		return "", err
+	}
+	text, err := readMemory(m.files.workspace, in.Path)
+	if err != nil {
+		return "", err
+	}
+	if !v.private {
+		text = redact(text)
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	from := max(1, in.From)
+	if from > len(lines) {
+		return "", fmt.Errorf("%s has only %d lines", in.Path, len(lines))
+	}
+	to, size := from-1, 0
+	for last := min(len(lines), from-1+max(1, min(in.Lines, maxLines))); to < last; to++ {
+		if size += len(lines[to]) + 1; size > maxRead && to >= from {
+			break
+		}
+	}
+	return fmt.Sprintf("%s, lines %d to %d of %d:\n%s", in.Path, from, to, len(lines), shorten(strings.Join(lines[from-1:to], "\n"), maxRead)), nil
+}
+
+// open is what a caller may see. The error is for the model.
+func (m *memory) open(ctx context.Context, call sdk.ToolCall) (view, error) {
+	v, allowed, err := m.access.look(ctx, call.Caller)
+	switch {
+	case err != nil:
+		return view{}, m.hide(err)
+	case !allowed:
+		return view{}, errNotOpen
+	}
+	return v, nil
+}
+
+// hide keeps what is wrong with the index from the model.
+func (m *memory) hide(err error) error {
+	m.log.Error("the memory cannot be read", "error", err)
+	_ = m.report(err) // it has Run end where the index is damaged
+	return errBroken
+}
+
+// readMemory reads a memory file. No link leads out of memory/, and MEMORY.md is none.
+func readMemory(workspace, name string) (string, error) {
+	if !filepath.IsLocal(name) || path.Clean(name) != name {
+		return "", errNoFile
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return "", errNoFile
+	}
+	defer root.Close()
+	if below, ok := strings.CutPrefix(name, "memory/"); ok && strings.EqualFold(path.Ext(name), ".md") {
+		folder, err := root.OpenRoot("memory")
+		if err != nil {
+			return "", errNoFile
+		}
+		defer folder.Close()
+		return readText(folder, below)
+	}
+	if info, err := root.Lstat(name); name != "MEMORY.md" || err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		return "", errNoFile
+	}
+	return readText(root, name)
+}
+
+func readText(root *os.Root, name string) (string, error) {
+	text, _, err := readFile(root, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errNoFile
+	case err != nil:
+		return "", errors.New("the file cannot be read: it is too large, no text, or no file of the memory")
+	}
+	return string(text), nil
+}

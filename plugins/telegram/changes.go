@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
+)
+
+// Edit implements sdk.Editor. A message that is as wanted already is edited. Of a file with a caption the caption is.
+func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	if done, err := c.editRich(ctx, to, id, text, buttons); done {
+		return err
+	}
+	err := c.edit(ctx, "editMessageText", to, id, text, buttons)
+	if failed, ok := errors.AsType[*callError](err); ok && failed.says("there is no text in the message to edit") {
+		return c.edit(ctx, "editMessageCaption", to, id, text, buttons)
+	}
+	return err
+}
+
+func (c *channel) edit(ctx context.Context, method string, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	most, field, entities := maxText, "text", "entities"
+	if method == "editMessageCaption" {
+		most, field, entities = maxCaption, "caption", "caption_entities"
+	}
+	plain, looks := markdown.ToEntities(text)
+	parts := markdown.Split(plain, looks, most)
+	switch len(parts) {
+	case 0:
+		return refuse(chat.Invalid, "the message has no text")
+	case 1:
+	default:
+		return refuse(chat.TooLong, "an edited message cannot become several")
+	}
+	params := tgbotapi.Params{}
+	adorn(params, field, entities, parts[0])
+	if len(buttons) > 0 {
+		var err error
+		if params["reply_markup"], err = keyboard(buttons); err != nil {
+			return err
+		}
+	}
+	c.address(params, chat.Address{Chat: to.Chat})
+	params["message_id"] = string(id)
+	return c.apply(ctx, method, params, "message is not modified")
+}
+
+// Delete implements sdk.Deleter. A message that is not there is deleted.
+func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
+	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id)}
+	return c.apply(ctx, "deleteMessage", params, "message to delete not found")
+}
+
+// variation is what others write behind an emoji that could also be a letter. Telegram's set of reactions has none.
+const variation = "\ufe0f"
+
+// React implements sdk.Reactor. Telegram takes the emojis of a fixed set.
+func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	reaction := []map[string]any{}
+	if emoji = strings.ReplaceAll(emoji, variation, ""); emoji != "" {
+		reaction = append(reaction, map[string]any{"type": "emoji", "emoji": emoji})
+	}
+	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id), "reaction": object(reaction)}
+	return c.apply(ctx, "setMessageReaction", params, "")
+}
+
+// Typing implements sdk.Typer. It shows for 5 seconds or until a message comes; it cannot be taken back.
+func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
+	if !active {
+		return nil
+	}
+	params := tgbotapi.Params{"chat_id": string(to.Chat), "action": "typing"}
+	params.AddNonEmpty("message_thread_id", string(to.Thread)) // Here the General topic is named.
+	return c.apply(ctx, "sendChatAction", params, "")
+}
+
+// Draft implements sdk.Drafter, for private chats. Telegram shows it for 30 seconds at most, with a button that stops the
+// answer. Of a text that grew beyond a message by being rendered the beginning is shown.
+func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
+	params := tgbotapi.Params{"draft_id": strconv.FormatInt(draftID, 10), "can_stop": "true", "keep_on_stop": "true"}
+	c.address(params, to)
+	if text != "" {
+		if done, err := c.tryRich(ctx, "sendRichMessageDraft", params, text, nil); done {
+			return failed(err)
+		}
+		delete(params, "rich_message")
+	}
+	params["text"] = ""
+	plain, looks := markdown.ToEntities(text)
+	if parts := markdown.Split(plain, looks, maxText); len(parts) > 0 {
+		adorn(params, "text", "entities", parts[0])
+	}
+	err := c.apply(ctx, "sendMessageDraft", params, "")
+	if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusNotFound {
+		return refuse(chat.Invalid, "this Bot API server is too old to know drafts")
+	}
+	return err
+}
+
+// apply calls a method without a result of interest. An error that says done, if not empty, means that all is as wanted.
+func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Params, done string) error {
+	err := c.api.callChat(ctx, method, params, nil)
+	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {
+		return nil
+	}
+	return failed(err)
+}

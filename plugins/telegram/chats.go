@@ -1,0 +1,88 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxChats is how many chats something is remembered of.
+	maxChats = 1000
+	// crowd is how many chats Telegram must limit at the same time for the limit to be taken for the bot's as a whole.
+	crowd = 3
+)
+
+// chats is what the plugin has learnt of chats by being refused.
+type chats struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	moved  map[string]string    // a group's id to that of the supergroup that it became
+	quiet  map[string]time.Time // until when Telegram takes nothing for a chat
+	silent time.Time            // until when it takes nothing for any
+}
+
+func newChats() *chats {
+	return &chats{now: time.Now, moved: map[string]string{}, quiet: map[string]time.Time{}}
+}
+
+// current is the id under which a chat goes on.
+func (c *chats) current(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to, ok := c.moved[id]; ok {
+		return to
+	}
+	return id
+}
+
+func (c *chats) move(from, to string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.moved) >= maxChats {
+		clear(c.moved)
+	}
+	c.moved[from] = to
+}
+
+// lane is what Telegram limits together: a chat's messages, or what shows in it for a moment only. Limits of the second
+// must not keep messages back.
+func lane(chat, method string) string {
+	if method == "sendChatAction" || strings.HasSuffix(method, "Draft") {
+		return chat + " signals"
+	}
+	return chat
+}
+
+// patience is how long Telegram still takes nothing for a chat; to ask all the same would make it longer.
+func (c *chats) patience(id, method string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until := c.silent
+	for _, lane := range []string{id, lane(id, method)} {
+		if t := c.quiet[lane]; t.After(until) {
+			until = t
+		}
+	}
+	return max(0, until.Sub(c.now()))
+}
+
+// limited notes that Telegram takes nothing for a chat for a while.
+func (c *chats) limited(id, method string, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	maps.DeleteFunc(c.quiet, func(_ string, until time.Time) bool { return !until.After(now) })
+	if len(c.quiet) >= maxChats {
+		clear(c.quiet)
+	}
+	if d <= 0 {
+		return
+	}
+	c.quiet[lane(id, method)] = now.Add(d)
+	if len(c.quiet) >= crowd && now.Add(d).After(c.silent) {
+		c.silent = now.Add(d)
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"mime"
+	"slices"
+	"strconv"
+	"strings"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
+)
+
+// What the Bot API takes of a bot's files.
+const (
+	maxUpload = 50 << 20 // bytes
+	maxPhoto  = 10 << 20 // bytes of an image that is shown as a photo
+	maxAlbum  = 10       // files
+)
+
+// shape is as what a file is sent, by the Bot API's name.
+type shape string
+
+const (
+	photo    shape = "photo"
+	video    shape = "video"
+	audio    shape = "audio"
+	voice    shape = "voice"
+	document shape = "document"
+)
+
+// shapes say which kinds of files Telegram shows as what they are. All others are documents.
+var shapes = []struct {
+	kind  chat.MediaKind
+	shape shape
+	types []string
+	most  int64 // bytes
+}{
+	{chat.Image, photo, []string{"image/jpeg", "image/png", "image/webp"}, maxPhoto},
+	{chat.Video, video, []string{"video/mp4"}, maxUpload},
+	{chat.Audio, audio, []string{"audio/mpeg", "audio/mp4", "audio/x-m4a"}, maxUpload},
+	{chat.Voice, voice, []string{"audio/ogg", "audio/mpeg", "audio/mp4"}, maxUpload},
+}
+
+func shapeOf(m chat.Media) shape {
+	mediaType, _, err := mime.ParseMediaType(m.MIMEType)
+	for _, s := range shapes {
+		if m.Kind == s.kind && m.Size <= s.most && (err != nil || slices.Contains(s.types, mediaType)) {
+			return s.shape
+		}
+	}
+	return document
+}
+
+// album is what a file may be in an album with; of nothing: it stands alone.
+func (s shape) album() string {
+	switch s {
+	case photo, video:
+		return "pictures"
+	case voice:
+		return ""
+	default:
+		return string(s)
+	}
+}
+
+// shaped is a file and as what it is sent.
+type shaped struct {
+	chat.Media
+	as shape
+}
+
+// step is one request of a message: a text, a file or an album.
+type step struct {
+	files  []shaped
+	text   markdown.Part // the message's, or the first file's caption
+	params tgbotapi.Params
+}
+
+// plan cuts a message into what Telegram takes at a time. A text that fits is the caption of the files, if they go at once;
+// any other comes before them.
+func plan(out chat.Outgoing) ([]step, error) {
+	text, entities := markdown.ToEntities(out.Text)
+	parts := markdown.Split(text, entities, maxText)
+	steps, err := enclosures(out.Media)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 && len(steps) == 0 {
+		return nil, refuse(chat.Invalid, "the message has no text")
+	}
+	under := len(parts) - 1 // the step with the buttons
+	switch caption := markdown.Split(text, entities, maxCaption); {
+	case len(steps) == 1 && len(caption) == 1 && (len(out.Buttons) == 0 || len(steps[0].files) == 1):
+		steps[0].text, under = caption[0], 0
+	default:
+		texts := make([]step, 0, len(parts)+len(steps))
+		for _, part := range parts {
+			texts = append(texts, step{text: part})
+		}
+		steps = append(texts, steps...)
+	}
+	for i := range steps {
+		steps[i].params = tgbotapi.Params{}
+		if out.Silent {
+			steps[i].params["disable_notification"] = "true"
+		}
+	}
+	if under < 0 {
+		under = slices.IndexFunc(steps, func(s step) bool { return len(s.files) == 1 })
+	}
+	if under < 0 && len(out.Buttons) > 0 {
+		return nil, refuse(chat.Invalid, "an album has no buttons")
+	}
+	return steps, attach(out, steps[0].params, steps[max(under, 0)].params)
+}
+
+// attach adds what a message answers to its first request, and its buttons to the one that they stand under.
+func attach(out chat.Outgoing, first, under tgbotapi.Params) (err error) {
+	if out.ReplyTo != "" {
+		if first["reply_parameters"], err = replyTo(out.ReplyTo); err != nil {
+			return err
+		}
+	}
+	if len(out.Buttons) > 0 {
+		under["reply_markup"], err = keyboard(out.Buttons)
+	}
+	return err
+}
+
+// enclosures are the steps of a message's files, in order: of each row of files that may be together an album.
+func enclosures(media []chat.Media) ([]step, error) {
+	var steps []step
+	for _, m := range media {
+		switch {
+		case m.Ref == "":
+			return nil, refuse(chat.MediaRejected, "a file has no bytes")
+		case m.Size > maxUpload:
+			return nil, refuse(chat.MediaRejected, fmt.Sprintf("a file has %d bytes; Telegram takes %d from a bot", m.Size, maxUpload))
+		}
+		file := shaped{Media: m, as: shapeOf(m)}
+		if n := len(steps); n > 0 && len(steps[n-1].files) < maxAlbum && file.as.album() != "" && steps[n-1].files[0].as.album() == file.as.album() {
+			steps[n-1].files = append(steps[n-1].files, file)
+			continue
+		}
+		steps = append(steps, step{files: []shaped{file}})
+	}
+	return steps, nil
+}
+
+// request is the step's call, but for the chat.
+func (s *step) request() (method string, params tgbotapi.Params, fields []string) {
+	params = tgbotapi.Params{}
+	for name, value := range s.params {
+		params[name] = value
+	}
+	switch len(s.files) {
+	case 0:
+		adorn(params, "text", "entities", s.text)
+		return "sendMessage", params, nil
+	case 1:
+		as := string(s.files[0].as)
+		adorn(params, "caption", "caption_entities", s.text)
+		return "send" + strings.ToUpper(as[:1]) + as[1:], params, []string{as}
+	}
+	type item struct {
+		Type     string            `json:"type"`
+		Media    string            `json:"media"`
+		Caption  string            `json:"caption,omitempty"`
+		Entities []markdown.Entity `json:"caption_entities,omitempty"`
+	}
+	items := make([]item, len(s.files))
+	for i, file := range s.files {
+		fields = append(fields, "file"+strconv.Itoa(i))
+		items[i] = item{Type: string(file.as), Media: "attach://" + fields[i]}
+	}
+	items[0].Caption, items[0].Entities = s.text.Text, s.text.Entities
+	params["media"] = object(items)
+	return "sendMediaGroup", params, fields
+}
+
+func adorn(params tgbotapi.Params, text, entities string, part markdown.Part) {
+	params.AddNonEmpty(text, part.Text)
+	if len(part.Entities) > 0 {
+		params[entities] = object(part.Entities)
+	}
+}
+
+// mend changes a step that was refused so that it may succeed, if it can: an image that Telegram cannot show goes as a
+// document, and a caption without its looks.
+func (s *step) mend(refused *callError) bool {
+	if refused.code != 400 || len(s.files) == 0 {
+		return false
+	}
+	changed := false
+	switch {
+	case refused.says("photo", "image", "video", "voice", "audio", "dimensions"):
+		for i := range s.files {
+			changed = changed || s.files[i].as != document
+			s.files[i].as = document
+		}
+	case refused.says("entit", "url"):
+		changed = len(s.text.Entities) > 0
+		s.text.Entities = nil
+	}
+	return changed
+}

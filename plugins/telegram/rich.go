@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// tryRich sends, edits or drafts Markdown as a rich message, which Telegram renders itself, where the config wants it.
+// False: the text is to go the usual way, for Telegram does not take this one, or the Bot API server is too old to know
+// rich messages.
+func (c *channel) tryRich(ctx context.Context, method string, params tgbotapi.Params, text string, result any) (bool, error) {
+	if !c.rich || c.richUnknown.Load() {
+		return false, nil
+	}
+	params["rich_message"] = object(map[string]string{"markdown": text})
+	err := c.api.callChat(ctx, method, params, result)
+	refused, ok := errors.AsType[*callError](err)
+	switch {
+	case ok && refused.code == http.StatusNotFound:
+		c.richUnknown.Store(true)
+		return false, nil
+	case ok && refused.code == http.StatusBadRequest && refused.reason() == chat.Invalid && !refused.says("message is not modified"):
+		c.log.Debug("a rich message was refused; it goes as a usual one", "error", err)
+		return false, nil
+	}
+	return true, err
+}
+
+// sendRich is Send for a text as a rich message.
+func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat.Receipt, done bool, err error) {
+	if len(out.Media) > 0 || strings.TrimSpace(out.Text) == "" {
+		return chat.Receipt{}, false, nil
+	}
+	params := tgbotapi.Params{}
+	if out.Silent {
+		params["disable_notification"] = "true"
+	}
+	if err := attach(out, params, params); err != nil {
+		return chat.Receipt{}, true, err
+	}
+	c.address(params, out.To)
+	var sent messages
+	done, err = c.tryRich(ctx, "sendRichMessage", params, out.Text, &sent)
+	if err != nil {
+		return chat.Receipt{}, true, failure(err)
+	}
+	return chat.Receipt{IDs: sent.ids()}, done, nil
+}
+
+// editRich is Edit to a rich message.
+func (c *channel) editRich(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) (done bool, err error) {
+	if strings.TrimSpace(text) == "" {
+		return false, nil
+	}
+	params := tgbotapi.Params{"message_id": string(id)}
+	if err := attach(chat.Outgoing{Buttons: buttons}, params, params); err != nil {
+		return true, err
+	}
+	c.address(params, chat.Address{Chat: to.Chat})
+	done, err = c.tryRich(ctx, "editMessageText", params, text, nil)
+	if refused, ok := errors.AsType[*callError](err); ok && refused.says("message is not modified") {
+		err = nil
+	}
+	return done, failed(err)
+}

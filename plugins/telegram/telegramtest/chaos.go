@@ -1,0 +1,60 @@
+package telegramtest
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// chaos is faults by chance.
+type chaos struct {
+	random *rand.Rand
+	share  float64
+}
+
+// Chaos has a share of the requests (from 0 to 1) meet a fault: they are slow, cut off before or behind their effect,
+// answered with 429, 500 or what no Bot API server says. As large a share of the polls get updates again that were
+// confirmed, in another order, or one that cannot be read. What happens depends on the seed and the order of requests.
+// [Server.Heal] ends it. The 429 tells to wait no time at all, so that a test is quick.
+func (s *Server) Chaos(seed uint64, share float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chaos = &chaos{random: rand.New(rand.NewPCG(seed, seed)), share: share}
+}
+
+// happens tells whether something goes wrong now. Of nil nothing does.
+func (c *chaos) happens() bool { return c != nil && c.random.Float64() < c.share }
+
+// fault is what goes wrong with a request. The lock is held.
+func (c *chaos) fault() Fault {
+	if !c.happens() {
+		return Fault{}
+	}
+	faults := []Fault{
+		Slow(time.Duration(1+c.random.IntN(5)) * time.Millisecond),
+		CutBefore(),
+		CutAfter(),
+		TooManyRequests(0),
+		Refuse(http.StatusInternalServerError, "Internal Server Error"),
+		NotJSON(http.StatusBadGateway),
+		NotJSON(http.StatusOK),
+	}
+	return faults[c.random.IntN(len(faults))]
+}
+
+// disturb changes what a poll brings. The lock is held.
+func (c *chaos) disturb(updates, confirmed []update) []update {
+	if c.happens() {
+		updates = append(append([]update{}, confirmed...), updates...)
+	}
+	if c.happens() {
+		updates = append([]update{}, updates...)
+		c.random.Shuffle(len(updates), func(i, j int) { updates[i], updates[j] = updates[j], updates[i] })
+	}
+	return updates
+}
+
+// unreadable is the body of an update that no bot can read.
+func unreadable() map[string]any {
+	return map[string]any{"message_id": "a word", "chat": []any{"of", "garbage"}}
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// png and jpeg begin as such images do.
+const (
+	png  = "\x89PNG\r\n\x1a\n and pixels"
+	jpeg = "\xff\xd8\xff\xe0 and pixels"
+)
+
+// put has the host store a file.
+func (b *shelf) put(kind chat.MediaKind, mimeType, name, content string) chat.Media {
+	b.t.Helper()
+	media, err := b.env.Media.Upload(b.t.Context(), chat.Media{Kind: kind, MIMEType: mimeType, FileName: name}, strings.NewReader(content))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return media
+}
+
+// arrived is what a person sees of a message.
+type arrived struct {
+	Media, MIMEType, Name, Content, Text string
+	Entities, Buttons, Album             int
+	Reply, Silent                        bool
+}
+
+func (b *shelf) arrived() []arrived {
+	var list []arrived
+	album := 0
+	for _, m := range b.server.Replies(7) {
+		a := arrived{
+			Media: m.Media, MIMEType: m.MIMEType, Name: m.FileName, Content: string(m.File), Text: m.Text, Entities: len(m.Entities),
+			Buttons: len(m.Buttons), Reply: m.ReplyTo != 0, Silent: m.Silent,
+		}
+		if m.Album != 0 {
+			if album == 0 {
+				album = m.Album
+			}
+			a.Album = 1 + m.Album - album
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+func TestSendFiles(t *testing.T) {
+	t.Parallel()
+	button := [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+	long := strings.Repeat("ü", maxCaption+1)
+	for _, test := range []struct {
+		name  string
+		files []chat.Media // FileName holds what is in it
+		out   chat.Outgoing
+		want  []arrived
+	}{
+		{
+			"a photo with a caption, buttons and an answer",
+			[]chat.Media{{Kind: chat.Image, MIMEType: "image/png", FileName: png}},
+			chat.Outgoing{Text: "**look**", Buttons: button, ReplyTo: "101", Silent: true},
+			[]arrived{{Media: "photo", MIMEType: "image/png", Content: png, Text: "look", Entities: 1, Buttons: 1, Reply: true, Silent: true}},
+		},
+		{
+			"what has no caption",
+			[]chat.Media{{Kind: chat.Voice, MIMEType: "audio/ogg; codecs=opus", FileName: "opus"}},
+			chat.Outgoing{},
+			[]arrived{{Media: "voice", MIMEType: "audio/ogg; codecs=opus", Content: "opus"}},
+		},
+		{
+			"a text that is too long for a caption",
+			[]chat.Media{{Kind: chat.File, MIMEType: "application/pdf", FileName: "%PDF"}},
+			chat.Outgoing{Text: long, ReplyTo: "101", Buttons: button},
+			[]arrived{{Text: long, Reply: true, Buttons: 1}, {Media: "document", MIMEType: "application/pdf", Content: "%PDF"}},
+		},
+		{
+			"an album with a caption",
+			[]chat.Media{{Kind: chat.Image, MIMEType: "image/png", FileName: png}, {Kind: chat.Video, MIMEType: "video/mp4", FileName: "mp4"}},
+			chat.Outgoing{Text: "*two*", Silent: true},
+			[]arrived{
+				{Media: "photo", MIMEType: "image/png", Content: png, Text: "two", Entities: 1, Album: 1, Silent: true},
+				{Media: "video", MIMEType: "video/mp4", Content: "mp4", Album: 1, Silent: true},
+			},
+		},
+		{
+			"an album and buttons",
+			[]chat.Media{{Kind: chat.Audio, MIMEType: "audio/mpeg", FileName: "a"}, {Kind: chat.Audio, MIMEType: "audio/mpeg", FileName: "b"}},
+			chat.Outgoing{Text: "which?", Buttons: button},
+			[]arrived{
+				{Text: "which?", Buttons: 1},
+				{Media: "audio", MIMEType: "audio/mpeg", Content: "a", Album: 1},
+				{Media: "audio", MIMEType: "audio/mpeg", Content: "b", Album: 1},
+			},
+		},
+		{
+			"all kinds",
+			[]chat.Media{
+				{Kind: chat.Image, MIMEType: "image/jpeg", FileName: jpeg},
+				{Kind: chat.Voice, MIMEType: "audio/ogg", FileName: "v"},
+				{Kind: chat.Voice, MIMEType: "audio/ogg", FileName: "w"},
+				{Kind: chat.File, MIMEType: "text/plain", FileName: "t"},
+				{Kind: chat.Image, MIMEType: "image/gif", FileName: "GIF89a"},
+				{Kind: chat.Video, MIMEType: "video/webm", FileName: "webm"},
+			},
+			chat.Outgoing{Text: "all"},
+			[]arrived{
+				{Text: "all"},
+				{Media: "photo", MIMEType: "image/jpeg", Content: jpeg},
+				{Media: "voice", MIMEType: "audio/ogg", Content: "v"},
+				{Media: "voice", MIMEType: "audio/ogg", Content: "w"},
+				{Media: "document", MIMEType: "text/plain", Content: "t", Album: 1},
+				{Media: "document", MIMEType: "image/gif", Content: "GIF89a", Album: 1},
+				{Media: "document", MIMEType: "video/webm", Content: "webm", Album: 1},
+			},
+		},
+		{
+			"no image, whatever it is called",
+			[]chat.Media{{Kind: chat.Image, MIMEType: "image/png", FileName: "text"}},
+			chat.Outgoing{Text: "look"},
+			[]arrived{{Media: "document", MIMEType: "image/png", Content: "text", Text: "look"}},
+		},
+		{
+			"no image in an album",
+			[]chat.Media{{Kind: chat.Image, MIMEType: "image/png", FileName: png}, {Kind: chat.Image, MIMEType: "image/png", FileName: "text"}},
+			chat.Outgoing{Text: "look"},
+			[]arrived{
+				{Media: "document", MIMEType: "image/png", Content: png, Text: "look", Album: 1}, {Media: "document", MIMEType: "image/png", Content: "text", Album: 1},
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newShelf(t)
+			b.anna.Send(0, "please")
+			for _, m := range test.files {
+				test.out.Media = append(test.out.Media, b.put(m.Kind, m.MIMEType, "", m.FileName))
+			}
+			test.out.Key, test.out.To = "k", chat.Address{Chat: "7"}
+			receipt, err := b.Send(test.out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := b.arrived()
+			for i := range got {
+				if got[i].Name == "" && got[i].Media != "" {
+					t.Error("a file without a name")
+				}
+				got[i].Name = ""
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("arrived (-want +got):\n%s", diff)
+			}
+			if len(receipt.IDs) != len(got) {
+				t.Errorf("ids %v of %d messages", receipt.IDs, len(got))
+			}
+		})
+	}
+}
+
+func TestALargeAlbumIsSeveral(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	var files []chat.Media
+	for range 13 {
+		files = append(files, b.put(chat.Image, "image/png", "a.png", png))
+	}
+	// The second album fails at first: the first is not sent again.
+	b.server.Fail("sendMediaGroup", 1, telegramtest.Slow(0))
+	b.server.Fail("sendMediaGroup", 1, telegramtest.TooManyRequests(0))
+	out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Media: files}
+	_, err := b.Send(out)
+	wantFailure(t, "the first try", err, chat.RateLimited)
+	receipt, err := b.Send(out)
+	if err != nil || len(receipt.IDs) != 13 {
+		t.Fatalf("%d ids, %v", len(receipt.IDs), err)
+	}
+	albums := map[int]int{}
+	for _, m := range b.arrived() {
+		albums[m.Album]++
+	}
+	if len(b.arrived()) != 13 || len(albums) != 2 {
+		t.Errorf("%d files in albums %v", len(b.arrived()), albums)
+	}
+}
+
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	for name, want := range map[string]string{
+		"Ärger 🦀.pdf": "Ärger 🦀.pdf", `a"b\c/d.pdf`: "a_b_c_d.pdf", "a\r\nX-Evil: 1.pdf": "a__X-Evil: 1.pdf", "": "document",
+	} {
+		out := chat.Outgoing{Key: name + "k", To: chat.Address{Chat: "7"}, Media: []chat.Media{b.put(chat.File, "application/pdf\r\nX: y", name, "%PDF")}}
+		if _, err := b.Send(out); err != nil {
+			t.Fatal(err)
+		}
+		all := b.arrived()
+		if got := all[len(all)-1]; got.Name != want || got.MIMEType != "application/octet-stream" {
+			t.Errorf("%q arrives as %q of type %q", name, got.Name, got.MIMEType)
+		}
+	}
+}
+
+// TestFilesThatCannotBeRead: the message was certainly not delivered.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	_, err := b.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Media: []chat.Media{{Ref: "nobody knows it", Kind: chat.File}}})
+	if f := wantFailure(t, "an unknown ref", err, chat.MediaRejected); f.MaybeDelivered {
+		t.Error("an unknown ref: maybe delivered")
+	}
+	s := telegramtest.New(t)
+	s.User(7)
+	a := newAPI(s.Token(), s.URL())
+	defer a.close()
+	for name, content := range map[string]io.Reader{
+		"ends too soon":     strings.NewReader("123"),
+		"does not end":      strings.NewReader("1234567"),
+		"breaks":            io.MultiReader(strings.NewReader("123"), iotest.ErrReader(errors.New("disk "+s.Token()))),
+		"breaks at its end": io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(errors.New("disk"))),
+	} {
+		file := enclosed{field: "document", open: func(context.Context, chat.MediaRef) (chat.Media, io.ReadCloser, error) {
+			return chat.Media{Size: 5}, io.NopCloser(content), nil
+		}}
+		err := a.callChat(t.Context(), "sendDocument", tgbotapi.Params{"chat_id": "7"}, nil, file)
+		if f := failure(err); err == nil || f.MaybeDelivered || !f.Reason.Retryable() || strings.Contains(err.Error(), s.Token()) {
+			t.Errorf("a file that %s: %v, %+v", name, err, f)
+		}
+	}
+	if got := s.Replies(7); len(got) != 0 {
+		t.Errorf("arrived: %+v", got)
+	}
+}
+
+func TestFailuresOfUploads(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name      string
+		fault     telegramtest.Fault
+		want      chat.Reason
+		delivered bool
+		unknown   bool
+	}{
+		{"429", telegramtest.TooManyRequests(0), chat.RateLimited, false, false},
+		{"too large for a proxy", telegramtest.Refuse(413, "Request Entity Too Large"), chat.MediaRejected, false, false},
+		{"no rights", telegramtest.Refuse(400, "Bad Request: not enough rights to send documents to the chat"), chat.Forbidden, false, false},
+		{"empty", telegramtest.Refuse(400, "Bad Request: file must be non-empty"), chat.MediaRejected, false, false},
+		{"broken", telegramtest.Refuse(500, "Internal Server Error"), chat.Temporary, false, true},
+		{"a gateway", telegramtest.NotJSON(502), chat.Temporary, false, true},
+		{"cut before", telegramtest.CutBefore(), chat.Temporary, false, true},
+		{"cut after", telegramtest.CutAfter(), chat.Temporary, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newShelf(t)
+			b.server.Fail("sendDocument", 1, test.fault)
+			out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Media: []chat.Media{b.put(chat.File, "text/plain", "a.txt", "text")}}
+			_, err := b.Send(out)
+			if f := wantFailure(t, "send", err, test.want); f.MaybeDelivered != test.unknown {
+				t.Errorf("%v: maybe delivered %t", f, f.MaybeDelivered)
+			}
+			if delivered := len(b.arrived()) > 0; delivered != test.delivered {
+				t.Errorf("delivered: %t", delivered)
+			}
+		})
+	}
+}
+
+// TestFilesOfAGroupThatMoved are read again for the second try.
+func TestFilesOfAGroupThatMoved(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	b.server.SmallGroup(-5, "small")
+	b.server.Migrate(b.anna, -5, -1005)
+	large := strings.Repeat("0123456789abcdef", 200<<10/16)
+	out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "-5"}, Media: []chat.Media{b.put(chat.File, "text/plain", "a.txt", large)}}
+	if _, err := b.Send(out); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.server.Replies(-1005); len(got) != 1 || !bytes.Equal(got[0].File, []byte(large)) {
+		t.Errorf("arrived: %d messages", len(got))
+	}
+}
+
+func TestEditOfACaption(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	to := chat.Address{Chat: "7"}
+	receipt, err := b.Send(chat.Outgoing{
+		Key: "k", To: to, Text: "may I?", Media: []chat.Media{b.put(chat.Image, "image/png", "a.png", png)},
+		Buttons: [][]chat.Button{{{Label: "Yes", Data: "y"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Edit(to, receipt.IDs[0], "**allowed**", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.server.Replies(7)[0]; got.Text != "allowed" || got.Media != "photo" || len(got.Buttons) != 0 || got.Entities[0].Type != "bold" {
+		t.Errorf("edited to %+v", got)
+	}
+	err = b.Edit(to, receipt.IDs[0], strings.Repeat("x", maxCaption+1), nil)
+	wantFailure(t, "a caption that is too long", err, chat.TooLong)
+}
+
+// TestAlbumsComeInOrder: each file is a message of its own.
+func TestAlbumsComeInOrder(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t)
+	posts := []telegramtest.Post{
+		{Media: "photo", Text: "three of them", File: []byte("one")}, {Media: "photo", File: []byte("two")}, {Media: "video", File: []byte("three"), MIMEType: "video/mp4"},
+	}
+	sent := b.anna.Album(posts...)
+	ids := map[chat.EventID]bool{}
+	for i := range posts {
+		e := b.NextEvent()
+		m, _ := e.Body.(chat.Message)
+		ids[e.ID] = true
+		if m.ID != messageID(sent[i].ID) || m.Text != posts[i].Text || len(m.Media) != 1 || m.Media[0].Ref == "" {
+			t.Errorf("file %d comes as %+v", i, m)
+		}
+	}
+	if len(ids) != len(posts) {
+		t.Errorf("%d event ids of %d files", len(ids), len(posts))
+	}
+}

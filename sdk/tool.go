@@ -1,0 +1,213 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
+)
+
+// ToolCall is the agent's use of a tool.
+type ToolCall struct {
+	TurnID string
+	Caller chat.Caller // whom the turn answers: what he may not do, the agent may not do for him
+}
+
+// ToolResult is for a tool that answers more than a text or a value.
+type ToolResult struct {
+	Text string // for the model; at most 64 KiB, more is cut
+	// Media are files for the model, by their refs in [Env].Media; at most 8. It sees images; of others it reads the name.
+	Media []chat.Media
+	// Details is for the host, and is never shown to the model: anything that marshals to at most 64 KiB of JSON. More is
+	// dropped.
+	Details any
+}
+
+// AgentTool is a tool for the agent. [Tool] makes one.
+type AgentTool struct {
+	spec chat.ToolSpec
+	call func(ctx context.Context, call ToolCall, arguments []byte) (chat.ToolResult, error)
+	err  error // a mistake in the definition; Serve tells it
+}
+
+// Toolbox is a service with tools. Tools is asked once, when the service has been opened.
+type Toolbox interface {
+	Tools() []AgentTool
+}
+
+// Tools are tools that need no config.
+func Tools(tools ...AgentTool) Component {
+	c := plain("tools", nil)
+	c.tools = tools
+	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_TOOLS}
+	return c
+}
+
+// Tool is a tool that the agent may use, under the name mcp__clawhost__<plugin>_<name>. Name is made of 1 to 32 lower-case
+// letters, digits and underscores, description tells the model what the tool does and when to use it.
+//
+// In is a struct like that of a config: its fields' json tags name the arguments, default and omitempty make them optional,
+// jsonschema describes them to the model. Arguments that do not fit are refused before f is called, and the model is told
+// what is wrong with them.
+//
+// Out is what the model reads: a string as it is, any other type as JSON, a [ToolResult] as it says. An error is read by
+// the model too, as the reason of a failure: it says what to do instead, and nothing that is secret. A panic is told
+// as a failure without its cause.
+//
+// Ctx ends with the turn, or when the host's deadline for calls is over. Calls come side by side.
+func Tool[In, Out any](name, description string, f func(ctx context.Context, call ToolCall, in In) (Out, error)) AgentTool {
+	schema, err := schemaOf(reflect.TypeFor[In]())
+	if err != nil {
+		return AgentTool{spec: chat.ToolSpec{Name: name}, err: fmt.Errorf("the arguments of the tool %q: %w", name, err)}
+	}
+	if schema == nil {
+		schema = &jsonschema.Schema{Type: "object"}
+	}
+	schema.Schema = "" // the model pays for each word
+	raw, err := json.Marshal(schema)
+	return AgentTool{
+		spec: chat.ToolSpec{Name: name, Description: description, InputSchema: raw},
+		err:  err,
+		call: func(ctx context.Context, call ToolCall, arguments []byte) (chat.ToolResult, error) {
+			var in In
+			if err := decodeArguments(arguments, schema, &in); err != nil {
+				return chat.ToolResult{Text: "The arguments do not fit: " + err.Error() + ".", Failed: true}, nil
+			}
+			out, err := f(ctx, call, in)
+			if err != nil {
+				return failed(ctx, err)
+			}
+			return rendered(out)
+		},
+	}
+}
+
+// decodeArguments reads what the model wrote by its schema, into target. The error is for the model. Models write null for
+// what they leave out.
+func decodeArguments(raw []byte, schema *jsonschema.Schema, target any) error {
+	value, err := objectOf(raw)
+	if err != nil {
+		return errors.New("they are no JSON object")
+	}
+	dropNulls(value, schema)
+	var wrong []string
+	for _, f := range check(value, schema, nil) {
+		text := f.summary
+		if len(f.path) > 0 {
+			text = f.path.String() + ": " + text
+		}
+		wrong = append(wrong, text)
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	full, err := json.Marshal(withDefaults(value, schema))
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(full, target)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: cannot be %s", e.Field, e.Value)
+	}
+	return err
+}
+
+// dropNulls leaves out what is null and need not be there.
+func dropNulls(value any, s *jsonschema.Schema) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			if s.Items != nil {
+				dropNulls(item, s.Items)
+			}
+		}
+	case map[string]any:
+		for name, item := range v {
+			p := s.Properties[name]
+			if item == nil && p != nil && !slices.Contains(s.Required, name) {
+				delete(v, name)
+			} else if p != nil {
+				dropNulls(item, p)
+			}
+		}
+	}
+}
+
+// failed is the result of a call that returned an error. One whose context has ended has no result.
+func failed(ctx context.Context, err error) (chat.ToolResult, error) {
+	if ctx.Err() != nil {
+		return chat.ToolResult{}, ctx.Err()
+	}
+	return chat.ToolResult{Text: err.Error(), Failed: true}, nil
+}
+
+// rendered is what the model reads of an author's value. Its error is the author's mistake.
+func rendered(out any) (chat.ToolResult, error) {
+	switch o := out.(type) {
+	case string:
+		return chat.ToolResult{Text: o}, nil
+	case ToolResult:
+		result := chat.ToolResult{Text: o.Text, Media: o.Media}
+		if o.Details != nil {
+			details, err := compact(o.Details)
+			if err != nil {
+				return chat.ToolResult{}, fmt.Errorf("the details of a tool's result: %w", err)
+			}
+			result.Details = details
+		}
+		return result, nil
+	}
+	text, err := compact(out)
+	if err != nil {
+		return chat.ToolResult{}, fmt.Errorf("a tool's result: %w", err)
+	}
+	return chat.ToolResult{Text: string(text)}, nil
+}
+
+// compact is a value as JSON in as few words as possible.
+func compact(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// validateTools finds what an author got wrong in the tools of a plugin.
+func validateTools(tools []AgentTool) error {
+	named := map[string]bool{}
+	for _, t := range tools {
+		name := t.spec.Name
+		switch {
+		case t.err != nil:
+			return t.err
+		case t.call == nil:
+			return errors.New("a tool was not made by sdk.Tool")
+		case !wire.ValidToolName(name):
+			return fmt.Errorf("the tool's name %q is not made of 1 to %d lower-case letters, digits and underscores", name, wire.MaxCommand)
+		case t.spec.Description == "" || len(t.spec.Description) > wire.MaxToolDescription:
+			return fmt.Errorf("the description of the tool %q has %d bytes; it must have 1 to %d", name, len(t.spec.Description), wire.MaxToolDescription)
+		case len(t.spec.InputSchema) > wire.MaxToolSchema:
+			return fmt.Errorf("the arguments of the tool %q have a schema of %d bytes, at most %d are allowed", name, len(t.spec.InputSchema), wire.MaxToolSchema)
+		case named[name]:
+			return fmt.Errorf("the tool %q is there twice", name)
+		}
+		named[name] = true
+	}
+	if len(tools) > wire.MaxTools {
+		return fmt.Errorf("there are %d tools, at most %d are allowed", len(tools), wire.MaxTools)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// What a plugin's tools may be, and what a call of one may bring.
+const (
+	MaxTools           = 50       // of a plugin; more are refused
+	MaxToolDescription = 4 << 10  // bytes; longer ones are refused
+	MaxToolSchema      = 16 << 10 // bytes; longer ones are refused
+	MaxArguments       = 256 << 10
+	MaxToolText        = 64 << 10 // bytes of a result; what is more is cut, which the text then says
+	MaxToolMedia       = 8        // files of a result
+	MaxToolDetails     = 64 << 10 // bytes; longer ones are dropped
+)
+
+// toolCut ends a text that was cut.
+const toolCut = "\n[The rest is left out: the result is too long.]"
+
+// ValidToolName tells whether a tool may have this name: that which a command may have.
+func ValidToolName(name string) bool { return ValidCommandName(name) }
+
+// ToolSpecToProto converts the description of a tool.
+func ToolSpecToProto(s chat.ToolSpec) *pluginv1.ToolSpec {
+	return &pluginv1.ToolSpec{Name: s.Name, Description: Repair(s.Description), InputSchemaJson: s.InputSchema}
+}
+
+// ToolSpecsFromProto converts the tools of a plugin. Their names are checked, and that each schema is one of an object;
+// whether it is a schema at all is not.
+func ToolSpecsFromProto(p *pluginv1.ListToolsResponse) ([]chat.ToolSpec, error) {
+	if err := count("tools", len(p.GetTools()), MaxTools); err != nil {
+		return nil, err
+	}
+	var list []chat.ToolSpec
+	named := map[string]bool{}
+	for _, t := range p.GetTools() {
+		spec, err := toolSpecFrom(t)
+		if err != nil {
+			return nil, err
+		}
+		if named[spec.Name] {
+			return nil, field("tools", "%q is there twice", spec.Name)
+		}
+		named[spec.Name] = true
+		list = append(list, spec)
+	}
+	return list, nil
+}
+
+func toolSpecFrom(p *pluginv1.ToolSpec) (chat.ToolSpec, error) {
+	if !ValidToolName(p.GetName()) {
+		return chat.ToolSpec{}, field("tool.name", "%q is not made of 1 to %d lower-case letters, digits and underscores",
+			Cut(p.GetName(), 2*MaxCommand), MaxCommand)
+	}
+	switch n := len(p.GetDescription()); {
+	case n == 0:
+		return chat.ToolSpec{}, field("tool.description", "that of %q is empty", p.GetName())
+	case n > MaxToolDescription:
+		return chat.ToolSpec{}, field("tool.description", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolDescription)
+	}
+	schema := p.GetInputSchemaJson()
+	if n := len(schema); n > MaxToolSchema {
+		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q has %d bytes, at most %d are allowed", p.GetName(), n, MaxToolSchema)
+	}
+	var object struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal(schema, &object) != nil || string(object.Type) != `"object"` {
+		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q is no JSON Schema of type object", p.GetName())
+	}
+	return chat.ToolSpec{Name: p.GetName(), Description: Repair(p.GetDescription()), InputSchema: schema}, nil
+}
+
+// ToolCallToProto converts a call.
+func ToolCallToProto(c chat.ToolCall) *pluginv1.CallToolRequest {
+	return &pluginv1.CallToolRequest{
+		Name: c.Name, ArgumentsJson: c.Arguments, TurnId: c.TurnID, Caller: CallerToProto(c.Caller),
+	}
+}
+
+// ToolCallFromProto converts a call. Its arguments are bounded, not looked at.
+func ToolCallFromProto(p *pluginv1.CallToolRequest) (chat.ToolCall, error) {
+	caller, err := CallerFromProto(p.GetCaller())
+	if err := first(err, id("turn_id", p.GetTurnId())); err != nil {
+		return chat.ToolCall{}, err
+	}
+	if !ValidToolName(p.GetName()) {
+		return chat.ToolCall{}, field("name", "%q is no tool's", Cut(p.GetName(), 2*MaxCommand))
+	}
+	if n := len(p.GetArgumentsJson()); n > MaxArguments {
+		return chat.ToolCall{}, field("arguments_json", "%d bytes, at most %d are allowed", n, MaxArguments)
+	}
+	return chat.ToolCall{Name: p.GetName(), Arguments: p.GetArgumentsJson(), TurnID: p.GetTurnId(), Caller: caller}, nil
+}
+
+// ToolResultToProto converts a result. It keeps the bounds that FromProto does.
+func ToolResultToProto(r chat.ToolResult) *pluginv1.CallToolResponse {
+	r = bounded(r)
+	p := &pluginv1.CallToolResponse{IsError: r.Failed, DetailsJson: r.Details}
+	if r.Text != "" {
+		p.Content = append(p.Content, &pluginv1.Content{Content: &pluginv1.Content_Text{Text: r.Text}})
+	}
+	for _, m := range r.Media {
+		p.Content = append(p.Content, &pluginv1.Content{Content: &pluginv1.Content_Media{Media: MediaToProto(m)}})
+	}
+	return p
+}
+
+// ToolResultFromProto converts a result; several texts become one, each on a line of its own. A file without a ref is
+// none, and details that are no JSON are dropped.
+func ToolResultFromProto(p *pluginv1.CallToolResponse) (chat.ToolResult, error) {
+	r := chat.ToolResult{Failed: p.GetIsError(), Details: p.GetDetailsJson()}
+	var b strings.Builder
+	for _, c := range p.GetContent() {
+		switch content := c.GetContent().(type) {
+		case *pluginv1.Content_Text:
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(content.Text)
+		case *pluginv1.Content_Media:
+			m, err := MediaFromProto(content.Media)
+			if err != nil {
+				return chat.ToolResult{}, field("content.media", "%w", err)
+			}
+			if m.Ref != "" && len(r.Media) < MaxToolMedia {
+				r.Media = append(r.Media, m)
+			}
+		}
+	}
+	r.Text = b.String()
+	return bounded(r), nil
+}
+
+// bounded is a result within the bounds.
+func bounded(r chat.ToolResult) chat.ToolResult {
+	if len(r.Text) > MaxToolText {
+		r.Text = Cut(r.Text, MaxToolText-len(toolCut)) + toolCut
+	}
+	r.Text = Repair(r.Text)
+	r.Media = r.Media[:min(len(r.Media), MaxToolMedia)]
+	if len(r.Details) > MaxToolDetails || !json.Valid(r.Details) {
+		r.Details = nil
+	}
+	return r
+}
