@@ -68,13 +68,14 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		Edit:           chat.EditLimits{MinInterval: 1500 * time.Millisecond},
 		TypingTTL:      10 * time.Second,
 		Draft:          chat.DraftByEdit,
-		Buttons:        chat.ButtonLimits{Rows: 5, Columns: 5, DataBytes: 100},
+		Buttons:        chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
 		Threads:        kind != chat.Direct,
 		Replies:        true,
 		IdempotentSend: true,
 	}
 	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video} {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
 	}
 	return limits
 }
@@ -82,19 +83,12 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	s := &session{
-		token: c.token, content: c.content, rest: c.rest, log: c.log, pace: c.pace,
+		token: c.token, content: c.content, rest: c.rest, state: c.env.State, log: c.log, pace: c.pace,
 		report: func(state chat.State, detail string) {
 			c.note(state, detail)
 			in.Report(state, detail)
 		},
-		receiver: &receiver{
-			rest: c.rest, in: in, log: c.log, pace: c.pace,
-			places:  places{rest: c.rest, byID: map[string]place{}},
-			cursors: cursors{state: c.env.State, at: map[string]snowflake{}, dirty: map[string]bool{}},
-			files:   fetcher{rest: c.rest, store: c.env.Media, log: c.log, wait: c.pace.first},
-			answers: answers{waiting: map[string]chan chat.Verdict{}},
-			wasted:  map[chat.ID]int64{},
-		},
+		receiver: newReceiver(c.rest, c.env, in, c.pace),
 	}
 	err := s.run(ctx)
 	if ctx.Err() != nil {

@@ -15,34 +15,60 @@ import (
 // A channel is written down before its first message is submitted, so that a message that the host could not take is not
 // forgotten with the channel. How far the host is in it is written later: what comes twice the host knows by its id.
 type cursors struct {
-	state sdk.State
-	start snowflake            // when the bot first came; what was written before is not for it
-	at    map[string]snowflake // by channel
-	dirty map[string]bool
+	state   sdk.State
+	at      map[string]cursor // by channel
+	dirty   map[string]bool
+	present snowflake // up to this moment the bot has heard all that it may read
+	saved   snowflake // present as it is written down
+}
+
+// cursor is how far the host is in a channel.
+type cursor struct {
+	last  snowflake // the last message that it has
+	guild string    // whose the channel is; empty: it is a direct one
 }
 
 const (
 	cursorPrefix = "channel/"
-	startKey     = "start"
+	presentKey   = "present"
+	// slack is by how much Discord's clock and the order of its ids may differ from what one expects.
+	slack = 5 * time.Second
+	// presentEvery is how often the bot's presence is written down.
+	presentEvery = time.Minute
 )
+
+func newCursors(state sdk.State) cursors {
+	return cursors{state: state, at: map[string]cursor{}, dirty: map[string]bool{}}
+}
 
 // load reads what was saved, or begins.
 func (c *cursors) load(ctx context.Context) error {
-	raw, _, err := c.state.Get(ctx, startKey)
+	raw, _, err := c.state.Get(ctx, presentKey)
 	switch {
 	case errors.Is(err, sdk.ErrNotFound):
-		// Some seconds early: Discord's clock is another one.
-		c.start = snowflakeAt(time.Now().Add(-10 * time.Second))
-		if _, err := c.state.Put(ctx, startKey, []byte(c.start.String())); err != nil {
+		c.present = snowflakeAt(time.Now().Add(-2 * slack))
+		if err := c.savePresent(ctx); err != nil {
 			return err
 		}
 	case err != nil:
 		return err
 	default:
-		c.start = parseID(string(raw))
+		c.present = parseID(string(raw))
+		c.saved = c.present
 	}
+	return each(ctx, c.state, cursorPrefix, func(channel string, value []byte) error {
+		last, guild, _ := strings.Cut(string(value), " ")
+		if id := parseID(last); id != 0 {
+			c.at[channel] = cursor{id, guild}
+		}
+		return nil
+	})
+}
+
+// each reads all values whose keys have a prefix.
+func each(ctx context.Context, state sdk.State, prefix string, f func(name string, value []byte) error) error {
 	for after := ""; ; {
-		keys, err := c.state.List(ctx, cursorPrefix, after)
+		keys, err := state.List(ctx, prefix, after)
 		if err != nil {
 			return err
 		}
@@ -50,12 +76,14 @@ func (c *cursors) load(ctx context.Context) error {
 			return nil
 		}
 		for _, key := range keys {
-			raw, _, err := c.state.Get(ctx, key)
+			value, _, err := state.Get(ctx, key)
 			if err != nil && !errors.Is(err, sdk.ErrNotFound) {
 				return err
 			}
-			if id := parseID(string(raw)); id != 0 {
-				c.at[strings.TrimPrefix(key, cursorPrefix)] = id
+			if err == nil {
+				if err := f(strings.TrimPrefix(key, prefix), value); err != nil {
+					return err
+				}
 			}
 			after = key
 		}
@@ -63,21 +91,30 @@ func (c *cursors) load(ctx context.Context) error {
 }
 
 // meet writes a channel down that is new, as one whose next message is this one.
-func (c *cursors) meet(ctx context.Context, channel string, next snowflake) error {
+func (c *cursors) meet(ctx context.Context, channel, guild string, next snowflake) error {
 	if _, known := c.at[channel]; known {
 		return nil
 	}
-	if _, err := c.state.Put(ctx, cursorPrefix+channel, []byte((next - 1).String())); err != nil {
+	first := cursor{next - 1, guild}
+	if err := c.put(ctx, channel, first); err != nil {
 		return err
 	}
-	c.at[channel] = next - 1
+	c.at[channel] = first
 	return nil
 }
 
+func (c *cursors) put(ctx context.Context, channel string, at cursor) error {
+	_, err := c.state.Put(ctx, cursorPrefix+channel, []byte(strings.TrimSpace(at.last.String()+" "+at.guild)))
+	return err
+}
+
+// first tells whether a message is the one that its channel was met with.
+func (c *cursors) first(channel string, id snowflake) bool { return c.at[channel].last == id-1 }
+
 // passed notes that the host has a message.
 func (c *cursors) passed(channel string, id snowflake) {
-	if id > c.at[channel] {
-		c.at[channel], c.dirty[channel] = id, true
+	if at := c.at[channel]; id > at.last {
+		c.at[channel], c.dirty[channel] = cursor{id, at.guild}, true
 	}
 }
 
@@ -88,27 +125,41 @@ func (c *cursors) drop(ctx context.Context, channel string) error {
 	return c.state.Delete(ctx, cursorPrefix+channel)
 }
 
+// there notes that up to a moment the bot has heard all.
+func (c *cursors) there(at time.Time) { c.present = max(c.present, snowflakeAt(at.Add(-2*slack))) }
+
 // save writes what has changed. What could not be written stays changed.
 func (c *cursors) save(ctx context.Context) {
 	for channel := range c.dirty {
-		if _, err := c.state.Put(ctx, cursorPrefix+channel, []byte(c.at[channel].String())); err != nil {
+		if c.put(ctx, channel, c.at[channel]) != nil {
 			return
 		}
 		delete(c.dirty, channel)
 	}
-}
-
-// close saves though ctx has ended.
-func (c *cursors) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	c.save(ctx)
-}
-
-// after is the last message of a channel that the host has.
-func (c *cursors) after(channel string) snowflake {
-	if id, known := c.at[channel]; known {
-		return id
+	if c.present >= c.saved+snowflakes(presentEvery) {
+		_ = c.savePresent(ctx)
 	}
-	return c.start
+}
+
+// close saves all.
+func (c *cursors) close(ctx context.Context) {
+	c.save(ctx)
+	if c.present != c.saved {
+		_ = c.savePresent(ctx)
+	}
+}
+
+func (c *cursors) savePresent(ctx context.Context) error {
+	_, err := c.state.Put(ctx, presentKey, []byte(c.present.String()))
+	if err == nil {
+		c.saved = c.present
+	}
+	return err
+}
+
+// after is from where a channel that the bot knows is asked: a little before the last message that the host has, for a
+// message may come after one with a higher id.
+func (c *cursors) after(channel string) snowflake {
+	last := c.at[channel].last
+	return last - min(last, snowflakes(slack))
 }

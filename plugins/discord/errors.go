@@ -13,10 +13,12 @@ import (
 // Discord's codes of errors that mean something to the host.
 const (
 	unknownChannel     = 10003
+	tooLarge           = 40005
+	answeredAlready    = 40060
 	unknownMessage     = 10008
-	threadArchived     = 50083
 	notToThisUser      = 50007
 	invalidForm        = 50035
+	threadArchived     = 50083
 	replyTargetUnknown = 160002
 )
 
@@ -29,6 +31,8 @@ type callError struct {
 	details    string // of a form that Discord did not take
 	retryAfter time.Duration
 	sent       bool  // the request may have reached Discord
+	files      bool  // the request had files
+	missing    bool  // and the host does not have one of them
 	ended      error // the context's error, if it ended the call
 }
 
@@ -61,6 +65,8 @@ func (e *callError) gone() bool {
 // reason classifies the failure of a call for a chat.
 func (e *callError) reason() chat.Reason {
 	switch {
+	case e.missing:
+		return chat.MediaRejected
 	case e.status == http.StatusTooManyRequests:
 		return chat.RateLimited
 	case e.unknownOutcome(), e.ended != nil:
@@ -73,6 +79,8 @@ func (e *callError) reason() chat.Reason {
 		return chat.ChatNotFound
 	case e.code == threadArchived, e.code == notToThisUser, e.status == http.StatusForbidden:
 		return chat.Forbidden
+	case e.files && (e.status == http.StatusRequestEntityTooLarge || e.code == tooLarge):
+		return chat.MediaRejected
 	case e.status == http.StatusRequestEntityTooLarge, e.code == invalidForm && strings.Contains(e.details, "BASE_TYPE_MAX_LENGTH"):
 		return chat.TooLong
 	default:

@@ -79,7 +79,7 @@ func (l *ledgers) of(url string) *ledger {
 }
 
 func testPace() pace {
-	return pace{first: 5 * time.Millisecond, longest: 50 * time.Millisecond, save: 10 * time.Millisecond}
+	return pace{first: 5 * time.Millisecond, longest: 50 * time.Millisecond, save: 10 * time.Millisecond, patience: time.Minute}
 }
 
 // component is the channel at a test's pace, with state that outlives it.

@@ -81,6 +81,7 @@ type link struct {
 	ws       *websocket.Conn
 	interval time.Duration // between heartbeats
 	seq      atomic.Int64  // the last event that came
+	heard    atomic.Int64  // when something came last, in Unix milliseconds
 	writing  sync.Mutex
 }
 
@@ -146,6 +147,7 @@ func (l *link) next() (*discordgo.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read from the gateway: %w", err)
 	}
+	l.heard.Store(time.Now().UnixMilli())
 	e := &discordgo.Event{}
 	if json.Unmarshal(frame, e) != nil {
 		return nil, errors.New("the gateway sent what is no event")
@@ -175,7 +177,7 @@ func (l *link) read(ctx context.Context, events chan<- *discordgo.Event, at func
 				return ctx.Err()
 			}
 		case opHeartbeat:
-			if err := l.write(opHeartbeat, l.seq.Load()); err != nil {
+			if err := l.write(opHeartbeat, l.last()); err != nil {
 				return err
 			}
 		case opReconnect:
@@ -194,7 +196,7 @@ func (l *link) beat(ctx context.Context) {
 	ticker := time.NewTicker(l.interval)
 	defer ticker.Stop()
 	for {
-		if l.write(opHeartbeat, l.seq.Load()) != nil {
+		if l.write(opHeartbeat, l.last()) != nil {
 			_ = l.ws.Close()
 			return
 		}
@@ -204,6 +206,14 @@ func (l *link) beat(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// last is the last event that came, as a heartbeat says it.
+func (l *link) last() any {
+	if seq := l.seq.Load(); seq > 0 {
+		return seq
+	}
+	return nil
 }
 
 func (l *link) write(op int, data any) error {

@@ -35,6 +35,9 @@ func snowflakeAt(t time.Time) snowflake {
 	return snowflake(max(0, t.UnixMilli()-epoch)) << 22
 }
 
+// snowflakes is by how much ids rise in a while.
+func snowflakes(d time.Duration) snowflake { return snowflake(d.Milliseconds()) << 22 }
+
 func messageEvent(id string) chat.EventID { return chat.EventID("dc:" + id) }
 
 // editEvent is told from other edits of the message by its time.
@@ -52,9 +55,9 @@ func gatewayEvent(session string, seq int64) chat.EventID {
 	return chat.EventID(fmt.Sprintf("dc:gateway:%x:%d", sum[:8], seq))
 }
 
-// nonceOf is what Discord knows a message of the outbox again by: at most 25 characters.
-func nonceOf(key string) string {
-	sum := sha256.Sum256([]byte(key))
+// nonceOf is what Discord knows a message of the outbox again by, of which it is the nth: at most 25 characters.
+func nonceOf(key string, nth int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", nth, key))
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 

@@ -151,23 +151,19 @@ func TestFiles(t *testing.T) {
 func TestFilesOfRefusedChats(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{}
-	r := &receiver{
-		in: refusing{}, self: "1", wasted: map[chat.ID]int64{}, log: quiet(),
-		places:  places{byID: map[string]place{"5": {kind: 1}}},
-		cursors: cursors{state: newLedger(), at: map[string]snowflake{}, dirty: map[string]bool{}},
-	}
 	s := discordtest.New(t)
-	var err error
-	if r.rest, err = newREST(s.Token(), s.URL()); err != nil {
+	api, err := newREST(s.Token(), s.URL())
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.rest.close()
-	r.files = fetcher{rest: r.rest, store: store, log: quiet()}
+	defer api.close()
+	r := newReceiver(api, sdk.Env{State: newLedger(), Media: store, Log: quiet()}, refusing{}, testPace())
+	r.self = "1"
 	s.Direct("5")
 	for range 4 {
 		s.Say("5", "7", "x", discordtest.WithFile("f", "text/plain", make([]byte, 10<<20)))
 	}
-	if err := r.backfill(t.Context(), "5"); err != nil {
+	if err := r.backfill(t.Context(), "5", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if store.files != 2 {
@@ -202,7 +198,7 @@ func TestCommandsAndButtons(t *testing.T) {
 	}
 	s.Await(t, "the command is answered", func() bool {
 		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool {
-			return a.Interaction == used && a.Type == 5 && a.InTime && a.Edited == "`/new` is on its way."
+			return a.Interaction == used && a.Type == 4 && a.Text == "`/new` is on its way."
 		})
 	})
 	receipt, err := f.host.Send(chat.Outgoing{Key: "ask", To: chat.Address{Chat: "70"}, Text: "May I?", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y:1"}}}})
@@ -217,7 +213,7 @@ func TestCommandsAndButtons(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	s.Await(t, "the press is answered", func() bool {
-		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool { return a.Interaction == pressed && a.Type == 6 && a.InTime })
+		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool { return a.Interaction == pressed && a.Type == 6 })
 	})
 	if err := f.host.Edit(chat.Address{Chat: "70"}, receipt.IDs[0], "Thanks.", nil); err != nil {
 		t.Fatal(err)

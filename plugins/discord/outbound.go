@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -47,55 +49,105 @@ type button struct {
 	Data  string `json:"custom_id"`
 }
 
-// maxLabel is the longest label of a button, in characters.
-const maxLabel = 80
+// What Discord takes of buttons.
+const (
+	maxLabel   = 80 // characters
+	maxRows    = 5
+	maxColumns = 5
+	maxData    = 100 // characters
+)
 
 // newPost is what sending and editing have in common. What the agent writes pings nobody.
-func newPost(text string, buttons [][]chat.Button) (post, error) {
-	if strings.TrimSpace(text) == "" {
+func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
+	if strings.TrimSpace(text) == "" && !files {
 		return post{}, refuse(chat.Invalid, "the message has no text")
 	}
 	p := post{Content: text, Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	if len(buttons) > maxRows {
+		return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d rows of buttons; Discord takes %d", len(buttons), maxRows))
+	}
+	data := map[string]bool{}
 	for _, line := range buttons {
+		if len(line) > maxColumns {
+			return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d buttons in a row; Discord takes %d", len(line), maxColumns))
+		}
 		r := row{Type: int(discordgo.ActionsRowComponent), Components: []button{}}
 		for _, b := range line {
+			switch {
+			case b.Label == "" || b.Data == "":
+				return post{}, refuse(chat.Invalid, "a button has no label or no data")
+			case utf8.RuneCountInString(b.Data) > maxData:
+				return post{}, refuse(chat.Invalid, fmt.Sprintf("a button's data has %d characters; Discord takes %d", utf8.RuneCountInString(b.Data), maxData))
+			case data[b.Data]:
+				return post{}, refuse(chat.Invalid, "two buttons have the same data, which Discord does not take")
+			}
+			data[b.Data] = true
 			label := []rune(b.Label)
 			r.Components = append(r.Components, button{
 				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,
 			})
 		}
-		p.Components = append(p.Components, r)
+		if len(r.Components) > 0 {
+			p.Components = append(p.Components, r)
+		}
 	}
 	return p, nil
 }
 
-// Send implements sdk.Channel. The same key again is the same message: Discord knows it by its nonce for some minutes.
+// Send implements sdk.Channel. A text and up to ten files are one message, more files are more. The same key again is the
+// same messages: Discord knows each by its nonce for some minutes.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	if len(out.Media) > 0 {
-		return chat.Receipt{}, refuse(chat.MediaRejected, "files cannot be sent")
-	}
 	id, err := target(out.To)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	p, err := newPost(out.Text, out.Buttons)
+	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if out.Key != "" {
-		p.Nonce, p.Enforce = nonceOf(out.Key), true
-	}
-	if out.Silent {
-		p.Flags = int(discordgo.MessageFlagsSuppressNotifications)
+	files, err := bundles(out.Media)
+	if err != nil {
+		return chat.Receipt{}, err
 	}
 	if parseID(string(out.ReplyTo)) != 0 {
-		p.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
+		first.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
 	}
-	var sent discordgo.Message
-	if err := c.rest.call(ctx, "POST message", http.MethodPost, "channels/"+id+"/messages", p, &sent); err != nil {
-		return chat.Receipt{}, failure(err)
+	var receipt chat.Receipt
+	for nth := range max(1, len(files)) {
+		p := post{Mentions: first.Mentions, Components: []row{}}
+		if nth == 0 {
+			p = first
+		}
+		if out.Key != "" {
+			p.Nonce, p.Enforce = nonceOf(out.Key, nth), true
+		}
+		if out.Silent {
+			p.Flags = int(discordgo.MessageFlagsSuppressNotifications)
+		}
+		var enclosed []chat.Media
+		if len(files) > 0 {
+			enclosed = files[nth]
+		}
+		sent, err := c.post(ctx, "channels/"+id+"/messages", p, enclosed)
+		if err != nil {
+			return chat.Receipt{}, failure(err)
+		}
+		receipt.IDs = append(receipt.IDs, chat.MessageID(sent.ID))
 	}
-	return chat.Receipt{IDs: []chat.MessageID{chat.MessageID(sent.ID)}}, nil
+	return receipt, nil
+}
+
+func (c *channel) post(ctx context.Context, path string, p post, files []chat.Media) (sent discordgo.Message, err error) {
+	const what = "POST message"
+	if len(files) == 0 {
+		return sent, c.rest.call(ctx, what, http.MethodPost, path, p, &sent)
+	}
+	form, err := newForm(ctx, c.env.Media, p, files)
+	if err != nil {
+		return sent, c.rest.unread(what, err)
+	}
+	defer form.Close()
+	return sent, c.rest.upload(ctx, what, path, form, &sent)
 }
 
 // messagePath is where a message is.
@@ -116,7 +168,7 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 	if err != nil {
 		return err
 	}
-	p, err := newPost(text, buttons)
+	p, err := newPost(text, buttons, false)
 	if err != nil {
 		return err
 	}

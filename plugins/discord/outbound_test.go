@@ -116,7 +116,7 @@ func TestFailures(t *testing.T) {
 		want      chat.Failure
 		delivered bool
 	}{
-		{"too many requests", discordtest.TooManyRequests(1500 * time.Millisecond), chat.Failure{Reason: chat.RateLimited, RetryAfter: 1500 * time.Millisecond}, false},
+		{"too many requests", discordtest.TooManyRequests(150 * time.Millisecond), chat.Failure{Reason: chat.RateLimited, RetryAfter: 150 * time.Millisecond}, false},
 		{"too many, says a proxy", discordtest.NotJSON(429), chat.Failure{Reason: chat.RateLimited}, false},
 		{"no access", discordtest.Refuse(403, 50001, "Missing Access"), chat.Failure{Reason: chat.Forbidden}, false},
 		{"no direct messages", discordtest.Refuse(403, 50007, "Cannot send messages to this user"), chat.Failure{Reason: chat.Forbidden}, false},
@@ -153,6 +153,7 @@ func TestFailures(t *testing.T) {
 			if strings.Contains(err.Error(), s.Token()) || strings.Contains(err.Error(), s.URL()) {
 				t.Errorf("the error says too much: %v", err)
 			}
+			pause(t.Context(), got.RetryAfter)
 			if _, err := ch.Send(t.Context(), out); err != nil || len(s.Replies("70")) != 1 {
 				t.Errorf("the next try: %v, %d messages", err, len(s.Replies("70")))
 			}
@@ -174,7 +175,13 @@ func TestFailuresBeforeDiscord(t *testing.T) {
 		{"no text", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: " \n"}, chat.Invalid},
 		{"no channel's id", chat.Outgoing{To: chat.Address{Chat: "70/../71"}, Text: "x"}, chat.ChatNotFound},
 		{"no thread's id", chat.Outgoing{To: chat.Address{Chat: "70", Thread: "@me"}, Text: "x"}, chat.ChatNotFound},
-		{"a file", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Media: []chat.Media{{Ref: "r"}}}, chat.MediaRejected},
+		{"a file without bytes", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Media: []chat.Media{{Kind: chat.File}}}, chat.MediaRejected},
+		{"a file that is too large", chat.Outgoing{To: chat.Address{Chat: "70"}, Media: []chat.Media{{Ref: "r", Size: maxUpload + 1}}}, chat.MediaRejected},
+		{"too many rows of buttons", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: make([][]chat.Button, 6)}, chat.Invalid},
+		{"too many buttons in a row", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{make([]chat.Button, 6)}}, chat.Invalid},
+		{"a button without data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes"}}}}, chat.Invalid},
+		{"a button with too much data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes", Data: strings.Repeat("x", 101)}}}}, chat.Invalid},
+		{"two buttons of one data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y"}}, {{Label: "No", Data: "y"}}}}, chat.Invalid},
 	} {
 		_, err := c.Send(t.Context(), test.out)
 		if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != test.want || f.MaybeDelivered {

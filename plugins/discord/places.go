@@ -10,13 +10,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxPlaces is how many channels are remembered.
-const maxPlaces = 20000
+const (
+	maxPlaces = 20000 // channels that are remembered
+	maxGuilds = 200   // servers whose roles are remembered
+)
 
-// places knows what the channels are. One goroutine uses it.
+// places knows what the channels are, and the roles that texts name. One goroutine uses it.
 type places struct {
-	rest *rest
-	byID map[string]place
+	rest  *rest
+	byID  map[string]place
+	roles map[string]map[string]role // by server and id
+}
+
+func newPlaces(r *rest) places {
+	return places{rest: r, byID: map[string]place{}, roles: map[string]map[string]role{}}
 }
 
 // place is a channel, a direct channel or a thread.
@@ -25,6 +32,15 @@ type place struct {
 	guild  string // empty: a direct channel
 	parent string // of a thread
 	kind   discordgo.ChannelType
+}
+
+// role is a role of a server.
+type role struct {
+	ID   string
+	Name string
+	Tags struct {
+		BotID string `json:"bot_id"` // whose own role it is
+	}
 }
 
 func (p *places) learn(c *discordgo.Channel, guild string) {
@@ -39,27 +55,56 @@ func (p *places) learn(c *discordgo.Channel, guild string) {
 
 func (p *places) forget(id string) { delete(p.byID, id) }
 
-// find asks Discord for what it does not know. A channel that Discord does not tell of is taken for one of the guild.
+// find asks Discord for what it does not know. What is in no server is a direct channel. A channel that Discord does not
+// tell of is taken for one of text.
 func (p *places) find(ctx context.Context, id, guild string) (place, error) {
 	if known, ok := p.byID[id]; ok {
 		return known, nil
 	}
-	var c discordgo.Channel
+	if guild == "" {
+		return place{kind: discordgo.ChannelTypeDM}, nil
+	}
+	c := discordgo.Channel{}
 	err := p.rest.call(ctx, "GET channel", http.MethodGet, "channels/"+id, nil, &c)
-	if e, ok := errors.AsType[*callError](err); ok && !e.mayPass() && e.ended == nil {
-		c = discordgo.Channel{ID: id, GuildID: guild, Type: discordgo.ChannelTypeGuildText}
-		if guild == "" {
-			c.Type = discordgo.ChannelTypeDM
-		}
-		err = nil
+	if refused(err) || err == nil && c.ID != id {
+		c, err = discordgo.Channel{ID: id, Type: discordgo.ChannelTypeGuildText}, nil
 	}
 	if err != nil {
 		return place{}, err
 	}
-	if c.ID == id {
-		p.learn(&c, guild)
-	}
+	p.learn(&c, guild)
 	return p.byID[id], nil
+}
+
+// role is a role by its id; false: it is not known.
+func (p *places) role(ctx context.Context, guild, id string) (role, bool, error) {
+	if guild == "" {
+		return role{}, false, nil
+	}
+	if _, known := p.roles[guild]; !known {
+		var list []role
+		if err := p.rest.call(ctx, "GET roles", http.MethodGet, "guilds/"+guild+"/roles", nil, &list); err != nil && !refused(err) {
+			return role{}, false, err
+		}
+		if len(p.roles) >= maxGuilds {
+			clear(p.roles)
+		}
+		p.roles[guild] = map[string]role{}
+		for _, r := range list {
+			p.roles[guild][r.ID] = r
+		}
+	}
+	found, ok := p.roles[guild][id]
+	return found, ok, nil
+}
+
+// forgetRoles has a server's roles be asked for again.
+func (p *places) forgetRoles(guild string) { delete(p.roles, guild) }
+
+// refused tells whether Discord has answered and will not answer otherwise.
+func refused(err error) bool {
+	e, ok := errors.AsType[*callError](err)
+	return ok && !e.mayPass() && e.ended == nil
 }
 
 func isThread(t discordgo.ChannelType) bool {
@@ -87,4 +132,26 @@ func (p *places) locate(ctx context.Context, event *chat.Event, id, guild string
 		event.Chat.ID, event.Chat.Title = chat.ID(here.parent), above.name
 	}
 	return nil
+}
+
+// starter is what a thread began with: its name, and the message that it hangs on unless that is the given one. A thread
+// and the message that it began with have one id.
+func (p *places) starter(ctx context.Context, in inbound, thread, message string) (string, error) {
+	here := p.byID[thread]
+	if thread == message || here.parent == "" {
+		return here.name, nil
+	}
+	for _, channel := range []string{here.parent, thread} { // Of a forum's post the first message is in the thread itself.
+		var m discordgo.Message
+		err := p.rest.call(ctx, "GET message", http.MethodGet, "channels/"+channel+"/messages/"+thread, nil, &m)
+		switch {
+		case err == nil && m.ID == thread:
+			m.GuildID = here.guild
+			text, err := in.read(ctx, &m)
+			return joined(here.name, text.text), err
+		case err != nil && !refused(err):
+			return "", err
+		}
+	}
+	return here.name, nil
 }

@@ -19,6 +19,7 @@ const maxChats = 1000
 type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
+	state   sdk.State
 	log     hclog.Logger
 	pace    pace
 	places  places
@@ -26,9 +27,24 @@ type receiver struct {
 	files   fetcher
 	answers answers
 
-	self   string // the bot's id; empty: not known yet
-	name   string
-	wasted map[chat.ID]int64 // bytes fetched for chats that the host refuses
+	self    string            // the bot's id; empty: not known yet
+	name    string            // the bot's
+	wasted  map[chat.ID]int64 // bytes fetched for chats that the host refuses
+	owed    []string          // channels to catch up in
+	awaited map[string]bool   // servers that the session has and Discord has not told of yet
+	recall  bool              // kept interactions are to be submitted
+}
+
+func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
+	return &receiver{
+		rest: r, in: in, state: env.State, log: env.Log, pace: p,
+		places:  newPlaces(r),
+		cursors: newCursors(env.State),
+		files:   fetcher{rest: r, store: env.Media, log: env.Log, wait: p.first},
+		answers: answers{waiting: map[string]chan chat.Verdict{}},
+		wasted:  map[chat.ID]int64{},
+		recall:  true,
+	}
 }
 
 // begin is called once, before the first event.
@@ -40,9 +56,14 @@ func (r *receiver) begin(ctx context.Context, self discordgo.User) error {
 	return nil
 }
 
+func (r *receiver) inbound() inbound { return inbound{r.self, &r.places} }
+
 // handle returns nil once the host has what the event says, or it says nothing to the host. An event that cannot be read
 // is skipped: it would be no better the next time.
 func (r *receiver) handle(ctx context.Context, session string, e *discordgo.Event) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
 	err := r.dispatch(ctx, session, e)
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
 		r.log.Error("skipping an event that cannot be read", "event", e.Type, "error", unreadable)
@@ -68,10 +89,18 @@ func read[T any](e *discordgo.Event, f func(*T) error) error {
 
 func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Event) error {
 	switch e.Type {
-	case "READY":
-		return r.catchUp(ctx)
 	case "GUILD_CREATE":
-		return read(e, func(g *discordgo.Guild) error { return r.meetGuild(ctx, g) })
+		return read(e, func(g *guild) error { return r.meetGuild(ctx, g) })
+	case "GUILD_DELETE":
+		return read(e, func(g *guild) error { return r.leaveGuild(ctx, g) })
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
+		return read(e, func(of *struct {
+			GuildID string `json:"guild_id"`
+		},
+		) error {
+			r.places.forgetRoles(of.GuildID)
+			return nil
+		})
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		return read(e, func(c *discordgo.Channel) error {
 			r.places.learn(c, "")
@@ -87,7 +116,9 @@ func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Ev
 	case "MESSAGE_UPDATE":
 		return read(e, func(m *discordgo.Message) error { return r.edit(ctx, m) })
 	case "MESSAGE_DELETE":
-		return read(e, func(m *discordgo.Message) error { return r.deletion(ctx, m) })
+		return read(e, func(d *deletion) error { return r.deletion(ctx, d, d.ID) })
+	case "MESSAGE_DELETE_BULK":
+		return read(e, func(d *deletion) error { return r.deletion(ctx, d, d.IDs...) })
 	case "MESSAGE_REACTION_ADD":
 		return read(e, func(a *discordgo.MessageReactionAdd) error {
 			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, a.Member, emojiOf(a.Emoji))
@@ -97,7 +128,7 @@ func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Ev
 			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, nil, "")
 		})
 	case "INTERACTION_CREATE":
-		return read(e, func(i *discordgo.InteractionCreate) error { return r.interaction(ctx, i.Interaction) })
+		return read(e, func(i *interaction) error { return r.interaction(ctx, *i) })
 	default:
 		return nil
 	}
@@ -109,22 +140,28 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 	if id == 0 || parseID(m.ChannelID) == 0 || m.Author == nil {
 		return &unreadableError{errors.New("a message without id, channel or author")}
 	}
-	body, says := inbound{r.self}.message(m)
-	if m.Author.ID == r.self || !says {
+	if m.Author.ID == r.self {
 		return nil
 	}
-	if err := r.cursors.meet(ctx, m.ChannelID, id); err != nil {
-		return err
-	}
-	event := chat.Event{
-		ID: messageEvent(m.ID), Sender: inbound{r.self}.sender(m.Author, m.Member), At: m.Timestamp,
-	}
+	event := chat.Event{ID: messageEvent(m.ID), Sender: r.inbound().author(m), At: m.Timestamp}
 	if err := r.places.locate(ctx, &event, m.ChannelID, m.GuildID); err != nil {
 		return err
 	}
+	body, says, err := r.inbound().message(ctx, m)
+	if err != nil || !says {
+		return err
+	}
+	if err := r.cursors.meet(ctx, m.ChannelID, m.GuildID, id); err != nil {
+		return err
+	}
+	if event.Thread != "" && r.cursors.first(m.ChannelID, id) {
+		if body.ThreadStarter, err = r.places.starter(ctx, r.inbound(), m.ChannelID, m.ID); err != nil {
+			return err
+		}
+	}
 	r.fetch(ctx, event.Chat.ID, body.Media, m)
 	event.Body = body
-	if err := r.submit(ctx, event); err != nil {
+	if _, err := r.submit(ctx, event); err != nil {
 		return err
 	}
 	r.cursors.passed(m.ChannelID, id)
@@ -144,20 +181,15 @@ func (r *receiver) fetch(ctx context.Context, from chat.ID, media []chat.Media, 
 }
 
 // submit hands an event over and remembers what was wasted on it.
-func (r *receiver) submit(ctx context.Context, event chat.Event) error {
+func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, error) {
 	verdict, err := r.in.Submit(ctx, event)
 	if err != nil {
-		return fmt.Errorf("submit: %w", err)
+		return 0, fmt.Errorf("submit: %w", err)
 	}
-	r.judged(event, verdict)
-	return nil
-}
-
-func (r *receiver) judged(event chat.Event, verdict chat.Verdict) {
 	_, known := r.wasted[event.Chat.ID]
 	if verdict != chat.Rejected {
 		delete(r.wasted, event.Chat.ID)
-		return
+		return verdict, nil
 	}
 	if !known {
 		if len(r.wasted) >= maxChats {
@@ -174,23 +206,5 @@ func (r *receiver) judged(event chat.Event, verdict chat.Verdict) {
 		}
 	}
 	r.wasted[event.Chat.ID] = wasted
-}
-
-// edit submits a person's change of a message. Discord also tells so of what it adds itself, such as previews of links.
-func (r *receiver) edit(ctx context.Context, m *discordgo.Message) error {
-	if m.Author == nil || m.Author.ID == r.self || m.EditedTimestamp == nil {
-		return nil
-	}
-	text, _ := inbound{r.self}.read(m)
-	if text == "" {
-		return nil
-	}
-	event := chat.Event{
-		ID: editEvent(m.ID, *m.EditedTimestamp), Sender: inbound{r.self}.sender(m.Author, m.Member), At: *m.EditedTimestamp,
-		Body: chat.Edited{ID: chat.MessageID(m.ID), Text: text},
-	}
-	if err := r.places.locate(ctx, &event, m.ChannelID, m.GuildID); err != nil {
-		return err
-	}
-	return r.submit(ctx, event)
+	return verdict, nil
 }

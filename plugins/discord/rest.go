@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +15,10 @@ import (
 )
 
 const (
-	// callTimeout bounds a REST call.
+	// callTimeout bounds a REST call, but for the bytes of its files.
 	callTimeout = 20 * time.Second
+	// slowest is how fast files must go at least, in bytes a second.
+	slowest = 256 << 10
 	// maxAnswer is the largest answer of a call that is read, in bytes.
 	maxAnswer = 8 << 20
 )
@@ -28,6 +29,7 @@ type rest struct {
 	session   *discordgo.Session
 	token     string
 	transport *transport
+	limits    *limits
 }
 
 // newREST makes a client of Discord, or of the server for tests where there is one.
@@ -45,7 +47,7 @@ func newREST(token, endpoint string) (*rest, error) {
 		to.base.Proxy = nil
 		to.host = strings.TrimPrefix(endpoint, "http://")
 	}
-	return &rest{session: session, token: token, transport: to}, nil
+	return &rest{session: session, token: token, transport: to, limits: newLimits()}, nil
 }
 
 func (r *rest) close() { r.transport.base.CloseIdleConnections() }
@@ -53,12 +55,6 @@ func (r *rest) close() { r.transport.base.CloseIdleConnections() }
 // call sends body as JSON and reads the answer into result; both may be nil. Its error is a [*callError]. The path begins
 // behind the API's version.
 func (r *rest) call(ctx context.Context, what, method, path string, body, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	exchange := &exchange{to: r.transport}
-	client := &http.Client{Transport: exchange, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	// The library's own buckets sleep with a lock held, and no context ends that.
-	bucket := discordgo.NewRatelimiter().LockBucket(path)
 	var raw []byte
 	if body != nil {
 		var err error
@@ -66,32 +62,62 @@ func (r *rest) call(ctx context.Context, what, method, path string, body, result
 			return &callError{what: what, status: http.StatusBadRequest, message: "the request cannot be written"}
 		}
 	}
-	answer, err := r.session.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, "application/json", raw, bucket, 0,
-		discordgo.WithClient(client), discordgo.WithContext(ctx))
-	if err == nil && result != nil {
-		if json.Unmarshal(answer, result) != nil {
-			return &callError{what: what, status: exchange.status, message: "the answer cannot be read", sent: true}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path)}
+	return r.do(ctx, x, what, method, path, "application/json", raw, result)
+}
+
+// upload is call with a form of files in place of a body.
+func (r *rest) upload(ctx context.Context, what, path string, form *form, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(form.length/slowest)*time.Second)
+	defer cancel()
+	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path), form: form}
+	err := r.do(ctx, x, what, http.MethodPost, path, form.contentType, []byte{}, result)
+	if e, ok := errors.AsType[*callError](err); ok {
+		e.files = true
+		if cause := form.failed.Load(); cause != nil && e.status == 0 && e.ended == nil {
+			return r.unread(what, *cause) // What Discord got was no whole request.
 		}
-		return nil
 	}
+	return err
+}
+
+func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentType string, raw []byte, result any) error {
+	if wait := r.limits.wait(x.route); wait > 0 {
+		return &callError{what: what, status: http.StatusTooManyRequests, message: "Discord asked to wait", retryAfter: wait}
+	}
+	client := &http.Client{Transport: x, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	// The library's own buckets sleep with a lock held, and no context ends that.
+	bucket := discordgo.NewRatelimiter().LockBucket(path)
+	answer, err := r.session.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, contentType, raw, bucket, 0,
+		discordgo.WithClient(client), discordgo.WithContext(ctx))
 	if err != nil {
-		return r.failed(ctx, what, exchange, err)
+		return r.failed(ctx, what, x, err)
+	}
+	if result != nil && json.Unmarshal(answer, result) != nil {
+		return &callError{what: what, status: x.status, message: "the answer cannot be read", sent: true}
 	}
 	return nil
 }
 
 // failed says what went wrong without a word that could be secret.
 func (r *rest) failed(ctx context.Context, what string, x *exchange, err error) *callError {
-	e := &callError{what: what, status: x.status, sent: x.sent, retryAfter: x.retryAfter}
+	e := &callError{what: what, status: x.status, sent: x.sent}
 	if x.status == 0 {
 		e.ended = ctx.Err()
 		e.message = r.clean(bare(err).Error())
 		return e
 	}
 	e.message = http.StatusText(x.status)
-	if limited, ok := errors.AsType[*discordgo.RateLimitError](err); ok {
-		e.message = "too many requests"
-		e.retryAfter = max(e.retryAfter, limited.RetryAfter)
+	if x.status == http.StatusTooManyRequests {
+		e.message, e.retryAfter = "too many requests", seconds(x.header.Get("Retry-After"))
+		limited, own := errors.AsType[*discordgo.RateLimitError](err)
+		if own && limited.RetryAfter > 0 {
+			e.retryAfter = limited.RetryAfter // The header has whole seconds.
+		}
+		// What is not in Discord's words comes from the wall before it, which is closed as a whole.
+		r.limits.refused(x.route, !own || x.header.Get("X-RateLimit-Global") == "true", e.retryAfter)
 	}
 	if refusal, ok := errors.AsType[*discordgo.RESTError](err); ok {
 		if refusal.Message != nil {
@@ -136,12 +162,15 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(request)
 }
 
-// exchange notes how far one request came.
+// exchange notes how far one request came, and has its files streamed: the library takes bodies as a whole.
 type exchange struct {
-	to         *transport
-	sent       bool
-	status     int
-	retryAfter time.Duration
+	to     *transport
+	limits *limits
+	route  string
+	form   *form // nil: the library's body
+	sent   bool
+	status int
+	header http.Header
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -149,16 +178,18 @@ func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
+	if x.form != nil {
+		request = request.Clone(request.Context())
+		request.Body, request.ContentLength = x.form, x.form.length
+	}
 	response, err := x.to.RoundTrip(request)
 	if err != nil {
 		failed, ok := errors.AsType[*net.OpError](err)
 		x.sent = !ok || failed.Op != "dial"
 		return nil, err
 	}
-	x.sent, x.status = true, response.StatusCode
-	if seconds, err := strconv.ParseFloat(response.Header.Get("Retry-After"), 64); err == nil && seconds > 0 && seconds < 1e6 {
-		x.retryAfter = time.Duration(seconds * float64(time.Second))
-	}
+	x.sent, x.status, x.header = true, response.StatusCode, response.Header.Clone()
+	x.limits.learn(x.route, x.header)
 	// The library would read the headers of its limits and sleep by them.
 	for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global", "X-RateLimit-Reset-After", "Retry-After"} {
 		response.Header.Del(name)

@@ -9,13 +9,44 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// deletion submits that a message is gone. Discord does not say who deleted it.
-func (r *receiver) deletion(ctx context.Context, m *discordgo.Message) error {
-	event := chat.Event{ID: deleteEvent(m.ID), At: time.Now(), Body: chat.Deleted{ID: chat.MessageID(m.ID)}}
+// edit submits a person's change of a message. Discord also tells so of what it adds itself, such as previews of links.
+func (r *receiver) edit(ctx context.Context, m *discordgo.Message) error {
+	if m.Author == nil || m.Author.ID == r.self || m.EditedTimestamp == nil {
+		return nil
+	}
+	event := chat.Event{ID: editEvent(m.ID, *m.EditedTimestamp), Sender: r.inbound().author(m), At: *m.EditedTimestamp}
 	if err := r.places.locate(ctx, &event, m.ChannelID, m.GuildID); err != nil {
 		return err
 	}
-	return r.submit(ctx, event)
+	text, err := r.inbound().read(ctx, m)
+	if err != nil || text.text == "" {
+		return err
+	}
+	event.Body = chat.Edited{ID: chat.MessageID(m.ID), Text: text.text}
+	_, err = r.submit(ctx, event)
+	return err
+}
+
+// deletion is of one message or of many.
+type deletion struct {
+	ID        string
+	IDs       []string
+	ChannelID string `json:"channel_id"`
+	GuildID   string `json:"guild_id"`
+}
+
+// deletion submits that messages are gone. Discord does not say who deleted them.
+func (r *receiver) deletion(ctx context.Context, d *deletion, ids ...string) error {
+	for _, id := range ids {
+		event := chat.Event{ID: deleteEvent(id), At: time.Now(), Body: chat.Deleted{ID: chat.MessageID(id)}}
+		if err := r.places.locate(ctx, &event, d.ChannelID, d.GuildID); err != nil {
+			return err
+		}
+		if _, err := r.submit(ctx, event); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reaction submits an emoji that somebody put on a message; an empty one was taken back.
@@ -25,7 +56,7 @@ func (r *receiver) reaction(ctx context.Context, id chat.EventID, a *discordgo.M
 	}
 	sender := chat.Sender{ID: chat.UserID(a.UserID)}
 	if member != nil && member.User != nil {
-		sender = inbound{r.self}.sender(member.User, member)
+		sender = r.inbound().sender(member.User, member)
 	}
 	event := chat.Event{
 		ID: id, Sender: sender, At: time.Now(), // Discord does not say when.
@@ -34,5 +65,6 @@ func (r *receiver) reaction(ctx context.Context, id chat.EventID, a *discordgo.M
 	if err := r.places.locate(ctx, &event, a.ChannelID, a.GuildID); err != nil {
 		return err
 	}
-	return r.submit(ctx, event)
+	_, err := r.submit(ctx, event)
+	return err
 }

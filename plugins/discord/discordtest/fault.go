@@ -14,13 +14,14 @@ import (
 // Fault is what goes wrong with a REST request.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// TooManyRequests is the answer 429 with a time to wait.
+// TooManyRequests is the answer 429 for one route, with a time to wait.
 func TooManyRequests(retryAfter time.Duration) Fault {
-	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		answer(w, http.StatusTooManyRequests, object{
-			"message": "You are being rate limited.", "retry_after": retryAfter.Seconds(), "global": false,
-		})
-	}
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { tooMany(w, retryAfter, false) }
+}
+
+// TooManyOfAll is the answer 429 for all routes, with a time to wait.
+func TooManyOfAll(retryAfter time.Duration) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { tooMany(w, retryAfter, true) }
 }
 
 // Refuse is an answer with an error in Discord's form, such as 403, 50001, "Missing Access".
@@ -90,7 +91,10 @@ func (s *Server) Fail(method, part string, n int, f Fault) {
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults, s.chaos, s.mute, s.refusal = nil, nil, false, 0
+	s.faults, s.chaos, s.disorder, s.mute, s.refusal = nil, nil, false, false, 0
+	for _, session := range s.sessions {
+		s.release(session)
+	}
 }
 
 func (s *Server) faulty(next http.Handler) http.Handler {
@@ -121,12 +125,19 @@ type chaos struct {
 	dice *rand.Rand
 }
 
-// Chaos has about a sixth of the requests and events go wrong from now on: cuts before and after, closes, 429, 5xx,
-// garbage, events twice, slow answers.
+// Chaos has about a fifth of the requests and events go wrong from now on: cuts before and after, closes, 429 of a route
+// and of all, 5xx, garbage, events twice, lost sessions, slow answers.
 func (s *Server) Chaos(seed uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chaos = &chaos{dice: rand.New(rand.NewPCG(seed, 1))}
+}
+
+// Disorder has chaos also deliver messages after later ones.
+func (s *Server) Disorder() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.disorder = true
 }
 
 func (c *chaos) roll(n int) int {
@@ -152,36 +163,64 @@ func (c *chaos) fault() Fault {
 		return CutAfter()
 	case 5:
 		return Slow(20 * time.Millisecond)
+	case 6:
+		return TooManyOfAll(5 * time.Millisecond)
 	default:
 		return nil
 	}
 }
 
-// deliver sends an event, or something else, or more.
-func (c *chaos) deliver(to *conn, e object) {
+// trouble is what becomes of an event.
+type trouble int
+
+const (
+	none     trouble = iota
+	twice            // with one number
+	again            // with another number
+	late             // after the next one
+	lost             // the connection breaks
+	closed           // by a code that leaves the session
+	last             // it is the last of its connection
+	asked            // the bot is asked to connect anew
+	ended            // the session is not to be resumed
+	garbage          // in its place
+	nonsense         // in its place
+)
+
+// troubles are what may become of one event in sixty.
+var troubles = []trouble{twice, twice, again, again, late, late, lost, closed, last, asked, ended, garbage, nonsense}
+
+func (c *chaos) trouble() trouble {
 	if c == nil {
-		to.send(e)
-		return
+		return none
 	}
-	switch c.roll(60) {
-	case 0:
+	if n := c.roll(60); n < len(troubles) {
+		return troubles[n]
+	}
+	return none
+}
+
+// deliver sends an event, or something else, or more.
+func (t trouble) deliver(to *conn, e object) {
+	switch t {
+	case twice:
+		to.send(e)
+		to.send(e)
+	case lost:
 		to.close(0)
-	case 1:
+	case closed:
 		to.close(4000)
-	case 2:
-		to.send(object{"op": 7})
-	case 3:
-		to.raw(`{"op":0,"s":`)
-	case 4:
-		to.send(object{"op": 9, "d": false})
-	case 5:
-		to.raw(`[1,2]`)
-	case 6:
+	case last:
 		to.send(e)
 		to.close(1001)
-	case 7, 8:
-		to.send(e)
-		to.send(e)
+	case asked:
+		to.send(object{"op": 7})
+	case ended:
+		to.send(object{"op": 9, "d": false})
+	case garbage:
+		to.raw(`{"op":0,"s":`)
+	case nonsense:
+		to.raw(`[1,2]`)
 	default:
 		to.send(e)
 	}

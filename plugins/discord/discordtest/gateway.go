@@ -17,6 +17,7 @@ type session struct {
 	intents int
 	seq     int64
 	events  []object // all of them, for resuming
+	held    object   // a message's, to come after the next event
 	conn    *conn    // nil: it is away
 }
 
@@ -125,6 +126,11 @@ func (s *Server) identify(c *conn, raw json.RawMessage) {
 	if s.refused(c, d.Token) {
 		return
 	}
+	if s.starts == 0 {
+		c.close(4004) // Discord makes a new token.
+		return
+	}
+	s.starts = max(-1, s.starts-1)
 	s.identifies++
 	session := &session{id: "session-" + s.newID(), intents: d.Intents, conn: c}
 	s.sessions[session.id] = session
@@ -156,7 +162,10 @@ func (s *Server) identify(c *conn, raw json.RawMessage) {
 				channels = append(channels, s.channelObject(ch))
 			}
 		}
-		s.push(session, "GUILD_CREATE", object{"id": id, "name": "guild " + id, "channels": channels, "threads": threads})
+		s.push(session, "GUILD_CREATE", object{
+			"id": id, "name": "guild " + id, "joined_at": s.joined.UTC().Format(time.RFC3339Nano), "channels": channels, "threads": threads,
+			"roles": s.rolesOf(id), "emojis": []object{}, "members": []object{}, "owner_id": "1", "member_count": 2,
+		})
 	}
 	if s.identifies == 1 {
 		close(s.online)
@@ -208,11 +217,35 @@ func (s *Server) refused(c *conn, token string) bool {
 
 // push gives a session its next event; mu is held.
 func (s *Server) push(session *session, name string, d object) {
+	t, written := s.chaos.trouble(), name == "MESSAGE_CREATE"
+	switch {
+	case t == late && s.disorder && written && session.held == nil:
+		session.held = d
+		return
+	case t == late, t == again && !written && name != "INTERACTION_CREATE":
+		t = none
+	}
+	s.emit(session, t, name, d)
+	if t == again {
+		s.emit(session, none, name, d)
+	}
+	s.release(session)
+}
+
+// release gives a session the event that was held back; mu is held.
+func (s *Server) release(session *session) {
+	if d := session.held; d != nil {
+		session.held = nil
+		s.emit(session, none, "MESSAGE_CREATE", d)
+	}
+}
+
+func (s *Server) emit(session *session, t trouble, name string, d object) {
 	session.seq++
 	e := object{"op": 0, "s": session.seq, "t": name, "d": d}
 	session.events = append(session.events, e)
 	if session.conn != nil {
-		s.chaos.deliver(session.conn, e)
+		t.deliver(session.conn, e)
 	}
 }
 

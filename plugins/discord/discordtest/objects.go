@@ -1,6 +1,9 @@
 package discordtest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The objects as Discord writes them; mu is held.
 
@@ -33,6 +36,9 @@ func (s *Server) messageObject(m *Message, content bool) object {
 	if c.guild != "" {
 		o["guild_id"] = c.guild
 	}
+	if m.webhook {
+		o["webhook_id"] = m.Author
+	}
 	if m.Nonce != "" {
 		o["nonce"] = m.Nonce
 	}
@@ -64,11 +70,24 @@ func (s *Server) messageObject(m *Message, content bool) object {
 			"content": m.snapshot, "timestamp": m.at.UTC().Format(time.RFC3339Nano), "embeds": []object{}, "attachments": []object{},
 		}}}
 	}
-	if f := m.file; f != nil {
-		o["attachments"] = []object{{
-			"id": "1", "filename": f.name, "content_type": f.mime, "size": f.size,
+	attachments := []object{}
+	for _, f := range m.attached {
+		attachments = append(attachments, object{
+			"id": f.id, "filename": f.name, "content_type": f.mime, "size": f.size,
 			"url": "https://cdn.discordapp.com" + f.path, "proxy_url": "https://media.discordapp.net" + f.path,
-		}}
+		})
 	}
+	o["attachments"] = attachments
 	return o
+}
+
+// rolesOf are a guild's, with the one of everybody.
+func (s *Server) rolesOf(guild string) []object {
+	return append(slices.Clone(s.roles[guild]), roleObject(guild, "@everyone"))
+}
+
+func roleObject(id, name string) object {
+	return object{
+		"id": id, "name": name, "color": 0, "hoist": false, "position": 0, "permissions": "0", "managed": false, "mentionable": false, "flags": 0,
+	}
 }

@@ -56,11 +56,18 @@ func ReplyingTo(id string) Option { return func(_ *Server, m *Message) { m.Reply
 
 // WithFile adds a file.
 func WithFile(name, mime string, content []byte) Option {
-	return func(s *Server, m *Message) {
-		path := "/attachments/" + m.Channel + "/" + s.newID() + "/file"
-		s.files[path] = content
-		m.file = &attachment{name: name, mime: mime, path: path, size: len(content)}
-	}
+	return func(s *Server, m *Message) { s.attach(m, File{Name: name, Type: mime, Content: content}) }
+}
+
+// ByWebhook makes it come from a program.
+func ByWebhook() Option { return func(_ *Server, m *Message) { m.webhook = true } }
+
+// attach adds a file to a message; mu is held.
+func (s *Server) attach(m *Message, f File) {
+	id := s.newID()
+	path := "/attachments/" + m.Channel + "/" + id + "/file"
+	s.files[path] = f.Content
+	m.attached = append(m.attached, &attachment{id: id, name: f.Name, mime: f.Type, path: path, size: len(f.Content)})
 }
 
 // WithEmbed adds an embed of this title.
@@ -100,22 +107,50 @@ func (s *Server) Change(id, text string) {
 	s.dispatch("MESSAGE_UPDATE", s.channels[m.Channel], func(content bool) object { return s.messageObject(m, content) }, m)
 }
 
-// Remove has a person delete a message.
-func (s *Server) Remove(id string) {
+// Remove has a person delete messages of one channel; several go in one event.
+func (s *Server) Remove(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.messages[id]
-	s.remove(s.channels[m.Channel], m)
+	s.remove(ids...)
 }
 
-// remove deletes a message; mu is held.
-func (s *Server) remove(c *channel, m *Message) {
-	m.Deleted = true
-	o := object{"id": m.ID, "channel_id": c.id}
+// remove deletes messages; mu is held.
+func (s *Server) remove(ids ...string) {
+	for _, id := range ids {
+		s.messages[id].Deleted = true
+	}
+	c := s.channels[s.messages[ids[0]].Channel]
+	o := object{"channel_id": c.id}
 	if c.guild != "" {
 		o["guild_id"] = c.guild
 	}
-	s.dispatch("MESSAGE_DELETE", c, func(bool) object { return o }, nil)
+	name := "MESSAGE_DELETE_BULK"
+	if o["ids"] = ids; len(ids) == 1 {
+		name, o["id"] = "MESSAGE_DELETE", ids[0]
+		delete(o, "ids")
+	}
+	s.dispatch(name, c, func(bool) object { return o }, nil)
+}
+
+// Role makes a role of a guild; that of a bot has the bot's id.
+func (s *Server) Role(guild, id, name, bot string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	role := roleObject(id, name)
+	if bot != "" {
+		role["managed"], role["tags"] = true, object{"bot_id": bot}
+	}
+	s.roles[guild] = append(s.roles[guild], role)
+	for _, session := range s.sessions {
+		s.push(session, "GUILD_ROLE_CREATE", object{"guild_id": guild, "role": role})
+	}
+}
+
+// Joined says when the bot was let into the guilds, for later sessions.
+func (s *Server) Joined(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined = at
 }
 
 // React has a person put an emoji on a message, or take it back.
@@ -134,43 +169,6 @@ func (s *Server) React(id, user, emoji string, on bool) {
 		name = "MESSAGE_REACTION_REMOVE"
 	}
 	s.dispatch(name, c, func(bool) object { return o }, nil)
-}
-
-// Use has a person pick a command of the menu, and returns the interaction's id.
-func (s *Server) Use(channel, user, command, args string) string {
-	data := object{"id": "1", "name": command, "type": 1}
-	if args != "" {
-		data["options"] = []object{{"name": "args", "type": 3, "value": args}}
-	}
-	return s.interact(channel, user, object{"type": 2, "data": data})
-}
-
-// Press has a person press a button, and returns the interaction's id.
-func (s *Server) Press(message, user, data string) string {
-	s.mu.Lock()
-	m := s.messages[message]
-	pressed := s.messageObject(m, true)
-	s.mu.Unlock()
-	return s.interact(m.Channel, user, object{
-		"type": 3, "message": pressed, "data": object{"component_type": 2, "custom_id": data},
-	})
-}
-
-func (s *Server) interact(channel, user string, o object) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, id := s.channels[channel], s.newID()
-	o["id"], o["application_id"], o["channel_id"], o["token"], o["version"] = id, ApplicationID, channel, "t"+id, 1
-	if c.guild == "" {
-		o["user"] = s.userObject(user)
-	} else {
-		o["guild_id"], o["member"] = c.guild, object{"user": s.userObject(user)}
-	}
-	s.waiting[id] = time.Now()
-	for _, session := range s.sessions {
-		s.push(session, "INTERACTION_CREATE", o)
-	}
-	return id
 }
 
 // Replies are the messages that the bot has sent to a channel and not deleted, in order.
@@ -199,13 +197,6 @@ func (s *Server) Commands() []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands)
-}
-
-// Answers are the bot's answers to interactions.
-func (s *Server) Answers() []Answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.answers)
 }
 
 // Typings counts the typing signals in a channel.

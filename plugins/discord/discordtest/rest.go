@@ -3,6 +3,9 @@ package discordtest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,7 +28,7 @@ func refuse(w http.ResponseWriter, status, code int, message string) {
 func (s *Server) getGateway(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, object{
 		"url": s.gatewayURL(), "shards": 1,
-		"session_start_limit": object{"total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1},
+		"session_start_limit": object{"total": 1000, "remaining": s.startsLeft(), "reset_after": 60_000, "max_concurrency": 1},
 	})
 }
 
@@ -122,6 +125,20 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
+func (s *Server) getMessage(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, m := s.find(w, r); m != nil {
+		answer(w, http.StatusOK, s.messageObject(m, true))
+	}
+}
+
+func (s *Server) getRoles(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer(w, http.StatusOK, s.rolesOf(r.PathValue("guild")))
+}
+
 func number(id string) int64 {
 	n, _ := strconv.ParseInt(id, 10, 64)
 	return n
@@ -130,12 +147,12 @@ func number(id string) int64 {
 // body is what the bot sends for a message.
 type body struct {
 	Content   string `json:"content"`
-	Nonce     string `json:"nonce"`
+	Nonce     any    `json:"nonce"`
 	Enforce   bool   `json:"enforce_nonce"`
 	Flags     int    `json:"flags"`
 	Reference *struct {
 		MessageID string `json:"message_id"`
-		Lenient   *bool  `json:"fail_if_not_exists"`
+		Strict    *bool  `json:"fail_if_not_exists"`
 	} `json:"message_reference"`
 	Mentions *struct {
 		Parse []string `json:"parse"`
@@ -148,25 +165,123 @@ type body struct {
 			Data  string `json:"custom_id"`
 		} `json:"components"`
 	} `json:"components"`
+
+	files []File
 }
+
+// What Discord takes of a message.
+const (
+	maxRunes  = 2000
+	maxFiles  = 10
+	maxFile   = 10 << 20
+	maxNonce  = 25
+	maxRow    = 5
+	maxData   = 100
+	maxLabel  = 80
+	maxUpload = 26 << 20
+)
 
 // readBody decodes and checks a message's body, and answers where it is wrong.
 func readBody(w http.ResponseWriter, r *http.Request) (b body, ok bool) {
-	if json.NewDecoder(r.Body).Decode(&b) != nil || len(b.Nonce) > 25 {
-		refuse(w, http.StatusBadRequest, 50035, "Invalid Form Body")
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case kind == "multipart/form-data":
+		if err := b.readForm(http.MaxBytesReader(w, r.Body, maxUpload), r); err != nil {
+			refuse(w, http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+			return b, false
+		}
+	case json.NewDecoder(r.Body).Decode(&b) != nil:
+		invalid(w, "body", "UNION_TYPE_CHOICES", "This is no message.")
 		return b, false
 	}
-	if strings.TrimSpace(b.Content) == "" {
+	switch {
+	case strings.TrimSpace(b.Content) == "" && len(b.files) == 0 && r.Method == http.MethodPost:
 		refuse(w, http.StatusBadRequest, 50006, "Cannot send an empty message")
-		return b, false
+	case utf8.RuneCountInString(b.Content) > maxRunes:
+		invalid(w, "content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
+	case len(b.nonce()) > maxNonce:
+		invalid(w, "nonce", "NONCE_TYPE_TOO_LONG", "This nonce is too long.")
+	case b.wrongButtons() != "":
+		invalid(w, "components", b.wrongButtons(), "These components are wrong.")
+	case len(b.files) > maxFiles:
+		refuse(w, http.StatusBadRequest, 30015, "Maximum number of attachments in a message reached (10)")
+	case slices.ContainsFunc(b.files, func(f File) bool { return len(f.Content) > maxFile }):
+		refuse(w, http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+	default:
+		return b, true
 	}
-	if utf8.RuneCountInString(b.Content) > 2000 {
-		answer(w, http.StatusBadRequest, object{"code": 50035, "message": "Invalid Form Body", "errors": object{
-			"content": object{"_errors": []object{{"code": "BASE_TYPE_MAX_LENGTH", "message": "Must be 2000 or fewer in length."}}},
-		}})
-		return b, false
+	return b, false
+}
+
+// invalid answers with what is wrong with one field.
+func invalid(w http.ResponseWriter, field, code, message string) {
+	answer(w, http.StatusBadRequest, object{"code": 50035, "message": "Invalid Form Body", "errors": object{
+		field: object{"_errors": []object{{"code": code, "message": message}}},
+	}})
+}
+
+// readForm reads a body with files.
+func (b *body) readForm(from io.Reader, r *http.Request) error {
+	r.Body = io.NopCloser(from)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return err
 	}
-	return b, true
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return err
+		}
+		if part.FormName() == "payload_json" {
+			if err := json.Unmarshal(content, b); err != nil {
+				return err
+			}
+			continue
+		}
+		b.files = append(b.files, File{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Content: content})
+	}
+}
+
+// nonce is a text or a number.
+func (b body) nonce() string {
+	switch n := b.Nonce.(type) {
+	case string:
+		return n
+	case float64:
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	default:
+		return ""
+	}
+}
+
+// wrongButtons is the code of what Discord does not take of the buttons; empty: it takes them.
+func (b body) wrongButtons() string {
+	seen := map[string]bool{}
+	if len(b.Components) > maxRow {
+		return "BASE_TYPE_BAD_LENGTH"
+	}
+	for _, row := range b.Components {
+		if row.Type != 1 || len(row.Components) == 0 || len(row.Components) > maxRow {
+			return "BASE_TYPE_BAD_LENGTH"
+		}
+		for _, c := range row.Components {
+			switch {
+			case c.Label == "" || utf8.RuneCountInString(c.Label) > maxLabel || c.Data == "" || utf8.RuneCountInString(c.Data) > maxData:
+				return "BASE_TYPE_BAD_LENGTH"
+			case seen[c.Data]:
+				return "COMPONENT_CUSTOM_ID_DUPLICATED"
+			}
+			seen[c.Data] = true
+		}
+	}
+	return ""
 }
 
 // apply puts the body into a message.
@@ -193,25 +308,33 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if known, sent := s.nonces[c.id+"/"+b.Nonce]; sent && b.Enforce && b.Nonce != "" {
+	nonce := b.nonce()
+	if known, sent := s.nonces[c.id+"/"+nonce]; sent && b.Enforce && nonce != "" {
+		if s.messages[known].Deleted {
+			refuse(w, http.StatusNotFound, 10008, "Unknown Message")
+			return
+		}
 		answer(w, http.StatusOK, s.messageObject(s.messages[known], true))
 		return
 	}
-	m := &Message{Channel: c.id, Author: BotID, Nonce: b.Nonce, Silent: b.Flags&(1<<12) != 0}
+	m := &Message{Channel: c.id, Author: BotID, Nonce: nonce, Silent: b.Flags&(1<<12) != 0, Files: b.files}
 	b.apply(m)
+	for _, f := range b.files {
+		s.attach(m, f)
+	}
 	if b.Reference != nil {
 		target := s.messages[b.Reference.MessageID]
 		switch {
 		case target != nil && !target.Deleted:
 			m.ReplyTo = target.ID
-		case b.Reference.Lenient == nil || *b.Reference.Lenient:
-			refuse(w, http.StatusBadRequest, 50035, "Invalid Form Body")
+		case b.Reference.Strict == nil || *b.Reference.Strict:
+			invalid(w, "message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
 			return
 		}
 	}
 	s.add(c, m)
-	if b.Nonce != "" {
-		s.nonces[c.id+"/"+b.Nonce] = m.ID
+	if nonce != "" {
+		s.nonces[c.id+"/"+nonce] = m.ID
 	}
 	s.dispatch("MESSAGE_CREATE", c, func(content bool) object { return s.messageObject(m, content) }, m)
 	answer(w, http.StatusOK, s.messageObject(m, true))
@@ -257,11 +380,11 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, m := s.find(w, r)
+	_, m := s.find(w, r)
 	if m == nil {
 		return
 	}
-	s.remove(c, m)
+	s.remove(m.ID)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -279,6 +402,10 @@ func (s *Server) putReaction(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, m := s.find(w, r); m != nil {
+		if r.PathValue("emoji")[0] < 0x80 && !strings.Contains(r.PathValue("emoji"), ":") {
+			refuse(w, http.StatusBadRequest, 10014, "Unknown Emoji")
+			return
+		}
 		if emoji := r.PathValue("emoji"); !slices.Contains(m.Reactions, emoji) {
 			m.Reactions = append(m.Reactions, emoji)
 		}
@@ -292,56 +419,6 @@ func (s *Server) deleteReaction(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	if _, m := s.find(w, r); m != nil {
 		m.Reactions = slices.DeleteFunc(m.Reactions, func(e string) bool { return e == r.PathValue("emoji") })
-		s.signal()
-		w.WriteHeader(http.StatusNoContent)
-	}
-}
-
-func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
-	var b struct{ Type int }
-	_ = json.NewDecoder(r.Body).Decode(&b)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := r.PathValue("id")
-	began, known := s.waiting[id]
-	if !known {
-		refuse(w, http.StatusNotFound, 10062, "Unknown interaction")
-		return
-	}
-	delete(s.waiting, id)
-	s.answers = append(s.answers, Answer{Interaction: id, Type: b.Type, InTime: time.Since(began) < 3*time.Second})
-	s.signal()
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// original finds the answer that a webhook is about; the token is "t" and the interaction's id.
-func (s *Server) original(w http.ResponseWriter, r *http.Request) *Answer {
-	for i := range s.answers {
-		if "t"+s.answers[i].Interaction == r.PathValue("token") {
-			return &s.answers[i]
-		}
-	}
-	refuse(w, http.StatusNotFound, 10015, "Unknown Webhook")
-	return nil
-}
-
-func (s *Server) patchOriginal(w http.ResponseWriter, r *http.Request) {
-	var b struct{ Content string }
-	_ = json.NewDecoder(r.Body).Decode(&b)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a := s.original(w, r); a != nil {
-		a.Edited = b.Content
-		s.signal()
-		answer(w, http.StatusOK, object{})
-	}
-}
-
-func (s *Server) deleteOriginal(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a := s.original(w, r); a != nil {
-		a.Deleted = true
 		s.signal()
 		w.WriteHeader(http.StatusNoContent)
 	}

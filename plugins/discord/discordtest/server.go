@@ -46,7 +46,7 @@ type Server struct {
 	nonces     map[string]string   // the message's id by channel and nonce
 	files      map[string][]byte   // by path
 	commands   []Command
-	answers    []Answer // of interactions
+	answers    []*Answer // to interactions
 	waiting    map[string]time.Time
 	sessions   map[string]*session
 	conns      map[*conn]bool
@@ -56,8 +56,14 @@ type Server struct {
 	mute       bool // heartbeats are not acknowledged
 	refusal    int  // close code for what identifies or resumes
 	forbidden  map[string]bool
+	joined     time.Time           // when the bot was let into the guilds
+	roles      map[string][]object // by guild
+	starts     int                 // sessions that may be begun; below zero: any number
+	allowance  *allowance          // of messages; nil: any number
+	tooMany    int                 // requests that were refused for it
 	faults     []*ordered
 	chaos      *chaos
+	disorder   bool
 }
 
 // channel is a conversation.
@@ -87,12 +93,20 @@ type Message struct {
 	Edits                     int
 	Deleted                   bool
 	Reactions                 []string // emojis of the bot
+	Files                     []File   // that the bot sent
 
 	at       time.Time
 	edited   time.Time
-	file     *attachment
+	attached []*attachment
+	webhook  bool // it came through one
 	embed    string
 	snapshot string
+}
+
+// File is one that the bot sent.
+type File struct {
+	Name, Type string
+	Content    []byte
 }
 
 // Button is one that the bot sent.
@@ -104,15 +118,16 @@ type Command struct{ Name, Description string }
 // Answer is what the bot said to an interaction.
 type Answer struct {
 	Interaction string
-	Type        int // of the first answer
-	InTime      bool
-	Edited      string // what it was changed to
-	Deleted     bool
+	Type        int      // of the first answer
+	Text        string   // of the first answer
+	Private     bool     // to the person alone
+	Edited      string   // what it was changed to
+	FollowUps   []string // what came behind it
 }
 
 type attachment struct {
-	name, mime, path string
-	size             int
+	id, name, mime, path string
+	size                 int
 }
 
 // New starts a server, which ends with the test.
@@ -130,6 +145,8 @@ func New(t testing.TB) *Server {
 		sessions:  map[string]*session{},
 		conns:     map[*conn]bool{},
 		forbidden: map[string]bool{},
+		roles:     map[string][]object{},
+		starts:    -1,
 		heartbeat: 5 * time.Second,
 	}
 	s.http = httptest.NewServer(s.routes())
@@ -200,13 +217,17 @@ func (s *Server) routes() http.Handler {
 		"PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me":    s.putReaction,
 		"DELETE /channels/{channel}/messages/{message}/reactions/{emoji}/@me": s.deleteReaction,
 		"POST /interactions/{id}/{token}/callback":                            s.postCallback,
+		"POST /webhooks/{app}/{token}":                                        s.postFollowUp,
+		"GET /guilds/{guild}/roles":                                           s.getRoles,
+		"GET /channels/{channel}/messages/{message}":                          s.getMessage,
 		"PATCH /webhooks/{app}/{token}/messages/@original":                    s.patchOriginal,
-		"DELETE /webhooks/{app}/{token}/messages/@original":                   s.deleteOriginal,
 	} {
 		mux.HandleFunc(pattern, handle)
 	}
 	all := http.NewServeMux()
-	all.Handle("/api/v9/", http.StripPrefix("/api/v9", s.faulty(s.authorised(mux))))
+	for _, version := range []string{"/api/v9", "/api/v10"} {
+		all.Handle(version+"/", http.StripPrefix(version, s.faulty(s.authorised(s.limited(mux)))))
+	}
 	all.HandleFunc("GET /attachments/", s.getAttachment)
 	all.HandleFunc("GET /gateway", s.serveGateway)
 	all.HandleFunc("GET /gateway/", s.serveGateway)
