@@ -69,6 +69,13 @@ func (r *receiver) settle(ctx context.Context) error {
 	return nil
 }
 
+// idle is called when all events that came are handled: interactions that are kept all the same came with a session that
+// was lost.
+func (r *receiver) idle(ctx context.Context) error {
+	r.recall = r.kept.Swap(false)
+	return r.settle(ctx)
+}
+
 // meetGuild learns a server's channels and catches up in them. A channel where the bot has heard nobody yet is asked for
 // what was written since the bot was last there, or was let in.
 func (r *receiver) meetGuild(ctx context.Context, g *guild) error {

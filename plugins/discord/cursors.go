@@ -26,6 +26,7 @@ type cursors struct {
 type cursor struct {
 	last  snowflake // the last message that it has
 	guild string    // whose the channel is; empty: it is a direct one
+	heard bool      // in this life it has gone on
 }
 
 const (
@@ -59,7 +60,7 @@ func (c *cursors) load(ctx context.Context) error {
 	return each(ctx, c.state, cursorPrefix, func(channel string, value []byte) error {
 		last, guild, _ := strings.Cut(string(value), " ")
 		if id := parseID(last); id != 0 {
-			c.at[channel] = cursor{id, guild}
+			c.at[channel] = cursor{last: id, guild: guild}
 		}
 		return nil
 	})
@@ -95,7 +96,7 @@ func (c *cursors) meet(ctx context.Context, channel, guild string, next snowflak
 	if _, known := c.at[channel]; known {
 		return nil
 	}
-	first := cursor{next - 1, guild}
+	first := cursor{last: next - 1, guild: guild}
 	if err := c.put(ctx, channel, first); err != nil {
 		return err
 	}
@@ -109,12 +110,15 @@ func (c *cursors) put(ctx context.Context, channel string, at cursor) error {
 }
 
 // first tells whether a message is the one that its channel was met with.
-func (c *cursors) first(channel string, id snowflake) bool { return c.at[channel].last == id-1 }
+func (c *cursors) first(channel string, id snowflake) bool {
+	at := c.at[channel]
+	return !at.heard && at.last == id-1
+}
 
 // passed notes that the host has a message.
 func (c *cursors) passed(channel string, id snowflake) {
 	if at := c.at[channel]; id > at.last {
-		c.at[channel], c.dirty[channel] = cursor{id, at.guild}, true
+		c.at[channel], c.dirty[channel] = cursor{id, at.guild, true}, true
 	}
 }
 

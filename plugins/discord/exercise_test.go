@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,8 +18,9 @@ import (
 
 // ledger is a host's state that outlives the plugin, as a real host's does.
 type ledger struct {
-	mu     sync.Mutex
-	values map[string]string
+	mu      sync.Mutex
+	values  map[string]string
+	refused string // keys with this prefix are not taken
 }
 
 func newLedger() *ledger { return &ledger{values: map[string]string{}} }
@@ -36,6 +38,9 @@ func (l *ledger) Get(_ context.Context, key string) ([]byte, uint64, error) {
 func (l *ledger) Put(ctx context.Context, key string, value []byte) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.refused != "" && strings.HasPrefix(key, l.refused) {
+		return 0, errBroken
+	}
 	l.values[key] = string(value)
 	return 1, ctx.Err()
 }
@@ -63,11 +68,18 @@ func (l *ledger) List(_ context.Context, prefix, after string) ([]string, error)
 	return keys[:min(len(keys), 3)], nil // Fewer than a host gives, to have them asked for in parts.
 }
 
+func (l *ledger) refuse(prefix string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = prefix
+}
+
 // passed is the last message of a channel that the plugin will not ask for again.
 func (l *ledger) passed(channel string) snowflake {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return parseID(l.values[cursorPrefix+channel])
+	last, _, _ := strings.Cut(l.values[cursorPrefix+channel], " ")
+	return parseID(last)
 }
 
 // ledgers has each server's, by its address.
@@ -83,13 +95,15 @@ func testPace() pace {
 }
 
 // component is the channel at a test's pace, with state that outlives it.
-func component(states *ledgers) sdk.Component {
+func component(states *ledgers) sdk.Component { return componentAt(states, testPace()) }
+
+func componentAt(states *ledgers, at pace) sdk.Component {
 	return sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, env sdk.Env, cfg config) (*channel, error) {
 		c, err := open(ctx, env, cfg)
 		if err != nil {
 			return nil, err
 		}
-		c.pace = testPace()
+		c.pace = at
 		c.env.State = states.of(cfg.TestEndpoint)
 		return c, nil
 	})
@@ -153,6 +167,40 @@ func (n *network) Refuse(to chat.ID) chat.Reason {
 	return chat.Forbidden
 }
 
+func (n *network) Remove(_ chat.ID, id chat.MessageID) { n.server.Remove(string(id)) }
+
+func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
+	for _, b := range n.server.Get(string(id)).Buttons {
+		if b.Label == label {
+			n.server.Press(string(id), "1"+string(to), b.Data)
+			return
+		}
+	}
+	panic("no such button")
+}
+
+func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+	n.server.React(string(id), "1"+string(to), cmp.Or(emoji, "👍"), emoji != "")
+}
+
+func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
+	// What stands before Discord could say the token back.
+	fault, ok := map[chat.Reason]discordtest.Fault{
+		chat.Temporary:    discordtest.Refuse(500, 0, "broken by "+n.server.Token()),
+		chat.RateLimited:  discordtest.TooManyRequests(7 * time.Second),
+		chat.NotConnected: discordtest.Refuse(401, 0, "401: Unauthorized "+n.server.Token()),
+		chat.ChatNotFound: discordtest.Refuse(404, 10003, "Unknown Channel"),
+		chat.Forbidden:    discordtest.Refuse(403, 50013, "Missing Permissions"),
+		chat.TooLong:      discordtest.Refuse(413, 40005, "Request entity too large"),
+		chat.TargetGone:   discordtest.Refuse(404, 10008, "Unknown Message"),
+		chat.Invalid:      discordtest.Refuse(400, 50035, "Invalid Form Body "+n.server.Token()),
+	}[reason]
+	if ok {
+		n.server.Fail("POST", "/messages", 1, fault)
+	}
+	return ok
+}
+
 func TestExercise(t *testing.T) {
 	t.Parallel()
 	const token = "NDI0Mg.discordtest.loopback-token-0123456789abcdef"
@@ -191,6 +239,7 @@ type fixture struct {
 	host   *sdktest.Harness
 	run    *sdktest.Run
 	states *ledgers
+	quick  bool // an interaction waits for the host for a moment only
 }
 
 // start runs a channel; prepare sets the server up before.
@@ -210,7 +259,11 @@ func start(t *testing.T, prepare func(*discordtest.Server)) fixture {
 // again runs a new life of the plugin against the same server, with a new host that has seen nothing.
 func (f fixture) again(t *testing.T) fixture {
 	t.Helper()
-	f.host = sdktest.New(t, component(f.states))
+	at := testPace()
+	if f.quick {
+		at.patience = 20 * time.Millisecond
+	}
+	f.host = sdktest.New(t, componentAt(f.states, at))
 	f.host.Configure(map[string]any{"token": f.server.Token(), "test_endpoint": f.server.URL()})
 	f.run = f.host.Run()
 	f.run.WaitFor(chat.Connected)

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -48,6 +48,21 @@ func TestWhatPeopleWrite(t *testing.T) {
 		t.Errorf("mentions, of the bot %t (-want +got):\n%s", m.MentionsSelf, diff)
 	}
 
+	s.Role("900", "55", "staff", "")
+	s.Say("901", "8", "<@&55> see <#901>, <#1>, <a:dance:77> and </new:5>")
+	if _, m = f.message(t, "@staff see #general, <#1>, :dance: and /new"); m.MentionsSelf || len(m.Mentions) != 0 {
+		t.Errorf("a role is %+v", m.Mentions)
+	}
+	s.Role("900", "56", "claw", discordtest.BotID)
+	s.Say("901", "8", "<@&56> help")
+	if _, m = f.message(t, "@claw help"); !m.MentionsSelf || !cmp.Equal(m.Mentions, []chat.Mention{{Length: 5, User: discordtest.BotID, IsSelf: true}}) {
+		t.Errorf("the bot's own role is %+v", m.Mentions)
+	}
+	s.Say("901", "8", "deployed", discordtest.ByWebhook())
+	if e, _ = f.message(t, "deployed"); !e.Sender.IsBot {
+		t.Errorf("a webhook is %+v", e.Sender)
+	}
+
 	s.Say("902", "7", "in a thread")
 	if e, _ = f.message(t, "in a thread"); e.Chat.ID != "901" || e.Thread != "902" || e.Chat.Title != "general" {
 		t.Errorf("a message of a thread is in %+v, %q", e.Chat, e.Thread)
@@ -56,6 +71,29 @@ func TestWhatPeopleWrite(t *testing.T) {
 	s.Say("904", "7", "in a post")
 	if e, _ = f.message(t, "in a post"); e.Chat.ID != "903" || e.Thread != "904" || e.Chat.Title != "questions" {
 		t.Errorf("a message of a forum is in %+v, %q", e.Chat, e.Thread)
+	}
+}
+
+// TestThreadsBegin with what the agent should know of them, told with the first message that it hears.
+func TestThreadsBegin(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(s *discordtest.Server) { s.Forum("900", "903", "questions") })
+	s := f.server
+	began := s.Say("901", "7", "shall we <#901>?")
+	f.message(t, "shall we #general?")
+	s.Thread("901", began, "plans")
+	s.Say(began, "8", "yes")
+	if _, m := f.message(t, "yes"); m.ThreadStarter != "plans\nshall we #general?" {
+		t.Errorf("the thread began with %q", m.ThreadStarter)
+	}
+	s.Say(began, "8", "soon")
+	if _, m := f.message(t, "soon"); m.ThreadStarter != "" {
+		t.Errorf("the next message tells %q", m.ThreadStarter)
+	}
+	s.Thread("903", "1904", "How to?")
+	s.Say("1904", "7", "and why?")
+	if e, m := f.message(t, "and why?"); m.ThreadStarter != "How to?" || e.Chat.ID != "903" {
+		t.Errorf("the post began with %q", m.ThreadStarter)
 	}
 }
 
@@ -84,6 +122,37 @@ func TestAnswersAndForwards(t *testing.T) {
 	}
 	s.Say("901", "8", "look", discordtest.WithEmbed("News"))
 	f.message(t, "look\nNews\nabout News")
+	picture := s.Say("901", "8", "", discordtest.WithFile("a.png", "image/png", []byte("pixels")))
+	f.message(t, "")
+	s.Say("901", "7", "nice", discordtest.ReplyingTo(picture))
+	if _, m = f.message(t, "nice"); m.ReplyTo.Text != "[file: a.png]" {
+		t.Errorf("an answer to a file: %+v", m.ReplyTo)
+	}
+}
+
+func TestWhatElseAMessageSays(t *testing.T) {
+	t.Parallel()
+	got := written(&discordgo.Message{
+		Content: "see",
+		Embeds: []*discordgo.MessageEmbed{
+			{
+				Type: discordgo.EmbedTypeRich, Title: "Build 5", URL: "https://ci.example/5", Description: "failed",
+				Author: &discordgo.MessageEmbedAuthor{Name: "CI"}, Fields: []*discordgo.MessageEmbedField{{Name: "branch", Value: "main"}},
+				Image: &discordgo.MessageEmbedImage{URL: "https://ci.example/5.png"}, Footer: &discordgo.MessageEmbedFooter{Text: "2 minutes"},
+			},
+			{Type: discordgo.EmbedTypeVideo, Title: "a preview"},
+			nil,
+		},
+		Poll: &discordgo.Poll{
+			Question: discordgo.PollMedia{Text: "Lunch?"},
+			Answers:  []discordgo.PollAnswer{{Media: &discordgo.PollMedia{Text: "yes"}}, {}, {Media: &discordgo.PollMedia{Text: "no"}}},
+		},
+		StickerItems: []*discordgo.StickerItem{{Name: "wave"}, nil},
+	})
+	want := "see\nCI\nBuild 5\nhttps://ci.example/5\nfailed\nbranch: main\nhttps://ci.example/5.png\n2 minutes\n[poll] Lunch?\n- yes\n- no\n[sticker: wave]"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestChangesAndReactions(t *testing.T) {
@@ -111,6 +180,15 @@ func TestChangesAndReactions(t *testing.T) {
 			t.Errorf("%s by %s: %+v", e.ID, e.Sender.ID, r)
 		}
 		ids[e.ID] = true
+	}
+	one, two := s.Say("901", "7", "one"), s.Say("901", "7", "two")
+	f.message(t, "one")
+	f.message(t, "two")
+	s.Remove(one, two)
+	for _, id := range []string{one, two} {
+		if _, gone := next[chat.Deleted](t, f); gone.ID != chat.MessageID(id) {
+			t.Errorf("of many deletions came %+v, want %s", gone, id)
+		}
 	}
 	s.Remove(id)
 	if e, gone := next[chat.Deleted](t, f); gone.ID != chat.MessageID(id) || e.ID != chat.EventID("dc:"+id+":delete") {
@@ -186,39 +264,3 @@ func (s *countingStore) Upload(_ context.Context, m chat.Media, r io.Reader) (ch
 type refusing struct{ sdk.Inbox }
 
 func (refusing) Submit(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil }
-
-func TestCommandsAndButtons(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
-	s := f.server
-	used := s.Use("901", "7", "new", "of that")
-	e, command := next[chat.NativeCommand](t, f)
-	if command != (chat.NativeCommand{Name: "new", Args: "of that"}) || e.ID != chat.EventID("dc:interaction:"+used) || e.Sender.ID != "7" || e.Chat.ID != "901" {
-		t.Errorf("%+v", e)
-	}
-	s.Await(t, "the command is answered", func() bool {
-		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool {
-			return a.Interaction == used && a.Type == 4 && a.Text == "`/new` is on its way."
-		})
-	})
-	receipt, err := f.host.Send(chat.Outgoing{Key: "ask", To: chat.Address{Chat: "70"}, Text: "May I?", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y:1"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Replies("70")[0].Buttons; !cmp.Equal(got, []discordtest.Button{{Label: "Yes", Data: "y:1"}}) {
-		t.Errorf("the buttons are %+v", got)
-	}
-	pressed := s.Press(string(receipt.IDs[0]), "7", "y:1")
-	if e, press := next[chat.ButtonPress](t, f); press != (chat.ButtonPress{MessageID: receipt.IDs[0], Data: "y:1"}) || e.Chat.Kind != chat.Direct {
-		t.Errorf("%+v", e)
-	}
-	s.Await(t, "the press is answered", func() bool {
-		return slices.ContainsFunc(s.Answers(), func(a discordtest.Answer) bool { return a.Interaction == pressed && a.Type == 6 })
-	})
-	if err := f.host.Edit(chat.Address{Chat: "70"}, receipt.IDs[0], "Thanks.", nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Replies("70")[0]; got.Text != "Thanks." || len(got.Buttons) != 0 {
-		t.Errorf("edited to %+v", got)
-	}
-}

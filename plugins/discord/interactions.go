@@ -109,11 +109,14 @@ func (r *receiver) keep(ctx context.Context, i interaction) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.state.Put(ctx, interactionPrefix+i.ID, raw)
+	if _, err = r.state.Put(ctx, interactionPrefix+i.ID, raw); err == nil {
+		r.kept.Store(true)
+	}
 	return err
 }
 
-// recallInteractions submits those that are kept: of another life, or of a session that was lost.
+// recallInteractions submits those that are kept: of another life, or of a session that was lost, perhaps before they were
+// kept.
 func (r *receiver) recallInteractions(ctx context.Context) error {
 	return each(ctx, r.state, interactionPrefix, func(id string, raw []byte) error {
 		var i interaction
@@ -132,10 +135,13 @@ type answers struct {
 	waiting map[string]chan chat.Verdict // by the interaction's id
 }
 
-// expect has decided find an interaction. It is to be forgotten.
+// expect has decided find an interaction, which is to be forgotten; nil: somebody waits for it already.
 func (a *answers) expect(id string) <-chan chat.Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, waits := a.waiting[id]; waits {
+		return nil
+	}
 	verdict := make(chan chat.Verdict, 1)
 	a.waiting[id] = verdict
 	return verdict
@@ -152,20 +158,30 @@ func (a *answers) decided(id string, verdict chat.Verdict) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if to, waits := a.waiting[id]; waits {
-		to <- verdict
-		delete(a.waiting, id)
+		select {
+		case to <- verdict:
+		default: // It was told already.
+		}
 	}
 }
 
-// answer is called when an interaction comes, before it is handled, and returns what answers it, which may run beside
-// everything else.
+// answerable is for how long Discord takes what follows the first answer.
+const answerable = 15 * time.Minute
+
+// answer is called when an interaction comes, before it is handled, and returns what answers it, which runs beside
+// everything else, and longer than the connection.
 func (r *receiver) answer(e *discordgo.Event) func(context.Context) {
 	var i interaction
 	if decode(e, &i) != nil || i.says() == nil {
 		return func(context.Context) {}
 	}
 	verdict := r.answers.expect(i.ID)
+	if verdict == nil {
+		return func(context.Context) {}
+	}
 	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, answerable)
+		defer cancel()
 		defer r.answers.forget(i.ID)
 		timer := time.NewTimer(r.pace.patience)
 		defer timer.Stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/hashicorp/go-hclog"
@@ -15,7 +16,7 @@ import (
 // maxChats is how many refused chats are remembered.
 const maxChats = 1000
 
-// receiver takes events of the gateway to the host. One goroutine uses it, but for answer.
+// receiver takes events of the gateway to the host. One goroutine uses it, but for what answers interactions.
 type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
@@ -33,6 +34,7 @@ type receiver struct {
 	owed    []string          // channels to catch up in
 	awaited map[string]bool   // servers that the session has and Discord has not told of yet
 	recall  bool              // kept interactions are to be submitted
+	kept    atomic.Bool       // some were kept since they were looked for
 }
 
 func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {

@@ -69,10 +69,18 @@ const sessionKey = "session"
 // run keeps the bot connected until ctx ends or only a person can help.
 func (s *session) run(ctx context.Context) error {
 	s.tell(chat.Connecting, "")
+	var answering sync.WaitGroup
+	defer answering.Wait()
 	defer s.close(ctx)
+	whole, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := func(e *discordgo.Event) {
+		do := s.receiver.answer(e)
+		answering.Go(func() { do(whole) })
+	}
 	for wait := s.pace.first; ; {
 		began := time.Now()
-		came, err := s.connect(ctx)
+		came, err := s.connect(ctx, answer)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -108,8 +116,9 @@ func (s *session) forget() {
 	s.resumption, s.vain = resumption{Bot: s.Bot, Intents: s.Intents}, 0
 }
 
-// connect goes through one connection, and tells whether an event came. Its error, never nil, is why it ended.
-func (s *session) connect(ctx context.Context) (came bool, err error) {
+// connect goes through one connection, and tells whether an event came. Its error, never nil, is why it ended. Interactions
+// it also shows to answer, as soon as they come.
+func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (came bool, err error) {
 	if s.receiver.self == "" {
 		if err := s.signIn(ctx); err != nil {
 			return false, err
@@ -138,10 +147,7 @@ func (s *session) connect(ctx context.Context) (came bool, err error) {
 	work.Go(func() { link.beat(ctx) })
 	work.Go(func() {
 		defer close(events)
-		ended = link.read(ctx, events, func(e *discordgo.Event) {
-			answer := s.receiver.answer(e)
-			work.Go(func() { answer(ctx) })
-		})
+		ended = link.read(ctx, events, answer)
 	})
 	s.live = false
 	if err := s.take(ctx, link, events); err != nil {
@@ -268,6 +274,9 @@ func (s *session) take(ctx context.Context, link *link, events <-chan *discordgo
 		case <-ticker.C:
 			if s.live && s.receiver.settled() && len(events) == 0 {
 				s.receiver.cursors.there(time.UnixMilli(link.heard.Load()))
+				if err := s.receiver.idle(ctx); err != nil {
+					return err
+				}
 			}
 			s.save(ctx)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
 // TestConnectionsEnd in each way that Discord knows, with a message written meanwhile.
@@ -184,102 +182,6 @@ func TestRejectedIsNotAskedForAgain(t *testing.T) {
 		}
 	}
 	t.Error("the next message did not come")
-}
-
-// TestFaults runs some hundred messages both ways through faults of every kind, with restarts of the plugin in between:
-// none is lost, none doubled, and each chat keeps its order.
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			faults(t, seed)
-		})
-	}
-}
-
-const (
-	faultyLives    = 4
-	faultyMessages = 60 // a life and chat
-)
-
-func faults(t *testing.T, seed uint64) {
-	f := start(t, nil)
-	chats := []string{"70", "901"}
-	for _, id := range chats {
-		f.server.Say(id, "7", "hello "+id)
-		f.host.NextEvent()
-	}
-	said, heard, seen := map[string][]string{}, map[string][]string{}, map[chat.EventID]bool{}
-	sent := map[string][]string{}
-	hear := func(e chat.Event) {
-		m, ok := e.Body.(chat.Message)
-		if !ok || strings.HasPrefix(m.Text, "hello") || seen[e.ID] {
-			return // A new host does not know what an old one had; a real one does.
-		}
-		seen[e.ID] = true
-		heard[string(e.Chat.ID)] = append(heard[string(e.Chat.ID)], m.Text)
-	}
-	f.server.Chaos(seed)
-	for life := range faultyLives {
-		if life > 0 {
-			f.host.Shutdown()
-			for _, e := range f.host.Host.Events() {
-				hear(e)
-			}
-			f = f.again(t)
-		}
-		host := f.host
-		var work sync.WaitGroup
-		for i, id := range chats {
-			for n := range faultyMessages {
-				said[id] = append(said[id], fmt.Sprintf("%s %d %d", id, life, n))
-				sent[id] = append(sent[id], fmt.Sprintf("answer %d %d %d", i, life, n))
-			}
-			mine := said[id][life*faultyMessages:]
-			answers := sent[id][life*faultyMessages:]
-			work.Go(func() {
-				for n := range mine {
-					f.server.Say(id, "7", mine[n])
-					persist(t, host, chat.Outgoing{Key: answers[n], To: chat.Address{Chat: chat.ID(id)}, Text: answers[n]})
-				}
-			})
-		}
-		// Half of what a life is told it may leave to the next one.
-		for len(seen) < (2*life+1)*faultyMessages || life == faultyLives-1 && len(seen) < 2*faultyLives*faultyMessages {
-			hear(f.host.NextEvent())
-		}
-		work.Wait()
-	}
-	for _, id := range chats {
-		if !slices.Equal(said[id], heard[id]) {
-			t.Errorf("chat %s: %d messages were said and %d heard, or in another order", id, len(said[id]), len(heard[id]))
-		}
-		var got []string
-		for _, m := range f.server.Replies(id) {
-			got = append(got, m.Text)
-		}
-		if !slices.Equal(sent[id], got) {
-			t.Errorf("chat %s: %d answers were sent and %d came, or in another order", id, len(sent[id]), len(got))
-		}
-	}
-}
-
-// persist sends as the host does: again under the same key while it may help.
-func persist(t *testing.T, h *sdktest.Harness, out chat.Outgoing) {
-	for range 50 {
-		_, err := h.Send(out)
-		if err == nil {
-			return
-		}
-		f, ok := err.(*chat.Failure)
-		if !ok || !f.Reason.Retryable() {
-			t.Errorf("send: %v", err)
-			return
-		}
-		pause(t.Context(), f.RetryAfter)
-	}
-	t.Errorf("%s was never sent", out.Text)
 }
 
 var errBroken = status.Error(codes.Internal, "the host is broken")

@@ -206,6 +206,13 @@ func (s *Server) Typings(channel string) int {
 	return s.channels[channel].typing
 }
 
+// Asked counts the requests for a channel's messages.
+func (s *Server) Asked(channel string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.channels[channel].asked
+}
+
 // Forbid takes the bot's access to a channel away.
 func (s *Server) Forbid(channel string) {
 	s.mu.Lock()

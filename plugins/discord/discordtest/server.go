@@ -71,7 +71,7 @@ type channel struct {
 	id, guild, parent, name string
 	kind                    int
 	last                    string // the last message's id
-	typing                  int
+	typing, asked           int
 }
 
 // Types of channels.
