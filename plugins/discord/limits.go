@@ -18,6 +18,8 @@ type limits struct {
 const (
 	everywhere = ""
 	maxRoutes  = 1000
+	// margin is added to a time that Discord has rounded, perhaps down.
+	margin = 50 * time.Millisecond
 )
 
 func newLimits() *limits { return &limits{until: map[string]time.Time{}} }
@@ -55,7 +57,7 @@ func (l *limits) shut(route string, d time.Duration) {
 func (l *limits) learn(route string, header http.Header) {
 	if header.Get("X-RateLimit-Remaining") == "0" {
 		if reset := seconds(header.Get("X-RateLimit-Reset-After")); reset > 0 {
-			l.shut(route, reset)
+			l.shut(route, reset+margin)
 		}
 	}
 }

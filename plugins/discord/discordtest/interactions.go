@@ -31,12 +31,14 @@ func (s *Server) interact(channel, user string, o object) string {
 	defer s.mu.Unlock()
 	c, id := s.channels[channel], s.newID()
 	o["id"], o["application_id"], o["channel_id"], o["token"], o["version"] = id, ApplicationID, channel, "t"+id, 1
+	o["entitlements"], o["authorizing_integration_owners"], o["app_permissions"] = []object{}, object{}, "0"
+	o["locale"], o["attachment_size_limit"], o["channel"] = "en-GB", maxFile, s.channelObject(c)
 	if c.guild == "" {
 		o["user"] = s.userObject(user)
 	} else {
 		o["guild_id"], o["member"] = c.guild, object{"user": s.userObject(user), "permissions": "0", "roles": []string{}}
 	}
-	s.waiting[id] = time.Now()
+	s.waiting[id] = wait{time.Now(), channel}
 	for _, session := range s.sessions {
 		s.push(session, "INTERACTION_CREATE", o)
 	}
@@ -64,6 +66,12 @@ func (s *Server) AnswerTo(interaction string) (Answer, bool) {
 	return Answer{}, false
 }
 
+// wait is an interaction that may be answered.
+type wait struct {
+	began   time.Time
+	channel string
+}
+
 // inTime is how long an interaction waits for its answer.
 const inTime = 3 * time.Second
 
@@ -79,8 +87,8 @@ func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := r.PathValue("id")
-	began, known := s.waiting[id]
-	if !known || r.PathValue("token") != "t"+id || time.Since(began) > inTime {
+	wait, known := s.waiting[id]
+	if !known || r.PathValue("token") != "t"+id || time.Since(wait.began) > inTime {
 		refuse(w, http.StatusNotFound, 10062, "Unknown interaction")
 		return
 	}
@@ -94,7 +102,7 @@ func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, 50006, "Cannot send an empty message")
 		return
 	}
-	s.answers = append(s.answers, &Answer{Interaction: id, Type: b.Type, Text: b.Data.Content, Private: b.Data.Flags&(1<<6) != 0})
+	s.answers = append(s.answers, &Answer{Interaction: id, channel: wait.channel, Type: b.Type, Text: b.Data.Content, Private: b.Data.Flags&(1<<6) != 0})
 	s.signal()
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -118,7 +126,7 @@ func (s *Server) postFollowUp(w http.ResponseWriter, r *http.Request) {
 	if a := s.original(w, r); a != nil {
 		a.FollowUps = append(a.FollowUps, b.Content)
 		s.signal()
-		answer(w, http.StatusOK, object{"id": s.newID()})
+		answer(w, http.StatusOK, s.answerObject(a, b.Content))
 	}
 }
 
@@ -130,6 +138,15 @@ func (s *Server) patchOriginal(w http.ResponseWriter, r *http.Request) {
 	if a := s.original(w, r); a != nil {
 		a.Edited = b.Content
 		s.signal()
-		answer(w, http.StatusOK, object{"id": s.newID()})
+		answer(w, http.StatusOK, s.answerObject(a, b.Content))
+	}
+}
+
+// answerObject is an answer as the message that it is.
+func (s *Server) answerObject(a *Answer, text string) object {
+	return object{
+		"id": s.newID(), "channel_id": a.channel, "type": 20, "content": text, "author": s.userObject(BotID), "flags": 1 << 6,
+		"timestamp": time.Now().UTC().Format(time.RFC3339Nano), "edited_timestamp": nil, "application_id": ApplicationID,
+		"webhook_id": ApplicationID, "mentions": []object{}, "mention_roles": []string{}, "attachments": []object{}, "embeds": []object{}, "components": []object{},
 	}
 }

@@ -29,7 +29,7 @@ func (s *Server) channelObject(c *channel) object {
 func (s *Server) messageObject(m *Message, content bool) object {
 	c := s.channels[m.Channel]
 	o := object{
-		"id": m.ID, "channel_id": m.Channel, "author": s.userObject(m.Author), "content": "", "type": 0,
+		"id": m.ID, "channel_id": m.Channel, "channel_type": c.kind, "author": s.userObject(m.Author), "content": "", "type": 0,
 		"timestamp": m.at.UTC().Format(time.RFC3339Nano), "edited_timestamp": nil,
 		"mentions": []object{}, "mention_roles": []string{}, "attachments": []object{}, "embeds": []object{},
 	}

@@ -63,7 +63,14 @@ func (s *Server) putCommands(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.commands = commands
 	s.signal()
-	answer(w, http.StatusOK, []object{})
+	shown := []object{}
+	for _, c := range commands {
+		shown = append(shown, object{
+			"id": s.newID(), "application_id": ApplicationID, "version": "1", "type": 1, "name": c.Name, "description": c.Description,
+			"default_member_permissions": nil,
+		})
+	}
+	answer(w, http.StatusOK, shown)
 }
 
 // open finds the request's channel and answers where there is none; mu is held.

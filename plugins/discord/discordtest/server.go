@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,8 +47,8 @@ type Server struct {
 	nonces     map[string]string   // the message's id by channel and nonce
 	files      map[string][]byte   // by path
 	commands   []Command
-	answers    []*Answer // to interactions
-	waiting    map[string]time.Time
+	answers    []*Answer       // to interactions
+	waiting    map[string]wait // interactions
 	sessions   map[string]*session
 	conns      map[*conn]bool
 	identifies int
@@ -123,6 +124,8 @@ type Answer struct {
 	Private     bool     // to the person alone
 	Edited      string   // what it was changed to
 	FollowUps   []string // what came behind it
+
+	channel string
 }
 
 type attachment struct {
@@ -141,7 +144,7 @@ func New(t testing.TB) *Server {
 		messages:  map[string]*Message{},
 		nonces:    map[string]string{},
 		files:     map[string][]byte{},
-		waiting:   map[string]time.Time{},
+		waiting:   map[string]wait{},
 		sessions:  map[string]*session{},
 		conns:     map[*conn]bool{},
 		forbidden: map[string]bool{},
@@ -237,7 +240,8 @@ func (s *Server) routes() http.Handler {
 // authorised asks for the token but where Discord does not.
 func (s *Server) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bot "+s.token {
+		free := strings.HasPrefix(r.URL.Path, "/interactions/") || strings.HasPrefix(r.URL.Path, "/webhooks/")
+		if !free && r.Header.Get("Authorization") != "Bot "+s.token {
 			refuse(w, http.StatusUnauthorized, 0, "401: Unauthorized")
 			return
 		}
