@@ -123,6 +123,7 @@ func (s *Server) takeFault(r *http.Request) Fault {
 type chaos struct {
 	mu   sync.Mutex
 	dice *rand.Rand
+	only trouble // half of the events have it; none: any
 }
 
 // Chaos has about a fifth of the requests and events go wrong from now on: cuts before and after, closes, 429 of a route
@@ -193,6 +194,9 @@ var troubles = []trouble{twice, twice, again, again, late, late, lost, closed, l
 func (c *chaos) trouble() trouble {
 	if c == nil {
 		return none
+	}
+	if c.only != none {
+		return []trouble{none, c.only}[c.roll(2)]
 	}
 	if n := c.roll(60); n < len(troubles) {
 		return troubles[n]
