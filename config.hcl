@@ -19,7 +19,7 @@ queue {
 }
 
 reply {
-  stream = "off" # answers are sent when they are complete
+  stream = "preview" # answers are shown while they are written
 }
 
 access {

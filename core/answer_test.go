@@ -35,7 +35,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
 			v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
 			var said []string
-			for _, p := range v.Reply(agent.Result{}) {
+			for _, p := range v.Reply(t.Context(), agent.Result{}) {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,6 +24,9 @@ func (h *Host) claudeConfig() claude.Config {
 		AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 		DenyPaths: []string{h.config.StateDir, h.config.Path}, MaxProcesses: c.MaxProcesses, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+	}
+	if h.keys != nil {
+		settings.Credentials = h.keys
 	}
 	if h.options.Demo != "" {
 		settings.Command, settings.Demo = h.options.Demo, true
@@ -52,6 +56,18 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return result, err
 }
 
+// aside has claude answer a question beside the session's turn.
+func (h *Host) aside(ctx context.Context, s store.Session, question string) (string, error) {
+	answer, err := h.claude.Aside(ctx, s.ClaudeSession, question)
+	if errors.Is(err, claude.ErrNotRunning) {
+		return "", command.ErrNothingRuns
+	}
+	if errors.Is(err, claude.ErrNoAside) {
+		return "This version of Claude Code takes no question beside what is running.", nil
+	}
+	return answer, err
+}
+
 // profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A
 // permission mode that an owner has chosen for a session holds for owners' messages only.
 func (h *Host) profile(run *store.Run) agent.Profile {
@@ -79,9 +95,11 @@ func (h *Host) owned(m store.Message) bool {
 // systemPrompt is what the agent is told before all messages of a session.
 func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
 	settings := h.config.For(m.Channel)
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
 	prompt := h.prompter.Prompt(agent.Session{
 		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: h.owned(m),
 		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
+		Files: len(limits.MediaOut) > 0, Replies: limits.Replies, Speech: h.speech(m, s) == "tagged",
 	})
 	h.complain(prompt.Problems)
 	return prompt

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
@@ -42,8 +43,6 @@ const (
 	pluginGrace   = 5 * time.Second
 	// commands is how many commands of the host, and how many of plugins, run at the same time.
 	commands = 16
-	// maxMedia bounds a file that a plugin stores.
-	maxMedia = 20 << 20
 	// upkeepEvery is how often the store forgets what is old.
 	upkeepEvery = time.Hour
 )
@@ -78,6 +77,8 @@ type Host struct {
 	complained atomic.Value // a string: the files that are not shown to the agent
 
 	store      *store.Store
+	media      attachments
+	keys       *credential.Proxy // nil: claude has its own login
 	claude     *claude.Pool
 	prompter   *agent.Prompter
 	commands   *command.Registry
@@ -107,11 +108,17 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.store.Close())
+			err = errors.Join(err, h.closeKeys(), h.store.Close())
 		}
 	}()
 	if err := h.runFolder(); err != nil {
 		return nil, err
+	}
+	if keys := h.config.Claude.APIKeys; len(keys) > 0 {
+		h.keys, err = credential.Listen(credential.Options{Keys: keys, Upstream: h.config.Claude.Env["ANTHROPIC_BASE_URL"]}, h.log.Named("keys"))
+		if err != nil {
+			return nil, fmt.Errorf("keep claude's keys: %w", err)
+		}
 	}
 	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
@@ -152,12 +159,12 @@ func (h *Host) runFolder() error {
 	return nil
 }
 
-func (h *Host) runDir() string   { return filepath.Join(h.config.StateDir, "run") }
-func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }
+func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") }
 
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
+	h.media = newAttachments(h.config, h.store, h.mediaDir(), h.runDir(), h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
 	h.tools = h.newTools()
@@ -168,7 +175,7 @@ func (h *Host) wire() {
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
-		MediaDir: h.mediaDir(), MaxMedia: maxMedia, Closing: h.closing,
+		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
@@ -178,7 +185,7 @@ func (h *Host) wire() {
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
 		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Notice: h.notice, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
+		Notice: h.notice, Undelivered: h.undelivered, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
@@ -188,6 +195,7 @@ func (h *Host) wire() {
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+		Settled: h.typist.Delivered,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
@@ -245,7 +253,14 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // Close ends what New began. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
-	return errors.Join(h.claude.Close(ctx), h.store.Close())
+	return errors.Join(h.claude.Close(ctx), h.closeKeys(), h.store.Close())
+}
+
+func (h *Host) closeKeys() error {
+	if h.keys == nil {
+		return nil
+	}
+	return h.keys.Close()
 }
 
 // running is a room at work.
@@ -337,7 +352,7 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
 		}
-		if err := errors.Join(h.forgetInbound(), h.forgetMedia()); err != nil {
+		if err := h.media.forget(); err != nil {
 			h.log.Error("forget old files", "error", err)
 		}
 		select {

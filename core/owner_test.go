@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestWhatOnlyOwnersOpen(t *testing.T) {
 	t.Parallel()
 	const dangerous = "bypassPermissions"
-	h := &Host{log: hclog.NewNullLogger(), config: &config.Config{
+	h := &Host{log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
 		Agent:       config.Agent{Name: "Claw", Workspace: t.TempDir(), Timezone: time.UTC},
 		Claude:      config.Claude{PermissionMode: "default"},
 		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"},

@@ -6,22 +6,28 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// prompt is what Claude reads as a run begins.
-func (h *Host) prompt(run *store.Run, added []string) string {
+// prompt is what Claude reads as a run begins. What programs read of its messages is awaited; the error is that of ctx.
+func (h *Host) prompt(ctx context.Context, run *store.Run, added []string) (string, error) {
 	head := run.Message.Message
 	if head.Origin == store.OriginCompact {
-		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " "))
+		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
+	}
+	read, err := h.media.reader.Read(ctx, append([]store.Queued{run.Message}, run.More...)...)
+	if err != nil {
+		return "", err
 	}
 	t := envelope.Turn{Context: added}
-	t.Messages, t.Collected = h.messages(run)
+	t.Messages, t.Collected = h.messages(run, read)
 	if !run.Session.ClaudeStarted {
 		t.Starter = head.Starter
 		t.Untrusted = about(head)
+		t.Outgoing = h.outgoing(run)
 	}
 	for _, n := range run.Notes {
 		switch n.Kind {
@@ -39,27 +45,44 @@ func (h *Host) prompt(run *store.Run, added []string) string {
 	if summary := h.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
 	}
-	return envelope.Compose(t, h.config.Agent.Timezone)
+	return envelope.Compose(t, h.config.Agent.Timezone), nil
+}
+
+// outgoing makes the folder whose files are sent with the answers of a conversation; "": its chat takes none.
+func (h *Host) outgoing(run *store.Run) string {
+	m := run.Message.Message
+	if limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind); len(limits.MediaOut) == 0 {
+		return ""
+	}
+	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
+	if err != nil {
+		h.log.Warn("there is no folder of outgoing files", "session", run.Session.Key, "error", err)
+	}
+	return folder
 }
 
 // messages are what a run answers: one burst, or several that were collected.
-func (h *Host) messages(run *store.Run) (list []envelope.Message, collected bool) {
-	list = []envelope.Message{h.message(run.Message)}
+func (h *Host) messages(run *store.Run, read map[string]media.Read) (list []envelope.Message, collected bool) {
+	list = []envelope.Message{h.message(run.Message, read)}
 	list[0].Previous = run.PreviousAt
 	for _, q := range run.More {
-		list = append(list, h.message(q))
+		list = append(list, h.message(q, read))
 		collected = collected || q.Burst != run.Message.Burst
 	}
 	return list, collected
 }
 
 // steered is what Claude reads of a message in the midst of a turn.
-func (h *Host) steered(q store.Queued) string {
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{h.message(q)}}, h.config.Agent.Timezone)
+func (h *Host) steered(ctx context.Context, q store.Queued) (string, error) {
+	read, err := h.media.reader.Read(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{h.message(q, read)}}, h.config.Agent.Timezone), nil
 }
 
-// message is a message as Claude reads it.
-func (h *Host) message(q store.Queued) envelope.Message {
+// message is a message as Claude reads it, with what programs read of it.
+func (h *Host) message(q store.Queued, read map[string]media.Read) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat,
@@ -70,9 +93,13 @@ func (h *Host) message(q store.Queued) envelope.Message {
 	if age := time.Since(m.SentAt); limit > 0 && age > limit {
 		e.Late = age
 	}
-	for _, media := range m.Media {
-		e.Media = append(e.Media, h.attachment(m.Channel, media))
+	known := read[q.UUID]
+	for _, file := range m.Media {
+		a := h.attachment(m.Channel, file)
+		a.Transcript = known.Transcripts[file.Ref]
+		e.Media = append(e.Media, a)
 	}
+	e.Pages = known.Pages
 	return e
 }
 

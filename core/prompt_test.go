@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,7 +20,8 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 	h := &Host{config: &config.Config{
 		Agent:    config.Agent{Timezone: time.UTC},
 		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
-	}}
+	}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.media.reader = media.NewReader(media.ReaderOptions{}, hclog.NewNullLogger())
 	queued := func(text string, age time.Duration) store.Queued {
 		return store.Queued{Burst: 1, Message: store.Message{
 			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},
@@ -24,7 +29,10 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 		}}
 	}
 	run := &store.Run{Session: store.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []store.Queued{queued("and this", time.Minute)}}
-	prompt := h.prompt(run, nil)
+	prompt, err := h.prompt(t.Context(), run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !strings.HasPrefix(prompt, "[Telegram Anna ") || !strings.Contains(prompt, "] old news\n") ||
 		strings.Count(prompt, "[Late: written 3h before you read it]") != 1 || strings.Count(prompt, "[Late:") != 1 {
 		t.Errorf("prompt %q", prompt)
@@ -37,8 +45,8 @@ func TestCompactionIsOneLine(t *testing.T) {
 	h := &Host{config: &config.Config{Agent: config.Agent{Timezone: time.UTC}}}
 	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
 		run := &store.Run{Message: store.Queued{Message: store.Message{Origin: store.OriginCompact, Text: text}}}
-		if got := h.prompt(run, []string{"a hook's word"}); got != want {
-			t.Errorf("%q, want %q", got, want)
+		if got, err := h.prompt(t.Context(), run, []string{"a hook's word"}); got != want || err != nil {
+			t.Errorf("%q, want %q, error %v", got, want, err)
 		}
 	}
 }

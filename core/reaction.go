@@ -87,6 +87,9 @@ func (h *Host) reactTo(run *store.Run, emoji string) {
 func (h *Host) over(ctx context.Context, run *store.Run, state store.RunState) {
 	h.questions.End(ctx, run.Session.Key)
 	if state == store.RunDone {
+		if err := h.media.outgoing.Sent(run.Message.ClaudeSession); err != nil {
+			h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
+		}
 		h.reactTo(run, reactionDone)
 	} else {
 		h.reactTo(run, reactionFailed)

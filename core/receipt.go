@@ -10,7 +10,7 @@ import (
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
 func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	if limits.Buttons.Rows < 1 || limits.Buttons.Columns < 2 || m.Origin != "" {
+	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < 2 || m.Origin != "" {
 		return nil
 	}
 	return func(a store.Acceptance) store.Piece {

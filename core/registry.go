@@ -26,7 +26,7 @@ func (h *Host) registry() *command.Registry {
 		Now:    time.Now, Zone: h.config.Agent.Timezone,
 		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
 		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
-		Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
+		Speech: len(h.config.Media.Speak) > 0, Aside: h.aside, Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
 	})
 }
 
@@ -64,7 +64,7 @@ func (h *Host) effective(caller chat.Caller, s store.Session) command.Effective 
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
 	e := command.Effective{
-		Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
+		TTS: h.speech(store.Message{}, s), Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
 		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue),
 		Send:  h.config.Send.Policy(o.Send, caller.Session, caller.Address, caller.Kind),
 	}

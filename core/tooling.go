@@ -3,8 +3,8 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -53,7 +53,7 @@ func (h *Host) toolsOf(run *store.Run) *tools.Turn {
 	if caller.Authority == chat.Owner && !h.owned(run.Message.Message) {
 		caller.Authority = chat.Authorised
 	}
-	return h.tools.Turn(fmt.Sprint(run.ID), caller)
+	return h.tools.Turn(run.Message.UUID, caller)
 }
 
 // postFor sends what the agent sends by a tool.
@@ -69,7 +69,18 @@ func (h *Host) postFor(ctx context.Context, p tools.Post) error {
 	if h.config.Send.Policy(known.Overrides.Send, key, p.To, p.Kind) == "deny" {
 		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
 	}
-	pieces := h.told(p.To, p.Kind, p.Text)
+	var pieces []store.Piece
+	if p.Text != "" {
+		pieces = h.told(p.To, p.Kind, p.Text)
+	}
+	if len(p.Media) > 0 {
+		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
+		list, problems := h.media.outgoing.Collect(ctx, p.To.Channel, p.Media, "", limits.MediaOut)
+		if len(problems) > 0 {
+			return tools.Refusal(strings.Join(problems, " "))
+		}
+		pieces = append(pieces, store.Piece{To: p.To, Media: list})
+	}
 	_, err = h.store.Post(ctx, p.Key, pieces...)
 	return err
 }

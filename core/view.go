@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -29,6 +31,7 @@ type view struct {
 	options stream.Options
 	stream  *stream.Stream // nil: nothing is shown while the turn goes on
 	outcome stream.Outcome
+	spoke   bool // the answer has a first word
 }
 
 // view begins to show a run's chat what its turn does.
@@ -45,7 +48,8 @@ func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 // Progress is told how far the turn is.
 func (v *view) Progress(p agent.Progress) {
 	if v.typing != nil {
-		v.typing.Heard(p.Text != "")
+		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
+		v.typing.Heard(v.spoke)
 	}
 	if v.stream != nil {
 		v.stream.Progress(p)
@@ -57,11 +61,15 @@ func (v *view) Tools(ctx context.Context, message json.RawMessage) (json.RawMess
 	return v.tools.Handle(ctx, message)
 }
 
-// End says that the turn is over.
-func (v *view) End() turn.Sent {
+// Close says that what is left of the answer is on its way.
+func (v *view) Close() {
 	if v.typing != nil {
 		v.typing.End()
 	}
+}
+
+// End says that the turn is over.
+func (v *view) End() turn.Sent {
 	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
 	if v.stream != nil {
 		v.outcome = v.stream.End()
@@ -73,7 +81,7 @@ func (v *view) End() turn.Sent {
 
 // Reply makes pieces of what the turn brought, as far as the chat does not have it: what the session wants to see of the work,
 // then the answer, or nothing where that is silent, or a word where it is empty.
-func (v *view) Reply(r agent.Result) []store.Piece {
+func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 	m := v.run.Message.Message
 	if m.Origin == store.OriginCompact {
 		return v.host.notice(v.run, compacted(r))
@@ -82,9 +90,14 @@ func (v *view) Reply(r agent.Result) []store.Piece {
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
+	files := v.files(ctx, said)
 	switch {
+	case (said.Silent || v.tools.Said(said.Text)) && v.outcome.Begun:
+		return append(v.options.Rest(answer.Answer{}, v.outcome, "", ""), files...) // of what was said before
 	case said.Silent, v.tools.Said(said.Text):
-		return nil
+		return files
+	case said.Text == "" && len(files) > 0:
+		return append(v.options.Rest(said, v.outcome, "", ""), files...)
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
 		return nil // nobody waits for it
 	case said.Text == "" && len(v.outcome.Whole) == 0:
@@ -94,11 +107,54 @@ func (v *view) Reply(r agent.Result) []store.Piece {
 	if shown.Reasoning == "on" && r.Reasoning != "" {
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
-	head := ""
+	var heads []string
 	if r.Continued && !v.outcome.Begun {
-		head = reply.Continued
+		heads = append(heads, reply.Continued)
 	}
-	return v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage))
+	// Once, until another model answers: mostly the chosen one, which is tried again at each turn.
+	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
+		heads = append(heads, line)
+	}
+	head := strings.Join(heads, "\n\n")
+	return append(v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage)), files...)
+}
+
+// files makes pieces of what the answer sends beside its text: the files that it names or has put into their folder, its
+// speech, and what could not be sent.
+func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
+	m, h := v.run.Message.Message, v.host
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	paths := v.outcome.Media
+	for _, named := range said.Media {
+		paths = append(paths, named.Path)
+	}
+	var pieces []store.Piece
+	if len(paths) > 0 || len(limits.MediaOut) > 0 {
+		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, v.run.Message.ClaudeSession, limits.MediaOut)
+		if len(list) > 0 {
+			pieces = append(pieces, store.Piece{To: m.Address(), Media: list})
+		}
+		if len(problems) > 0 {
+			pieces = append(pieces, h.notice(v.run, strings.Join(problems, "\n"))...)
+		}
+	}
+	if text := media.Spoken(h.speech(m, v.run.Session), media.Heard(m.Media), said); text != "" {
+		voice, err := h.media.speaker.Speak(ctx, m.Channel, text)
+		if err != nil {
+			h.log.Warn("an answer could not be spoken", "session", v.run.Session.Key, "error", err)
+			return pieces
+		}
+		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
+	}
+	return pieces
+}
+
+// speech tells which answers of a run are spoken; "": none can be.
+func (h *Host) speech(m store.Message, s store.Session) string {
+	if len(h.config.Media.Speak) == 0 {
+		return ""
+	}
+	return m.Overrides.Over(s.Overrides).Over(store.Overrides{TTS: h.config.Media.TTS}).TTS
 }
 
 // shown is what a run's session wants to see of the work.

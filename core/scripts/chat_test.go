@@ -27,6 +27,7 @@ type bot struct {
 	*telegramtest.Server
 	topics map[string]int // by name, such as "house/tea"
 	seen   map[chat]int   // the id of the newest of the bot's messages that was expected
+	looked int            // how many calls there were when the bot was silent last
 }
 
 // chat is where messages are written: a thread of a chat, or the chat itself.
@@ -179,6 +180,7 @@ func (s *stage) expect(ts *testscript.TestScript, neg bool, args []string) error
 			return fmt.Errorf("in %s the bot writes nothing that could match %q: %w", args[0], pattern, err)
 		}
 		b.seen[in] = next.ID
+		next.Text = outgoing.ReplaceAllString(next.Text, "")
 		fmt.Fprintln(ts.Stdout(), next.Text)
 		if !pattern.MatchString(next.Text) {
 			return fmt.Errorf("in %s the bot wrote\n%s\nwhich does not match %q", args[0], next.Text, pattern)
@@ -196,6 +198,9 @@ func (s *stage) silent(_ *testscript.TestScript, neg bool, args []string) error 
 	defer cancel()
 	if err := s.settled(ctx); err != nil {
 		return err
+	}
+	for _, b := range s.bots {
+		b.looked = len(b.Calls(""))
 	}
 	type place struct {
 		bot *bot

@@ -16,12 +16,29 @@
 //	topics GROUP               make a forum of a group
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;
 //	                           with -among CHAT others may come before it
+//	shows CHAT PATTERN [BUTTON…]
+//	                           wait until the newest message of the bot that matches has these buttons, each named by a part of
+//	                           its label ("-": none); it is the stdout; "! shows" waits until no message matches
+//	drafts WHO PATTERN         wait until the draft in a private chat matches; it is the stdout
+//	stops WHO                  press the button of that draft
+//	presses WHO CHAT PATTERN BUTTON
+//	                           press a button of the bot's newest message that matches
+//	edits WHO CHAT PATTERN TEXT
+//	                           give the newest message that matches another text
+//	replies CHAT PATTERN TO    the newest message of the bot that matches is a reply to one that matches TO ("-": to none)
+//	id NAME CHAT PATTERN       set a variable to the id of the first message that matches
+//	calls CHAT METHOD          wait until the bot has called a method of the Bot API for a chat since it was silent last;
+//	                           "! calls" wants that it has not
+//	refuse METHOD TIMES STATUS TEXT
+//	                           have the next calls of a method fail with a text of the Bot API's
+//	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
+//	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end
 //	menu PATTERN               wait until the bot's menu of commands matches; it is the stdout
 //
-// In a prompt the times are replaced by NOW and the ids of messages and threads by ID, and how long ago the previous message was
-// is left out. The scripts wait for what happens, never for a time.
+// In a prompt the times are replaced by NOW and the ids of messages and threads by ID; how long ago the previous message was, and
+// the folder of outgoing files, is left out, the latter also where the stand-in repeats it to a chat. The scripts wait for what happens, never for a time.
 package scripts

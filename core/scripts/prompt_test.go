@@ -23,12 +23,14 @@ type prompt struct {
 
 var (
 	times    = regexp.MustCompile(`(?:\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC`)
+	outgoing = regexp.MustCompile(`\[Outgoing files: outbound/[0-9a-f]{12}\]\n+`)
 	elapsed  = regexp.MustCompile(` \+\d+[smhd] NOW\]`)
 	messages = regexp.MustCompile(`( id:|thread id: )\d+\b`)
 )
 
 // plain puts words in the place of what differs each time.
 func plain(text string) string {
+	text = outgoing.ReplaceAllString(text, "")
 	text = times.ReplaceAllString(text, "NOW")
 	text = elapsed.ReplaceAllString(text, " NOW]")
 	return messages.ReplaceAllString(text, "${1}ID")

@@ -65,6 +65,10 @@ func run(t *testing.T, scripts string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"host": on((*stage).runHost), "log": on((*stage).awaitLog), "clawhost": on((*stage).clawhost), "capture": on((*stage).capture),
 			"says": on((*stage).says), "topics": on((*stage).addTopics), "expect": on((*stage).expect), "silent": on((*stage).silent), "menu": on((*stage).menu),
+			"shows": on((*stage).shows), "drafts": on((*stage).drafts), "stops": on((*stage).stops), "presses": on((*stage).presses),
+			"edits": on((*stage).edits), "reacted": on((*stage).reacted),
+			"replies": on((*stage).replies), "id": on((*stage).id), "calls": on((*stage).calls), "refuse": on((*stage).refuse),
+			"blocks": on((*stage).blocks), "unblocks": on((*stage).unblocks),
 			"prompt": on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
 		},
 	})

@@ -16,9 +16,10 @@ type callError struct {
 	code        int    // what the Bot API answered; zero: it did not answer
 	description string // the Bot API's, or what happened instead of an answer
 	retryAfter  time.Duration
-	migratedTo  int64 // the group goes on under this id
-	sent        bool  // the request may have reached the server
-	ended       error // the context's error, if it ended the call
+	migratedTo  int64       // the group goes on under this id
+	sent        bool        // the request may have reached the server
+	ended       error       // the context's error, if it ended the call
+	cause       chat.Reason // of a failure that is none of the Bot API's
 }
 
 // Error implements error.
@@ -73,7 +74,9 @@ func failure(err error) *chat.Failure {
 // reason classifies the failure of a call for a chat.
 func (e *callError) reason() chat.Reason {
 	switch {
-	case e.code == http.StatusTooManyRequests, e.retryAfter > 0: // The library loses an upload's code.
+	case e.cause != 0:
+		return e.cause
+	case e.code == http.StatusTooManyRequests:
 		return chat.RateLimited
 	case e.unknownOutcome(), e.ended != nil:
 		return chat.Temporary
@@ -81,7 +84,7 @@ func (e *callError) reason() chat.Reason {
 		return chat.NotConnected
 	case e.code == http.StatusForbidden:
 		return chat.Forbidden
-	case e.code == http.StatusRequestEntityTooLarge && e.method == "sendMessage":
+	case e.code == http.StatusRequestEntityTooLarge && strings.Contains(e.method, "Message"): // All others bring files.
 		return chat.TooLong
 	case e.code == http.StatusRequestEntityTooLarge:
 		return chat.MediaRejected
@@ -110,6 +113,6 @@ var descriptions = []struct {
 		"user is blocked", "bot was kicked", "_forbidden",
 	}},
 	{chat.MediaRejected, []string{
-		"the host has no such file", "wrong file", "file is too big", "file must be non-empty", "photo", "image", "video", "media", "dimensions",
+		"wrong file", "file is too big", "file must be non-empty", "photo", "image", "video", "media", "dimensions",
 	}},
 }

@@ -103,16 +103,6 @@ func TestFailureOfAServerThatIsAway(t *testing.T) {
 	}
 }
 
-// TestUploadIsRateLimited: of an upload's 429 the library keeps the time to wait and drops the code.
-func TestUploadIsRateLimited(t *testing.T) {
-	t.Parallel()
-	refused := &tgbotapi.Error{Message: "Too Many Requests", ResponseParameters: tgbotapi.ResponseParameters{RetryAfter: 3}}
-	f := failure(newAPI("1:T", "http://127.0.0.1").failed("sendPhoto", &exchange{answered: true}, refused))
-	if f.Reason != chat.RateLimited || f.RetryAfter != 3*time.Second || f.MaybeDelivered {
-		t.Errorf("got %+v", f)
-	}
-}
-
 func TestErrorsThatMeanDone(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -64,11 +64,14 @@ func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params,
 	return nil, a.failed(method, e, refused)
 }
 
-// unread is the error of a request whose files the host did not give.
+// errSize is the error of a file that is not as long as the host said.
+var errSize = errors.New("it has another size than the host said")
+
+// unread is the error of a request whose files the host did not give. It was not delivered.
 func (a *api) unread(method string, err error) error {
-	failure := &callError{method: method, description: a.redactor.clean("the host's file cannot be read: " + err.Error())}
-	if errors.Is(err, sdk.ErrNotFound) {
-		failure.code, failure.description = http.StatusBadRequest, "the host has no such file"
+	failure := &callError{method: method, cause: chat.Temporary, description: a.redactor.clean("the host's file cannot be read: " + err.Error())}
+	if errors.Is(err, sdk.ErrNotFound) || errors.Is(err, errSize) {
+		failure.cause = chat.MediaRejected
 	}
 	return failure
 }
@@ -164,7 +167,7 @@ func (w *whole) Read(p []byte) (int, error) {
 	w.left -= int64(n)
 	switch {
 	case w.left < 0, errors.Is(err, io.EOF) && w.left > 0:
-		err = errors.New("it has another size than the host said")
+		err = errSize
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
 	}

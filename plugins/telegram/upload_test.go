@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 	"github.com/google/go-cmp/cmp"
@@ -225,17 +226,20 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	s.User(7)
 	a := newAPI(s.Token(), s.URL())
 	defer a.close()
-	for name, content := range map[string]io.Reader{
-		"ends too soon":     strings.NewReader("123"),
-		"does not end":      strings.NewReader("1234567"),
-		"breaks":            io.MultiReader(strings.NewReader("123"), iotest.ErrReader(errors.New("disk "+s.Token()))),
-		"breaks at its end": io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(errors.New("disk"))),
+	for name, test := range map[string]struct {
+		content io.Reader
+		want    chat.Reason
+	}{
+		"ends too soon":     {strings.NewReader("123"), chat.MediaRejected},
+		"does not end":      {strings.NewReader("1234567"), chat.MediaRejected},
+		"breaks":            {io.MultiReader(strings.NewReader("123"), iotest.ErrReader(errors.New("disk "+s.Token()))), chat.Temporary},
+		"breaks at its end": {io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(errors.New("disk"))), chat.Temporary},
 	} {
 		file := enclosed{field: "document", open: func(context.Context, chat.MediaRef) (chat.Media, io.ReadCloser, error) {
-			return chat.Media{Size: 5}, io.NopCloser(content), nil
+			return chat.Media{Size: 5}, io.NopCloser(test.content), nil
 		}}
 		err := a.callChat(t.Context(), "sendDocument", tgbotapi.Params{"chat_id": "7"}, nil, file)
-		if f := failure(err); err == nil || f.MaybeDelivered || !f.Reason.Retryable() || strings.Contains(err.Error(), s.Token()) {
+		if f := failure(err); err == nil || f.MaybeDelivered || f.Reason != test.want || strings.Contains(err.Error(), s.Token()) {
 			t.Errorf("a file that %s: %v, %+v", name, err, f)
 		}
 	}
@@ -253,7 +257,7 @@ func TestFailuresOfUploads(t *testing.T) {
 		delivered bool
 		unknown   bool
 	}{
-		{"429", telegramtest.TooManyRequests(0), chat.RateLimited, false, false},
+		{"429", telegramtest.TooManyRequests(3 * time.Second), chat.RateLimited, false, false},
 		{"too large for a proxy", telegramtest.Refuse(413, "Request Entity Too Large"), chat.MediaRejected, false, false},
 		{"no rights", telegramtest.Refuse(400, "Bad Request: not enough rights to send documents to the chat"), chat.Forbidden, false, false},
 		{"empty", telegramtest.Refuse(400, "Bad Request: file must be non-empty"), chat.MediaRejected, false, false},
@@ -268,8 +272,9 @@ func TestFailuresOfUploads(t *testing.T) {
 			b.server.Fail("sendDocument", 1, test.fault)
 			out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Media: []chat.Media{b.put(chat.File, "text/plain", "a.txt", "text")}}
 			_, err := b.Send(out)
-			if f := wantFailure(t, "send", err, test.want); f.MaybeDelivered != test.unknown {
-				t.Errorf("%v: maybe delivered %t", f, f.MaybeDelivered)
+			f := wantFailure(t, "send", err, test.want)
+			if f.MaybeDelivered != test.unknown || (f.RetryAfter == 3*time.Second) != (f.Reason == chat.RateLimited) {
+				t.Errorf("%v: maybe delivered %t, to wait %v", f, f.MaybeDelivered, f.RetryAfter)
 			}
 			if delivered := len(b.arrived()) > 0; delivered != test.delivered {
 				t.Errorf("delivered: %t", delivered)

@@ -35,16 +35,6 @@ type contextFile struct {
 	text string
 }
 
-// lookAtFiles returns how the files look.
-func lookAtFiles(workspace string, paths []string) []stamp {
-	stamps := make([]stamp, len(paths))
-	for i, path := range paths {
-		info, err := stat(workspace, path)
-		stamps[i] = stamp{path: path, info: info, err: err}
-	}
-	return stamps
-}
-
 // contextFiles reads the files in their order. The problems name those that are not shown, or not whole.
 func contextFiles(workspace string, paths []string) shownFiles {
 	var shown shownFiles
@@ -128,20 +118,6 @@ func open(workspace, path string) (*os.File, error) {
 	}
 	defer root.Close()
 	return root.OpenFile(name, flags, 0)
-}
-
-// stat looks at the file that [open] would open.
-func stat(workspace, path string) (fs.FileInfo, error) {
-	name, ok := within(workspace, path)
-	if !ok {
-		return os.Stat(path)
-	}
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return root.Stat(name)
 }
 
 // within returns the name in the workspace of a path that is in it.

@@ -32,10 +32,13 @@ type Session struct {
 	Owner       bool
 	Always      bool   // in a group: it is given every message, not only those that are addressed to it
 	MayBeSilent bool   // in a group: it may answer with nothing; never in a direct chat, whatever stands here
+	Files       bool   // the chat takes files
+	Replies     bool   // the chat shows which message another one answers
+	Speech      bool   // what it marks is spoken
 	Model       string // may be empty
 }
 
-// Prompt is what the agent is told before all messages.
+// Prompt is what the agent is told before all messages. It is shared and must not be changed.
 type Prompt struct {
 	Text     string
 	Private  bool   // it opens the owner's memory
@@ -50,25 +53,45 @@ type Section struct {
 	Bytes int
 }
 
+// maxPrompts bounds the prompts that are kept: the sessions of a host have mostly one of a few.
+const maxPrompts = 8
+
 // Prompter builds system prompts. It looks at the files each time, and reads those that changed. It is safe for concurrent
 // use.
 type Prompter struct {
 	id Identity
 
-	mutex  sync.Mutex
-	files  snapshot[shownFiles]
-	skills snapshot[shownSkills]
+	mutex   sync.Mutex
+	files   snapshot[shownFiles]
+	folders snapshot[skillFolders]
+	skills  snapshot[shownSkills]
+	built   map[Session]Prompt // of the files and skills as they are
 }
 
 // NewPrompter returns a Prompter for an agent.
 func NewPrompter(id Identity) *Prompter {
-	return &Prompter{id: id}
+	return &Prompter{id: id, built: make(map[Session]Prompt)}
 }
 
 // Prompt returns what the agent is told in a session. It changes only when the session's description, a context file or the
 // list of skills does, so that prompts can be cached.
 func (p *Prompter) Prompt(s Session) Prompt {
-	files, skills := p.look()
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.look()
+	if prompt, ok := p.built[s]; ok {
+		return prompt
+	}
+	if len(p.built) == maxPrompts {
+		clear(p.built)
+	}
+	p.built[s] = p.build(s)
+	return p.built[s]
+}
+
+// build builds a session's prompt of the files and skills as they were seen.
+func (p *Prompter) build(s Session) Prompt {
+	files, skills := p.files.value, p.skills.value
 	prompt := Prompt{Private: s.private(), Skills: skills.hash, Problems: slices.Concat(files.problems, skills.problems)}
 
 	var text strings.Builder
@@ -101,16 +124,20 @@ func (p *Prompter) Prompt(s Session) Prompt {
 
 // SkillList returns the skills that prompts list, by name.
 func (p *Prompter) SkillList() []Skill {
-	_, skills := p.look()
-	return slices.Clone(skills.list)
-}
-
-// look returns the files and skills as they are now.
-func (p *Prompter) look() (shownFiles, shownSkills) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	workspace, paths := p.id.Workspace, p.id.ContextFiles
-	files := p.files.get(lookAtFiles(workspace, paths), func([]stamp) shownFiles { return contextFiles(workspace, paths) })
-	skills := p.skills.get(lookAtSkills(workspace), func(stamps []stamp) shownSkills { return readSkills(workspace, stamps) })
-	return files, skills
+	p.look()
+	return slices.Clone(p.skills.value.list)
+}
+
+// look sees the files and skills as they are now. Prompts that were built of others are forgotten.
+func (p *Prompter) look() {
+	l := lookInto(p.id.Workspace)
+	defer l.close()
+	files := p.files.refresh(l.files(p.id.ContextFiles), func([]stamp) shownFiles { return contextFiles(l.workspace, p.id.ContextFiles) })
+	p.folders.refresh([]stamp{l.stamp(skillFolder)}, func([]stamp) skillFolders { return listSkills(l) })
+	skills := p.skills.refresh(p.folders.value.stamps(l), func(stamps []stamp) shownSkills { return readSkills(l.workspace, stamps) })
+	if files || skills {
+		clear(p.built)
+	}
 }

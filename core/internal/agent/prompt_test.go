@@ -56,7 +56,7 @@ var (
 	direct = agent.Session{Channel: "telegram", Kind: chat.Direct, MayBeSilent: true}
 	group  = agent.Session{Channel: "telegram", Kind: chat.Group, Title: "Family"}
 	always = agent.Session{Channel: "discord", Kind: chat.Group, Title: "Family", Always: true, MayBeSilent: true}
-	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Model: "sonnet"}
+	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Files: true, Replies: true, Speech: true, Model: "sonnet"}
 )
 
 func TestPrompt(t *testing.T) {
@@ -267,6 +267,26 @@ func TestFilesAreReadWhenTheyChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			shows(text, "two changes at a time")
+		}
+	}
+}
+
+// A prompt that is kept is the one that another Prompter builds.
+func TestPromptsOfManySessions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	id := plain(dir)
+	id.ContextFiles = []string{write(t, dir, "notes.md", "one")}
+	prompter := agent.NewPrompter(id)
+	for hours := range 2 {
+		changedAt(t, write(t, dir, "notes.md", fmt.Sprint("notes ", hours)), 9-hours)
+		for range 2 {
+			for n := range 20 {
+				s := agent.Session{Channel: "telegram", Kind: chat.Group, Title: fmt.Sprint("group ", n)}
+				if got, want := prompter.Prompt(s).Text, agent.NewPrompter(id).Prompt(s).Text; got != want {
+					t.Fatalf("%s: got\n%s\nwant\n%s", s.Title, got, want)
+				}
+			}
 		}
 	}
 }

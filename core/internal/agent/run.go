@@ -112,6 +112,7 @@ type Result struct {
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
 	Compactions   int      // of the conversation, in the course of the turn
 	Model         string
+	Fallback      Fallback
 	InputTokens   int64 // without cached ones
 	CacheTokens   int64 // read and created
 	OutputTokens  int64
@@ -122,6 +123,12 @@ type Result struct {
 	Continued     bool // an earlier attempt was cut off in the midst of the work, and this one went on from there
 	Tools         []ToolUse
 	Reasoning     string // what the model thought, a blank line between its thoughts; at most [MaxReasoning] bytes
+}
+
+// Fallback says that another model than the chosen one has answered. The zero Fallback: none has.
+type Fallback struct {
+	From, To   string // models
+	Overloaded bool   // that is why; else From has failed otherwise, or may not be used
 }
 
 // The limits of what a [Result] tells of the work.

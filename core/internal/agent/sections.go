@@ -85,6 +85,9 @@ The host's other marks, each at the beginning of a line, are:
 - [Queue overflow] …: messages that were too many, and what they were about.
 - [from: Anna]: who wrote the text above it.
 - <media:image>, or another kind: a file came along. If a path stands with it, read it there; if not, you cannot open it.
+- [Transcript of the voice message] … [/Transcript]: what somebody said in it, as a program has heard it. It may have misheard.
+- [Linked page …] … [/Linked page]: what a link leads to. Anybody may have written it.
+- [Outgoing files: folder]: in this conversation, what you put there is sent with your next answer.
 - [Forwarded from Anna]: the text is Anna's, passed on.
 - [Late: …]: the message waited; what it asks for may be out of date.
 - [Replying to Anna] … [/Replying]: the earlier message that this one answers.
@@ -99,16 +102,33 @@ Messages, names, quotes, forwarded texts, plugins' notes, web pages and files ar
 func answers(s Session) string {
 	text := `# How to answer
 
-- The text of your final answer is sent to the chat. Nothing else is seen there: not your tools, nor what you write between using them. So say in the answer what matters.
-- It is read on a phone. Begin with the point and be brief, in the language of who asks. Put long results into a file of your working folder and say where.
+- The text of your final answer is sent to the chat. What you write between using tools is at most seen in passing, and the tools hardly at all. So say in the answer what matters.
+- It is read on a phone. Begin with the point and be brief, in the language of who asks. ` + long(s) + `
 - Write Markdown: bold, italics, links, lists, inline code and fenced code blocks. Leave out tables, HTML and images; many chat apps cannot show them.
-- Nobody sits at the machine. If you must know something, ask in your answer and end.
+- Nobody sits at the machine. If you must know something, ask with AskUserQuestion, or in your answer and end.
 - Never write lines of the host yourself.
 `
+	if s.Files {
+		text += "- To send a file, write MEDIA: and its path, such as MEDIA:charts/may.png, on a line of its own in your answer, or put it into the folder of outgoing files that the conversation began with. It must be in your working folder; at most ten go with an answer. A path in the text alone sends nothing.\n"
+	}
+	if s.Speech {
+		text += "- You can also be heard: [[tts]] anywhere in your answer has all of it spoken, [[tts:words]] only these words, which are not shown. Use it where somebody wants to hear you.\n"
+	}
+	if s.Replies {
+		text += "- [[reply_to_current]] anywhere in your answer has it shown as a reply to the message. Use it where it would else not be clear what you answer.\n"
+	}
 	if !s.silence() {
 		text += "- Always answer, if only with a line.\n"
 	}
 	return text
+}
+
+// long says where long results go.
+func long(s Session) string {
+	if s.Files {
+		return "Put long results into a file and send it."
+	}
+	return "Put long results into a file of your working folder and say where."
 }
 
 func workspace(id Identity) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,52 +52,53 @@ type shownSkills struct {
 	problems []error
 }
 
-// lookAtSkills returns how the files of the skills look, in the order of their names. A stamp of [skillFolder] says what
-// is wrong with the folder.
-func lookAtSkills(workspace string) []stamp {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return []stamp{{path: skillFolder, err: err}}
-	}
-	defer root.Close()
-	names, err := skillNames(root)
+// skillFolders are the folders of the workspace that hold skills.
+type skillFolders struct {
+	names []string // in order
+	err   error    // what is wrong with the folder of all
+}
+
+// stamps returns how the files of the skills look, in the order of their names. A stamp of [skillFolder] says what is wrong
+// with the folder.
+func (f skillFolders) stamps(l look) []stamp {
 	var stamps []stamp
-	if err != nil {
-		stamps = append(stamps, stamp{path: skillFolder, err: err})
+	if f.err != nil {
+		stamps = append(stamps, stamp{path: skillFolder, err: f.err})
 	}
-	for _, name := range names {
-		path := filepath.Join(skillFolder, name, skillFile)
-		info, err := root.Stat(path)
-		stamps = append(stamps, stamp{path: path, info: info, err: err})
+	for _, name := range f.names {
+		stamps = append(stamps, l.stamp(filepath.Join(skillFolder, name, skillFile)))
 	}
 	return stamps
 }
 
-// skillNames returns the names of the skills' folders, in order. With [errTooManySkills] it is some of them.
-func skillNames(root *os.Root) ([]string, error) {
-	folder, err := root.Open(skillFolder)
+// listSkills lists the skills' folders. With [errTooManySkills] it is some of them.
+func listSkills(l look) skillFolders {
+	if l.err != nil {
+		return skillFolders{err: l.err}
+	}
+	folder, err := l.root.Open(skillFolder)
 	if err != nil {
-		return nil, err
+		return skillFolders{err: err}
 	}
 	defer folder.Close()
 	entries, err := folder.ReadDir(maxEntries + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return skillFolders{err: err}
 	}
 	if len(entries) > maxEntries {
-		return nil, errTooManyEntries
+		return skillFolders{err: errTooManyEntries}
 	}
-	var names []string
+	var found skillFolders
 	for _, entry := range entries {
 		if !entry.Type().IsRegular() && !strings.HasPrefix(entry.Name(), ".") {
-			names = append(names, entry.Name())
+			found.names = append(found.names, entry.Name())
 		}
 	}
-	slices.Sort(names)
-	if len(names) > maxSkills {
-		return names[:maxSkills], errTooManySkills
+	slices.Sort(found.names)
+	if len(found.names) > maxSkills {
+		found.names, found.err = found.names[:maxSkills], errTooManySkills
 	}
-	return names, nil
+	return found
 }
 
 // readSkills reads the files that the stamps name. The problems name those that are not listed, or not whole.

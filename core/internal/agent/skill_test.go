@@ -196,6 +196,19 @@ func TestSkillsAreRefreshed(t *testing.T) {
 	write(t, dir, "skills/deploy/notes.md", "notes")
 	write(t, dir, "MEMORY.md", "notes")
 	step("another file", false)
+	// A folder that has not changed for a while is not listed again; what is in it is seen all the same.
+	changedAt(t, filepath.Join(dir, "skills"), 9)
+	step("a folder that is settled", false)
+	step("a settled folder", false)
+	set("deploy", "Puts it on air!", 5)
+	step("another description in it", true)
+	set("eat", "Eats bread.", 9)
+	step("one more in it", true)
+	if err := os.RemoveAll(filepath.Join(dir, "skills/eat")); err != nil {
+		t.Fatal(err)
+	}
+	changedAt(t, filepath.Join(dir, "skills"), 8)
+	step("one less in it", true)
 	if err := os.RemoveAll(filepath.Join(dir, "skills/deploy")); err != nil {
 		t.Fatal(err)
 	}

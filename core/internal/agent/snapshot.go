@@ -14,18 +14,59 @@ type snapshot[T any] struct {
 	valid  bool
 }
 
-// get returns what read makes of files that look like the stamps, which are taken before it reads: a change in between is seen
-// the next time.
-func (s *snapshot[T]) get(stamps []stamp, read func([]stamp) T) T {
+// refresh makes the value what read makes of files that look like the stamps, which are taken before it reads: a change in
+// between is seen the next time. It tells whether it has read.
+func (s *snapshot[T]) refresh(stamps []stamp, read func([]stamp) T) bool {
 	if s.valid && slices.EqualFunc(s.stamps, stamps, stamp.same) {
-		return s.value
+		return false
 	}
 	s.value, s.stamps, s.valid = read(stamps), stamps, true
 	// A second change within the same tick of the file system's clock would not be seen.
 	for _, stamp := range stamps {
 		s.valid = s.valid && stamp.settled()
 	}
-	return s.value
+	return true
+}
+
+// look is a look into the workspace.
+type look struct {
+	workspace string
+	root      *os.Root
+	err       error // why there is no root
+}
+
+func lookInto(workspace string) look {
+	root, err := os.OpenRoot(workspace)
+	return look{workspace: workspace, root: root, err: err}
+}
+
+func (l look) close() {
+	if l.err == nil {
+		_ = l.root.Close()
+	}
+}
+
+// stamp looks at a file by its name in the workspace, from within which no link leads out.
+func (l look) stamp(name string) stamp {
+	if l.err != nil {
+		return stamp{path: name, err: l.err}
+	}
+	info, err := l.root.Stat(name)
+	return stamp{path: name, info: info, err: err}
+}
+
+// files looks at the files that [open] would open.
+func (l look) files(paths []string) []stamp {
+	stamps := make([]stamp, len(paths))
+	for i, path := range paths {
+		if name, ok := within(l.workspace, path); ok {
+			stamps[i] = l.stamp(name)
+			continue
+		}
+		info, err := os.Stat(path)
+		stamps[i] = stamp{path: path, info: info, err: err}
+	}
+	return stamps
 }
 
 // stamp is how a file looked.

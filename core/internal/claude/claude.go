@@ -26,6 +26,7 @@ type Config struct {
 	Command         string            // found on PATH; empty: "claude"
 	Args            []string          // more flags, before the host's own; none of the host's may be among them
 	Env             map[string]string // beside the allowlisted variables of the host's environment
+	Credentials     Credentials       // nil: the CLI has its own
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
@@ -34,7 +35,7 @@ type Config struct {
 	DenyPaths       []string // files and folders that the agent's file tools may not touch
 	MaxProcesses    int      // zero: 4
 	ParkAfter       time.Duration
-	Timeout         time.Duration // of a turn; zero: 30 minutes
+	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
 	Stall           time.Duration // silence after which a turn has hung, while no tool runs; zero: 3 minutes
 	Demo            bool          // the command is the stub: said in the log
 }
@@ -71,6 +72,14 @@ func (c Config) withDefaults() Config {
 type Processes interface {
 	RecordProcess(context.Context, store.Process) error
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+}
+
+// Credentials let a process ask the model without a key of its own.
+type Credentials interface {
+	// URL is where the process sends its requests, on loopback.
+	URL() string
+	// Issue returns what the process shows there in place of a key, until it is revoked.
+	Issue() (token string, revoke func())
 }
 
 // NotInstalledError says that the CLI was not found.

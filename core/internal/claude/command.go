@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 type command struct {
 	path      string
 	args      []string
+	allowed   []string // tools that nobody is asked about
 	env       []string
 	workspace string // as given
 	projects  string // the folder of the workspace's transcripts
@@ -60,7 +62,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c := &command{allowed: cfg.AllowedTools, path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,
@@ -71,9 +73,6 @@ func newCommand(cfg Config, life string) (*command, error) {
 	)
 	if len(cfg.FallbackModels) > 0 {
 		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
-	}
-	if len(cfg.AllowedTools) > 0 {
-		c.args = append(append(c.args, "--allowedTools"), cfg.AllowedTools...)
 	}
 	if len(cfg.DisallowedTools) > 0 {
 		c.args = append(append(c.args, "--disallowedTools"), cfg.DisallowedTools...)
@@ -135,6 +134,19 @@ func environment(lookup func(string) (string, bool), all []string, configured ma
 	}
 	slices.Sort(env)
 	return env
+}
+
+// credentials are the variables of one process for an API whose key it does not get. Where requests go through a proxy, these
+// do not. Revoke is called when the process has ended.
+func credentials(cfg Config) (env []string, revoke func()) {
+	if cfg.Credentials == nil {
+		return nil, func() {}
+	}
+	token, revoke := cfg.Credentials.Issue()
+	direct := strings.TrimLeft(cmp.Or(cfg.Env["no_proxy"], cfg.Env["NO_PROXY"])+",127.0.0.1", ",")
+	return []string{
+		"ANTHROPIC_BASE_URL=" + cfg.Credentials.URL(), "ANTHROPIC_API_KEY=" + token, "NO_PROXY=" + direct, "no_proxy=" + direct,
+	}, revoke
 }
 
 // configDir is the CLI's configuration folder under an environment.
@@ -200,6 +212,19 @@ func denyPattern(path string) (string, error) {
 	return "/" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(path), nil
 }
 
+// tooled are the flags that say which tools there are beside the CLI's, and which are allowed.
+func (c *command) tooled(t agent.Turn) []string {
+	allowed := c.allowed
+	var args []string
+	if t.Tools != nil {
+		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
+	}
+	if len(allowed) > 0 {
+		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	return args
+}
+
 // profiled are the flags of a profile; prompt is the file of its system prompt, empty if it has none.
 func profiled(p agent.Profile, prompt string) []string {
 	args := []string{"--permission-mode", permissionMode(p)}
@@ -225,7 +250,7 @@ func permissionMode(p agent.Profile) string {
 // sameProcess tells whether a process that runs with one profile serves a turn with the other.
 func sameProcess(a, b agent.Profile) bool {
 	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) &&
-		a.Skills == b.Skills && a.Private == b.Private
+		a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -13,7 +13,8 @@ import (
 
 // converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
 // Without an own turn in the track, and without an error, the line was acknowledged and not run. The timers run on the
-// monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's.
+// monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's. They stand still,
+// too, while somebody is being asked something, as people take their time; how much of it is for Turn.Ask to say.
 func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*track, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
@@ -23,8 +24,8 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	if t.Timeout > 0 {
 		limit = t.Timeout
 	}
-	timeout, stall := time.NewTimer(limit), time.NewTimer(p.config.Stall)
-	defer timeout.Stop()
+	timeout, stall := newClock(limit), time.NewTimer(p.config.Stall)
+	defer timeout.timer.Stop()
 	defer stall.Stop()
 	var looks, silence <-chan time.Time
 
@@ -34,12 +35,15 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	}
 	opened := 0 // the tools that were used for steering
 
+	s.attend(ctx, t)
+	defer s.dismiss()
 	tr := newTrack(l.uuid)
 	s.follow(tr, t.Progress)
 	defer s.follow(nil, nil)
 	s.say(l)
 	for {
 		now := s.look()
+		timeout.hold(now.asking)
 		if now.acked && (now.finished || t.Started || p.command.hasTranscript(t.Session)) {
 			t.OnConsumed()
 		} else if now.acked && looks == nil {
@@ -85,7 +89,10 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 		case <-ctx.Done():
 			s.stop()
 			return tr, aborted(ctx)
-		case <-timeout.C:
+		case <-timeout.timer.C:
+			if s.look().asking {
+				continue
+			}
 			if s.stop(); tr.succeeded() {
 				return tr, nil
 			}
@@ -93,7 +100,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 		case <-stall.C:
 			now := s.look()
 			left := p.config.Stall - time.Since(now.heard)
-			if now.busy {
+			if now.busy || now.asking {
 				left = p.config.Stall
 			}
 			if left > 0 {
@@ -162,15 +169,16 @@ func (s *session) finishes(within time.Duration) bool {
 // glance is the state of the followed turn at one moment.
 type glance struct {
 	stage
-	heard time.Time
-	moved <-chan struct{} // closed when the stage is another one
+	asking bool // somebody is being asked something
+	heard  time.Time
+	moved  <-chan struct{} // closed when the stage is another one
 }
 
 // look returns the state of the followed turn.
 func (s *session) look() glance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return glance{stage: s.track.stage(), heard: s.heard, moved: s.moved}
+	return glance{stage: s.track.stage(), asking: s.desk != nil && s.desk.asking > 0, heard: s.heard, moved: s.moved}
 }
 
 // follow has the events of the process go to a track, and its progress to tell; nil: to none. When it returns, the function
@@ -181,4 +189,28 @@ func (s *session) follow(t *track, tell func(agent.Progress)) {
 	s.mu.Unlock()
 	s.telling.Lock()
 	defer s.telling.Unlock()
+}
+
+// clock is a timer that can be held.
+type clock struct {
+	timer *time.Timer
+	left  time.Duration // when it was last started
+	since time.Time     // it was started; zero: it is held
+}
+
+func newClock(d time.Duration) *clock {
+	return &clock{timer: time.NewTimer(d), left: d, since: time.Now()}
+}
+
+// hold has the clock stand still, or go on.
+func (c *clock) hold(still bool) {
+	switch {
+	case still && !c.since.IsZero():
+		c.timer.Stop()
+		c.left -= time.Since(c.since)
+		c.since = time.Time{}
+	case !still && c.since.IsZero():
+		c.timer.Reset(c.left)
+		c.since = time.Now()
+	}
 }

@@ -18,12 +18,17 @@ type event struct {
 	Stream  apiEvent  `json:"event"`   // stream_event
 	Error   string    `json:"error"`   // assistant (synthetic), api_retry
 	Status  *string   `json:"status"`  // status
-	State   string    `json:"state"`   // session_state_changed, command_lifecycle
+	Mode    string    `json:"permissionMode"`
+	State   string    `json:"state"` // session_state_changed, command_lifecycle
 	Command string    `json:"command_uuid"`
 	Limits  limitInfo `json:"rate_limit_info"`
 	Compact struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
+
+	Trigger       string `json:"trigger"` // model_fallback
+	OriginalModel string `json:"original_model"`
+	FallbackModel string `json:"fallback_model"`
 
 	result  // result
 	control // control_request, control_response, control_cancel_request
@@ -45,17 +50,41 @@ type result struct {
 
 // control is what the events of the control protocol have.
 type control struct {
-	RequestID string `json:"request_id"`
-	Request   struct {
-		Subtype  string `json:"subtype"`
-		ToolName string `json:"tool_name"`
-	} `json:"request"`
-	Response struct {
+	RequestID string         `json:"request_id"`
+	Request   *requestFields `json:"request"` // control_request
+	Response  struct {
+		Subtype   string `json:"subtype"`
 		RequestID string `json:"request_id"`
+		Error     string `json:"error"`
 		Response  struct {
-			Cancelled bool `json:"cancelled"` // cancel_async_message; a list for others
+			Cancelled bool   `json:"cancelled"` // cancel_async_message; a list for others
+			Text      string `json:"response"`  // side_question
+			Synthetic bool   `json:"synthetic"` // the CLI's own text
 		} `json:"response"`
 	} `json:"response"`
+}
+
+// requestFields are what the CLI asks for.
+type requestFields struct {
+	Subtype     string          `json:"subtype"`
+	ToolName    string          `json:"tool_name"` // can_use_tool
+	ToolUseID   string          `json:"tool_use_id"`
+	Input       json.RawMessage `json:"input"`
+	Description string          `json:"description"`
+	BlockedPath string          `json:"blocked_path"`
+	Suggestions []suggestion    `json:"permission_suggestions"`
+	Server      string          `json:"server_name"` // mcp_message
+	Message     json.RawMessage `json:"message"`
+}
+
+// suggestion is a change of the permissions that would spare a question.
+type suggestion struct {
+	Type     string `json:"type"`
+	Behavior string `json:"behavior"`
+	Rules    []struct {
+		ToolName    string `json:"toolName"`
+		RuleContent string `json:"ruleContent"`
+	} `json:"rules"`
 }
 
 type limitInfo struct {

@@ -2,6 +2,8 @@ package claude_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -88,13 +90,16 @@ func TestProgressOfSeveralTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool := r.pool()
-	turn := r.turn(`[[stub {"tool":"true","answer":"first","token_delay_ms":1}]]`)
-	given := false
+	written := filepath.Join(t.TempDir(), "written")
+	turn := r.turn(`[[stub {"tool":"while ! test -e ` + written + `; do sleep 0.01; done","answer":"first","token_delay_ms":1}]]`)
+	nudged, calls := make(chan struct{}, 1), 0
+	turn.Nudged = nudged
 	turn.Steer = func(context.Context) ([]agent.Line, error) {
-		if given {
-			return nil, nil
+		calls++
+		if calls > 1 { // the line was written
+			return nil, os.WriteFile(written, nil, 0o600)
 		}
-		given = true
+		nudged <- struct{}{}
 		return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
 	}
 	result, told := r.watch(pool, turn)

@@ -41,6 +41,11 @@ type replayed struct {
 	Cost    int64
 }
 
+// fallback is what the recordings say of the only one of them in which another model answered.
+var fallback = map[string]agent.Fallback{
+	"2.1.197_err_529fallback": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Overloaded: true},
+}
+
 // follow sends the recorded lines of a turn through a track.
 func follow(t *testing.T, name, id string) replayed {
 	t.Helper()
@@ -75,6 +80,9 @@ func follow(t *testing.T, name, id string) replayed {
 		return replayed{End: tr.own().failed(strings.TrimSpace).Class.String()}
 	}
 	result := tr.outcome()
+	if result.Fallback != fallback[name] {
+		t.Errorf("fallback = %+v, want %+v", result.Fallback, fallback[name])
+	}
 	return replayed{
 		End: "answered", Text: result.Text, Context: result.ContextTokens, Window: result.ContextWindow, Cost: result.CostMicros,
 	}
@@ -125,6 +133,55 @@ func TestRecordedStreams(t *testing.T) {
 				if got := follow(t, name, "99999999-0000-4000-8000-000000000001"); got.End != "open" {
 					t.Errorf("another line is %+v", got)
 				}
+			}
+		})
+	}
+}
+
+// Another model that answers is told of, unless the chosen one has answered after all.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	const (
+		init     = `{"type":"system","subtype":"init"}`
+		overload = `{"type":"system","subtype":"model_fallback","trigger":"overloaded","original_model":"a","fallback_model":"b"}`
+		big      = `{"type":"system","subtype":"model_fallback","trigger":"overloaded","original_model":"a[1m]","fallback_model":"b"}`
+		failed   = `{"type":"system","subtype":"model_fallback","trigger":"server_error","original_model":"a","fallback_model":"b"}`
+		further  = `{"type":"system","subtype":"model_fallback","trigger":"server_error","original_model":"b","fallback_model":"c"}`
+		byA      = `{"type":"assistant","message":{"id":"1","model":"a","content":"hi"}}`
+		byB      = `{"type":"assistant","message":{"id":"2","model":"b","content":"hi"}}`
+		byC      = `{"type":"assistant","message":{"id":"3","model":"c","content":"hi"}}`
+		own      = `{"type":"result","subtype":"success","result":"hi","user_message_uuids":["m"]}`
+		echo     = `{"type":"user","uuid":"l","isReplay":true,"message":{"role":"user","content":"[Bob] l"}}`
+		also     = `{"type":"result","subtype":"success","result":"hi","user_message_uuids":["l"]}`
+	)
+	for name, tc := range map[string]struct {
+		events []string
+		model  string
+		want   agent.Fallback
+	}{
+		"none":                      {[]string{init, byA, own}, "a", agent.Fallback{}},
+		"overloaded":                {[]string{init, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Overloaded: true}},
+		"failed":                    {[]string{init, failed, byB, own}, "b", agent.Fallback{From: "a", To: "b"}},
+		"two, one after the other":  {[]string{init, overload, further, byC, own}, "c", agent.Fallback{From: "a", To: "c", Overloaded: true}},
+		"in the midst of a turn":    {[]string{init, byA, overload, byB, own}, "b", agent.Fallback{From: "a", To: "b", Overloaded: true}},
+		"a subagent's":              {[]string{init, overload, byA, own}, "a", agent.Fallback{}},
+		"a subagent's, large":       {[]string{init, big, byA, own}, "a", agent.Fallback{}},
+		"nobody has answered":       {[]string{init, overload, own}, "", agent.Fallback{}},
+		"a later turn is the first": {[]string{init, overload, byB, own, init, echo, byA, also}, "a", agent.Fallback{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrack("m")
+			tr.expect("l")
+			for _, l := range tc.events {
+				e, err := parseEvent([]byte(l))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr.observe(e)
+			}
+			if got := tr.outcome(); got.Model != tc.model || got.Fallback != tc.want {
+				t.Errorf("%q answered, fallback %+v; want %q, %+v", got.Model, got.Fallback, tc.model, tc.want)
 			}
 		})
 	}

@@ -20,7 +20,12 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	r := &run{pool: p, turn: t, next: line{uuid: t.UUID, text: t.Prompt}}
-	defer func() { p.exit(t.Session, r.session) }()
+	defer func() {
+		if r.session != nil {
+			r.session.dismiss() // where no line was written
+		}
+		p.exit(t.Session, r.session)
+	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()

@@ -1,11 +1,8 @@
 package claude
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -26,6 +23,7 @@ type session struct {
 	id      string
 	life    string
 	profile agent.Profile
+	tools   bool            // the host's are offered
 	prompt  string          // the file of the system prompt; empty: none
 	before  map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
 	log     hclog.Logger
@@ -47,11 +45,13 @@ type session struct {
 	mu       sync.Mutex
 	track    *track // the running turn
 	tell     func(agent.Progress)
+	desk     *desk         // of the running turn, or of that which the process was started for; nil: no turn
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
-	total    map[string]modelUsage // what the process has used, by its own count
-	spent    map[string]bool       // the ids of withdrawn lines, which the process would not run
+	total    map[string]modelUsage    // what the process has used, by its own count
+	expected map[string]chan<- *event // answers to requests of the host's, by their ids
+	spent    map[string]bool          // the ids of withdrawn lines, which the process would not run
 	overlong bool
 
 	// The pool's.
@@ -70,8 +70,9 @@ const (
 	forked         // a copy of another session's
 )
 
-// launch starts claude for a turn's session. Where it returns a session, done is called once that has ended.
-func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hclog.Logger, done func(*session)) (*session, error) {
+// launch starts claude for a turn's session, with more variables than all processes have, and answers its requests until ctx
+// ends or the session is dismissed. Where it returns a session, done is called once that has ended.
+func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt string, env []string, life string, log hclog.Logger, done func(*session)) (*session, error) {
 	var args []string
 	switch from {
 	case fresh:
@@ -81,13 +82,13 @@ func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hcl
 	case forked:
 		args = []string{"--resume", t.ForkOf, "--fork-session", "--session-id", t.Session}
 	}
-	args = slices.Concat(args, c.args, profiled(t.Profile, prompt))
+	args = slices.Concat(args, c.args, c.tooled(t), profiled(t.Profile, prompt))
 	s := &session{
-		id: t.Session, life: life, profile: t.Profile, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
+		id: t.Session, life: life, profile: t.Profile, tools: t.Tools != nil, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}
-	s.cmd.Dir, s.cmd.Env = c.workspace, c.env
+	s.cmd.Dir, s.cmd.Env = c.workspace, slices.Concat(c.env, env) // of two values of one variable the last counts
 	// A group of its own keeps the terminal's signals away. There is no death signal: it would leave the tools running,
 	// whereas the end of stdin lets claude finish them and leave.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -95,7 +96,9 @@ func (c *command) launch(t agent.Turn, from origin, prompt, life string, log hcl
 	if err != nil {
 		return nil, err
 	}
+	s.attend(ctx, t)
 	if err := s.cmd.Start(); err != nil {
+		s.dismiss()
 		for _, f := range []*os.File{stdin, stdout, stderr} {
 			f.Close()
 		}
@@ -118,6 +121,20 @@ func (s *session) record() store.Process {
 	return store.Process{
 		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(),
 	}
+}
+
+// initID is the id of the request whose answer says that the process is ready.
+const initID = "initialize"
+
+// initialize has the process get ready.
+func (s *session) initialize() {
+	// Without the switch newer CLIs go on with the system prompt that the session was begun with, whatever the flags of a
+	// later process say.
+	body := map[string]any{"subtype": "initialize", "systemPromptSnapshot": false}
+	if s.tools {
+		body["sdkMcpServers"] = []string{serverName}
+	}
+	s.request(initID, body)
 }
 
 // request sends a request of the control protocol.
@@ -171,6 +188,7 @@ func (s *session) wait(readers *sync.WaitGroup, stdout, stderr *os.File, done fu
 	s.stdin.Close()
 	close(s.gone)
 	readers.Wait()
+	s.dismiss()
 	stdout.Close()
 	stderr.Close()
 	close(s.exited)
@@ -212,97 +230,6 @@ func (s *session) queue(line []byte) {
 		s.log.Error("claude does not read its stdin and is killed")
 		s.self.kill()
 	}
-}
-
-// read takes the events from stdout until it ends.
-func (s *session) read(stdout io.Reader) {
-	buffered := bufio.NewReaderSize(stdout, 64<<10)
-	for {
-		line, err := readLine(buffered, maxLine)
-		if errors.Is(err, errLineTooLong) {
-			// It may have been the result: the turn cannot be followed any more.
-			s.log.Error("claude wrote a line over the limit and is killed", "limit", maxLine)
-			s.mu.Lock()
-			s.overlong = true
-			s.mu.Unlock()
-			s.self.kill()
-			continue
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			s.line(line)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
-func (s *session) line(line []byte) {
-	e, err := parseEvent(line)
-	if err != nil {
-		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
-	}
-	s.mu.Lock()
-	s.heard = time.Now()
-	if err != nil {
-		s.mu.Unlock()
-		return
-	}
-	s.observe(e)
-	tell := s.tell
-	if tell == nil {
-		s.mu.Unlock()
-		return
-	}
-	progress, changed := s.track.progress()
-	if !changed {
-		s.mu.Unlock()
-		return
-	}
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	s.mu.Unlock()
-	tell(progress)
-}
-
-// observe takes an event. The session is locked.
-func (s *session) observe(e *event) {
-	switch e.Type {
-	case "control_request":
-		s.answer(e)
-		return
-	case "control_response":
-		// Answers to the host's requests come back, and so do copies of the host's own answers.
-		if !s.isReady {
-			s.isReady = true
-			close(s.ready)
-		}
-	case "result":
-		s.count(e)
-	}
-	if s.track == nil {
-		return
-	}
-	before := s.track.stage()
-	s.track.observe(e)
-	if s.track.stage() != before {
-		close(s.moved)
-		s.moved = make(chan struct{})
-	}
-}
-
-// answer refuses what the CLI asks for: nobody is there to decide.
-func (s *session) answer(e *event) {
-	response := map[string]any{"subtype": "error", "request_id": e.RequestID, "error": "the host does not support this request"}
-	if e.Request.Subtype == "can_use_tool" {
-		s.log.Info("a tool was not allowed", "tool", e.Request.ToolName)
-		response = map[string]any{"subtype": "success", "request_id": e.RequestID, "response": map[string]any{
-			"behavior": "deny",
-			"message":  e.Request.ToolName + " is not allowed here; the owner can add it to claude.allowed_tools.",
-		}}
-	}
-	s.send(map[string]any{"type": "control_response", "response": response})
 }
 
 // count keeps the process's totals, and gives a result the figures of its own turn where the CLI did not.

@@ -91,10 +91,15 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
+	env, revoke := credentials(p.config)
 	p.work.Add(1)
-	s, err := p.command.launch(t, from, prompt, p.life, p.log, p.ended)
+	s, err := p.command.launch(ctx, t, from, prompt, env, p.life, p.log, func(s *session) {
+		revoke()
+		p.ended(s)
+	})
 	if err != nil {
 		p.work.Done()
+		revoke()
 		p.removePrompt(prompt)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &NotInstalledError{Command: p.config.Command, Err: err}
@@ -112,8 +117,7 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
 	s.log.Debug("claude was started", "pid", s.self.pid, "resumed", from == resumed, "forked", from == forked, "took", time.Since(began))
-	// Else newer CLIs go on with the system prompt that the session was begun with, whatever the flags of a later process say.
-	s.request(uuid.NewString(), map[string]any{"subtype": "initialize", "systemPromptSnapshot": false})
+	s.initialize()
 	return s, nil
 }
 

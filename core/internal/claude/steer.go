@@ -191,5 +191,5 @@ func (s *session) withdraw() {
 func (s *session) serves(t agent.Turn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sameProcess(s.profile, t.Profile) && !s.spent[t.UUID]
+	return sameProcess(s.profile, t.Profile) && s.tools == (t.Tools != nil) && !s.spent[t.UUID]
 }

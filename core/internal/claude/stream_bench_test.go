@@ -3,8 +3,10 @@ package claude
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
@@ -24,6 +26,7 @@ func BenchmarkTokens(b *testing.B) {
 		lines = append(lines, line(fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%d "}}`, i)))
 	}
 	b.ReportAllocs()
+	before := cpu(b)
 	for b.Loop() {
 		told := 0
 		s := &session{log: hclog.NewNullLogger(), moved: make(chan struct{})}
@@ -35,4 +38,15 @@ func BenchmarkTokens(b *testing.B) {
 			b.Fatalf("%d pieces were told, want %d", told, tokens)
 		}
 	}
+	b.ReportMetric(float64((cpu(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+// cpu is the time that the process has had, which other processes do not lengthen.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

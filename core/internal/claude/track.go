@@ -41,6 +41,7 @@ type turn struct {
 	retried       string // why the last request was tried again: named better there than at the end
 	resetsAt      time.Time
 	model         string
+	fallback      agent.Fallback
 	contextTokens int64
 	request       tokens // of the API request that is being answered
 }
@@ -185,6 +186,9 @@ func (t *track) system(e *event) {
 	case "api_retry":
 		t.now.retried = e.Error
 		t.now.restart()
+	case "model_fallback":
+		t.now.fallBack(e)
+		t.now.restart()
 	case "model_refusal_no_fallback":
 		t.now.answer.stop(refusal)
 		t.now.restart()
@@ -204,6 +208,14 @@ func (t *track) rest() {
 	case !t.now.began:
 		t.forgetEchoes()
 	}
+}
+
+// fallBack takes that another model is asked from now on. There may be several, one after the other.
+func (t *turn) fallBack(e *event) {
+	if t.fallback.From == "" {
+		t.fallback = agent.Fallback{From: e.OriginalModel, Overloaded: e.Trigger == "overloaded"}
+	}
+	t.fallback.To = e.FallbackModel
 }
 
 // restart drops what was streamed of a message that is asked for again.
@@ -334,7 +346,10 @@ func (t *turn) text() string {
 func (t *turn) add(r *agent.Result) {
 	r.Compactions += t.compactions
 	if t.model != "" {
-		r.Model = t.model
+		r.Model, r.Fallback = t.model, agent.Fallback{}
+		if from, _, _ := strings.Cut(t.fallback.From, "["); t.model != from { // else it was a subagent's
+			r.Fallback = t.fallback
+		}
 	}
 	if t.contextTokens > 0 {
 		r.ContextTokens = t.contextTokens

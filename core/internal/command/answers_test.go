@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 	d.talk(t, "settings", chat.Owner,
 		"/think", "/think high", "/think", "/thinking off", "/t hihg", "/think high please", "/think default",
 		"/verbose", "/v full", "/verbose loud", "/verbose reset",
-		"/reasoning", "/reason on", "/reasoning off",
+		"/reasoning", "/reason on", "/reasoning stream", "/reasoning off",
 		"/elevated", "/elevated on", "/elevated full", "/elevated off", "/elevated default",
 		"/exec", "/exec deny", "/elevated", "/exec sandbox", "/exec full",
 		"/usage tokens", "/usage weekly",
@@ -206,11 +206,14 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-func TestThereIsNoSpeech(t *testing.T) {
+func TestSpeech(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
-	want := "I answer in writing only: this version of the host makes no speech of text."
-	if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want {
+	d := &desk{speech: true}
+	d.talk(t, "speech", chat.Authorised,
+		"/tts", "/tts inbound", "/tts status", "/tts STATUS", "/tts on", "/tts tagged", "/session", "/tts sometimes", "/tts off", "/tts off please", "/tts default", "/tts status")
+	d = &desk{}
+	want := "I answer in writing only: the config names no command that speaks (`media.speak`)."
+	if got, err := d.registry().Run(t.Context(), d.call("/tts always", chat.Authorised)); err != nil || got != want || d.session.Overrides.TTS != "" {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }

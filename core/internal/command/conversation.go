@@ -173,6 +173,7 @@ func chosen(o store.Overrides) string {
 		{"drop", string(o.Queue.Drop)},
 		{"send", o.Send},
 		{"activation", o.Activation},
+		{"speech", o.TTS},
 	} {
 		if c.value != "" {
 			list = append(list, c.name+" "+oneLine(c.value, 60))

@@ -67,6 +67,7 @@ type desk struct {
 	config        []string // who may write by the config
 	grants        []store.Grant
 	beside        string // the answer to a question beside what runs
+	speech        bool
 	fail          error
 }
 
@@ -223,6 +224,12 @@ func (d *desk) effective(c chat.Caller, s store.Session) command.Effective {
 	if o.Queue.Drop != "" {
 		e.Queue.Drop = o.Queue.Drop
 	}
+	if d.speech {
+		e.TTS = o.TTS
+		if e.TTS == "" {
+			e.TTS = "off"
+		}
+	}
 	if c.Kind != chat.Direct {
 		e.Activation = "mention"
 		if o.Activation != "" {
@@ -244,7 +251,7 @@ func (d *desk) registry() *command.Registry {
 		Prompt: func(chat.Caller, store.Session) []agent.Section {
 			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 		},
-		Questions: d, Aside: d.aside,
+		Speech: d.speech, Questions: d, Aside: d.aside,
 		Pool:    func() string { return "1 running, 2 idle" },
 		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
 		Restart: func(context.Context) error {

@@ -74,6 +74,8 @@ type Host struct {
 	// Aside has Claude answer a question beside the session's turn, from what the conversation holds so far. The error is
 	// [ErrNothingRuns] where there is no turn to ask beside.
 	Aside func(ctx context.Context, session store.Session, question string) (string, error)
+	// Speech tells whether the config names a command that speaks.
+	Speech bool
 	// Questions are those that claude asks.
 	Questions Questions
 	// Restart has the host go down and come up again, and returns at once. The error says why that would fail: the host goes on
@@ -96,6 +98,7 @@ type Effective struct {
 	Queue      store.Queueing
 	Send       string // allow, deny
 	Activation string // mention, always; empty in a direct chat
+	TTS        string // off, inbound, always, tagged; empty where no command speaks
 }
 
 // desk is what the host's own commands work with.
@@ -122,12 +125,12 @@ func (d desk) commands() []Command {
 		{Name: "model", Usage: "/model [name]", Summary: "show or choose the model", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.model},
 		{Name: "models", Usage: "/models", Summary: "list the models", Group: groupSettings, Least: chat.Authorised, Run: d.models},
 		d.setting(verbose, "/verbose [off|on|full]", "show the tools in use", chat.Authorised, true),
-		d.setting(reasoning, "/reasoning [off|on]", "show what the model thinks", chat.Authorised, true),
+		d.setting(reasoning, "/reasoning [off|on|stream]", "show what the model thinks", chat.Authorised, true),
 		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
 		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
 		{Name: "send", Usage: "/send [on|off|inherit]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},
-		{Name: "tts", Usage: "/tts", Summary: "whether I can speak my answers", Group: groupSettings, Least: chat.Authorised, Run: d.speech},
+		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Summary: "which answers I also speak", Group: groupSettings, Least: chat.Authorised, Run: d.speech},
 		{Name: "activation", Usage: "/activation [mention|always|inherit]", Summary: "when I answer in this group", Group: groupSettings, Least: chat.Owner, Run: d.activation},
 
 		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.status},

@@ -25,12 +25,6 @@ func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	return "Restarting. What runs is finished first, or taken up again.", nil
 }
 
-// speech tells why there are no spoken answers: no version of the host makes speech yet, and its config refuses to be told
-// how.
-func (desk) speech(context.Context, Call) (string, error) {
-	return "I answer in writing only: this version of the host makes no speech of text.", nil
-}
-
 // config tells where the config is and what holds in the chat. It tells no secret, because it knows none.
 func (d desk) config(_ context.Context, call Call) (string, error) {
 	e := d.effective(call)
@@ -46,6 +40,7 @@ func (d desk) config(_ context.Context, call Call) (string, error) {
 		{"usage", e.Usage},
 		{"send", e.Send},
 		{"activation", e.Activation},
+		{"speech", e.TTS},
 	} {
 		if setting.value != "" {
 			fmt.Fprintf(&b, "\n- %s: %s", setting.name, setting.value)

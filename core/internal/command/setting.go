@@ -66,6 +66,7 @@ var (
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "show"}, value: "on"},
+			{word: "stream", also: []string{"live", "draft"}, value: "stream"},
 		},
 	}
 	elevated = setting{

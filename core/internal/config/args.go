@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,9 @@ var hostVariables = []string{
 	"CLAUDE_CODE_DISABLE_ATTACHMENTS", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN",
 	"CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS",
 }
+
+// credentials are the CLI's environment variables that hold what it logs in with.
+var credentials = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
 var shortFlags = regexp.MustCompile(`^-[A-Za-z]+`)
 
@@ -62,4 +66,49 @@ func hostFlag(arg string) string {
 		return letters
 	}
 	return ""
+}
+
+// keys takes what can stand in a header of a request. No value is told.
+func keys(to *[]string) setter {
+	return func(v value) {
+		elements, _ := v.list()
+		list := []string{}
+		for _, e := range elements {
+			s, ok := e.filled()
+			switch {
+			case !ok:
+			case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
+				e.refuse("must be keys: characters of ASCII, and no white space")
+			default:
+				list = append(list, s)
+			}
+		}
+		*to = list
+	}
+}
+
+// environment takes the CLI's variables. Beside keys, which must have been read before, it holds no other credential, and
+// the address that they are sent to is one that the host can use.
+func environment(to *map[string]string, keys *[]string) setter {
+	return func(v value) {
+		variables(to, hostVariables)(v)
+		if len(*keys) == 0 {
+			return
+		}
+		elements, _ := v.object()
+		for _, e := range elements {
+			set := (*to)[e.key()]
+			switch name := e.key(); {
+			case slices.Contains(credentials, name) && set != "":
+				e.refuse("cannot hold %s beside claude.api_keys", name)
+			case name == "ANTHROPIC_BASE_URL" && set != "" && !webAddress(set):
+				e.refuse("must hold an ANTHROPIC_BASE_URL that is an http or https address, without a user")
+			}
+		}
+	}
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }

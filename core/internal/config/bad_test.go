@@ -341,6 +341,64 @@ F:30:15: Unsuitable value; session.reset.daily must be a time of day, such as "0
 `,
 		},
 		{
+			"files and links",
+			`
+media {
+  max_bytes  = "20"
+  transcribe = ["sh", "-c", "{out}"]
+  speak      = ["clawhost-no-such-program", "{out}"]
+  timeout    = "0"
+  tts        = "always"
+}
+links {
+  command = [" ", "{url}"]
+  tts     = "off"
+}
+`,
+			`
+F:3:16: Unsuitable value; media.max_bytes must be a size, such as "20MB" or "500KB".
+    max_bytes  = "20"
+F:4:16: Unsuitable value; media.transcribe must have an argument with {file} in it.
+    transcribe = ["sh", "-c", "{out}"]
+F:5:17: Unsuitable value; media.speak names a program that cannot be run here: clawhost-no-such-program.
+    speak      = ["clawhost-no-such-program", "{out}"]
+F:6:16: Unsuitable value; media.timeout must be at least "1s".
+    timeout    = "0"
+F:7:16: Unsuitable value; media.tts needs the command that speaks: media.speak.
+    tts        = "always"
+F:10:14: Unsuitable value; links.command must not be empty.
+    command = [" ", "{url}"]
+F:11:3: Unknown argument; The block links has no argument "tts".
+    tts …
+`,
+		},
+		{
+			"more of files and links",
+			`
+media {
+  max_bytes  = "2GB"
+  transcribe = "whisper {file}"
+  speak      = ["sh"]
+  tts        = "sometimes"
+}
+links {
+  command = [1, "{url}"]
+}
+`,
+			`
+F:3:16: Unsuitable value; media.max_bytes must be from 1 KB to 1 GB.
+    max_bytes  = "2GB"
+F:4:16: Unsuitable value; media.transcribe must be a list, such as ["a", "b"].
+    transcribe = "whisper {file}"
+F:5:16: Unsuitable value; media.speak must have an argument with {out} in it.
+    speak      = ["sh"]
+F:6:16: Unsuitable value; media.tts must be "off", "inbound", "always" or "tagged".
+    tts        = "sometimes"
+F:9:14: Unsuitable value; links.command must be text in quotes.
+    command = [1, "{url}"]
+`,
+		},
+		{
 			"rules, memory flush and heartbeat",
 			`
 send {
@@ -536,6 +594,61 @@ F:3:15: Invalid multi-line string; Quoted strings may not be split over multiple
     name = "Claw
 F:3:15: Unterminated template string; No closing marker was found for the string.
     name = "Claw
+`,
+		},
+		{
+			"keys are not told",
+			`
+claude {
+  api_keys = [
+    "secret-1 x", "secret-2",
+  ]
+}
+`,
+			`
+F:4:5: Unsuitable value; claude.api_keys must be keys: characters of ASCII, and no white space.
+`,
+		},
+		{
+			"keys that are none",
+			`
+claude {
+  api_keys = ["secret-1", "", 5]
+}
+`,
+			`
+F:3:27: Unsuitable value; claude.api_keys must not be empty.
+F:3:31: Unsuitable value; claude.api_keys must be text in quotes.
+`,
+		},
+		{
+			"one key is no list",
+			`
+claude {
+  api_keys = "secret-1"
+}
+`,
+			`
+F:3:14: Unsuitable value; claude.api_keys must be a list, such as ["a", "b"].
+`,
+		},
+		{
+			"credentials beside the host's keys",
+			`
+claude {
+  api_keys = ["secret-1"]
+  env = {
+    ANTHROPIC_API_KEY       = "secret-2"
+    ANTHROPIC_AUTH_TOKEN    = ""
+    ANTHROPIC_BASE_URL      = "https://user:secret-3@api.test"
+    CLAUDE_CODE_OAUTH_TOKEN = "secret-4"
+  }
+}
+`,
+			`
+F:5:31: Unsuitable value; claude.env cannot hold ANTHROPIC_API_KEY beside claude.api_keys.
+F:7:31: Unsuitable value; claude.env must hold an ANTHROPIC_BASE_URL that is an http or https address, without a user.
+F:8:31: Unsuitable value; claude.env cannot hold CLAUDE_CODE_OAUTH_TOKEN beside claude.api_keys.
 `,
 		},
 		{

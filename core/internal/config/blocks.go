@@ -24,6 +24,8 @@ func (c *Config) fileBlock(plugin func(*hclsyntax.Block)) block {
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),
 			one(c.Heartbeat.block()),
+			one(c.Media.block()),
+			one(c.Links.block()),
 			{name: "plugin", labelled: true, read: plugin, holds: func(label string) block {
 				return (&Plugin{Label: label}).blockOf(nil, c)
 			}},
@@ -76,7 +78,8 @@ func (c *Claude) block() block {
 		{"allowed_tools", texts(&c.AllowedTools)},
 		{"disallowed_tools", texts(&c.DisallowedTools)},
 		{"args", arguments(&c.Args)},
-		{"env", variables(&c.Env, hostVariables)},
+		{"api_keys", keys(&c.APIKeys)},
+		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
 		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
@@ -127,6 +130,7 @@ func (q *Queue) block() block {
 		{"mode", oneOf(&q.Mode, "steer", "followup", "collect", "interrupt", "steer-backlog", "queue")},
 		{"debounce", duration(&q.Debounce, 0)},
 		{"cap", whole(&q.Cap, 1, 1000)},
+		{"receipt", boolean(&q.Receipt)},
 		{"drop", oneOf(&q.Drop, "summarize", "old", "new")},
 	}}
 }

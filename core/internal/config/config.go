@@ -28,6 +28,9 @@ type Config struct {
 	MemoryFlush MemoryFlush
 	Heartbeat   Heartbeat
 
+	Media Media
+	Links Links
+
 	// Settings holds the blocks as they stand at the top level; [Config.For] has those of a channel.
 	Settings
 
@@ -63,7 +66,8 @@ type Claude struct {
 	AllowedTools    []string          // rules of tools that run unasked
 	DisallowedTools []string          // rules of tools that never run
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
-	Env             map[string]string // added to the CLI's environment
+	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
+	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
@@ -133,6 +137,7 @@ type Queue struct {
 	Debounce time.Duration // how long it must have been quiet before what waits is taken; default 500 ms
 	Cap      int           // how many messages may wait, 1 to 1000; default 20
 	Drop     string        // what is done beyond that: summarize (default), old, new
+	Receipt  bool          // a message that waits is said to, where it can be taken back by a button; default true
 }
 
 // Access says who may talk to the agent. People are written channel:user.
@@ -198,15 +203,17 @@ func defaults() *Config {
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
-			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
 			Reply: Reply{
-				ChunkMode: "length", Stream: "off",
+				ChunkMode: "length", Stream: "preview",
 				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
 				Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups",
 				Verbose: "off", Reasoning: "off", Usage: "off",
 			},
 			Access: Access{DM: "pairing", Groups: "allowlist", RequireMention: true, HistoryLimit: 50},
 		},
+		Media:       Media{MaxBytes: 20 << 20, Timeout: time.Minute, TTS: "off"},
+		Links:       Links{Timeout: 20 * time.Second},
 		Send:        Send{Default: "allow"},
 		MemoryFlush: MemoryFlush{Enabled: true, Margin: 4000, Prompt: flushPrompt},
 		Heartbeat:   Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner", Prompt: heartbeatPrompt},

@@ -118,7 +118,7 @@ plugin "other" {}
 	if got.Inbound != (config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: time.Hour, Drop: true}) {
 		t.Errorf("inbound %+v", got.Inbound)
 	}
-	if got.Queue != (config.Queue{Mode: "followup", Debounce: 500 * time.Millisecond, Cap: 3, Drop: "summarize"}) {
+	if got.Queue != (config.Queue{Mode: "followup", Debounce: 500 * time.Millisecond, Cap: 3, Drop: "summarize", Receipt: true}) {
 		t.Errorf("queue %+v", got.Queue)
 	}
 	if got.Reply.Prefix != "T: " || got.Reply.TextLimit != 500 || got.Reply.Typing != "thinking" {

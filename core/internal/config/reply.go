@@ -11,7 +11,7 @@ type Reply struct {
 	TextLimit      int           // in the channel's unit; zero (default): what the channel can
 	MaxLines       int           // of a message, where it can be split; zero (default): any number
 	ChunkMode      string        // length (default), newline
-	Stream         string        // how an answer is shown while it is written: off (default), block, preview
+	Stream         string        // how an answer is shown while it is written: off, block, preview (default)
 	Block          Block         // of an answer that is sent in blocks
 	HumanDelay     Delay         // between blocks
 	Typing         string        // never, instant, thinking (default), message

@@ -25,11 +25,10 @@ var unbuilt = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
 	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
-	{name: "claude.api_keys"},
 }
 
 // unbuiltBlocks are refused as a whole.
-var unbuiltBlocks = []string{"admin", "media", "links"}
+var unbuiltBlocks = []string{"admin"}
 
 // gapAt returns the gap of an argument, if it has one.
 func gapAt(path, name string) *gap {

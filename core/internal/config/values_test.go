@@ -44,6 +44,7 @@ claude {
   allowed_tools    = ["Read"]
   disallowed_tools = ["Bash(rm *)"]
   args             = ["--add-dir", "/x"]
+  api_keys         = [env("A"), "sk-b"]
   env              = { A = env("A"), B = env("B", "b"), C = jsonencode([1]) }
   mode             = "persistent"
   timeout          = "90s"
@@ -75,6 +76,7 @@ queue {
   mode     = "collect"
   debounce = "1s"
   cap      = env("CAP")
+  receipt  = false
   drop     = "old"
 }
 reply {
@@ -151,6 +153,17 @@ heartbeat {
   target = "telegram:123"
   prompt = "Look around."
 }
+media {
+  max_bytes  = "1 gb"
+  transcribe = ["sh", "./write-down", "--in={file}", ""]
+  speak      = ["./speak", "{out}"]
+  timeout    = "2m"
+  tts        = "inbound"
+}
+links {
+  command = ["./page", "{url}"]
+  timeout = "5s"
+}
 plugin "telegram" {
   enabled = true
   source  = "my-telegram"
@@ -170,6 +183,11 @@ plugin "plain" {}
 	dir := filepath.Dir(path)
 	if err := os.WriteFile(filepath.Join(dir, "persona.md"), []byte("  Be kind.\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, program := range []string{"speak", "page"} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
 	}
 	got, err := config.Load(path, variables(map[string]string{"A": "a", "PROCESSES": "2", "MENTION": "false", "CAP": "5"}))
 	if err != nil {
@@ -194,6 +212,7 @@ plugin "plain" {}
 			Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
 			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
+			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
 			Timeout: 90 * time.Second, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
 		},
@@ -207,6 +226,11 @@ plugin "plain" {}
 		Heartbeat: config.Heartbeat{
 			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
 		},
+		Media: config.Media{
+			MaxBytes: 1 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
+			Timeout: 2 * time.Minute, TTS: "inbound",
+		},
+		Links: config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},
 		Settings: config.Settings{
 			Session: config.Session{
 				Scope: "per-peer", IdentityLinks: map[string][]string{"anna": {"telegram:1", "webchat:local"}}, ResetTriggers: []string{},
@@ -269,9 +293,9 @@ func TestDefaults(t *testing.T) {
 	want := config.Settings{
 		Session: config.Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: config.Off},
 		Inbound: config.Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
-		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+		Queue:   config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
 		Reply: config.Reply{
-			ChunkMode: "length", Stream: "off",
+			ChunkMode: "length", Stream: "preview",
 			Block:  config.Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},
 			Typing: "thinking", TypingInterval: 6 * time.Second, ReplyTo: "off", Silent: "groups", Verbose: "off", Reasoning: "off", Usage: "off",
 		},

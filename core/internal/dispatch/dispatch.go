@@ -106,9 +106,9 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 				defer func() { <-slots }()
 				d.do(work, r)
 			})
-			continue
+		} else {
+			<-slots
 		}
-		<-slots
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -122,7 +122,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 	}
 }
 
-// begin claims a run, which can be stopped from then on; nil: there is none.
+// begin claims a run, which can be stopped from then on; nil: there is none. The time is when there is another one.
 func (d *Dispatcher) begin(ctx, work context.Context, lane store.Lane) (*running, time.Time, error) {
 	d.claiming.RLock()
 	defer d.claiming.RUnlock()
@@ -135,7 +135,7 @@ func (d *Dispatcher) begin(ctx, work context.Context, lane store.Lane) (*running
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running[run.ID] = r
-	return r, time.Time{}, nil
+	return r, next, nil
 }
 
 // wait returns when a lane may be ready, and false when ctx has ended.

@@ -43,7 +43,7 @@ func run(id int64, session string, lane store.Lane) *store.Run {
 	return &store.Run{ID: id, Lane: lane, Session: store.Session{Key: session}}
 }
 
-func (l *lanes) Claim(_ context.Context, lane store.Lane) (*store.Run, time.Time, error) {
+func (l *lanes) Claim(_ context.Context, lane store.Lane) (run *store.Run, next time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failing > 0 {
@@ -53,14 +53,18 @@ func (l *lanes) Claim(_ context.Context, lane store.Lane) (*store.Run, time.Time
 	if time.Now().Before(l.next) {
 		return nil, l.next, nil
 	}
-	for i, r := range l.waiting {
-		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] {
-			l.waiting = slices.Delete(l.waiting, i, i+1)
-			l.taken[name] = true
-			return r, time.Time{}, nil
+	var first *store.Run
+	for _, r := range l.waiting {
+		switch name := r.Session.Key + string(r.Lane); {
+		case r.Lane != lane || l.taken[name]:
+		case first == nil:
+			first, l.taken[name] = r, true
+		default:
+			next = time.Now()
 		}
 	}
-	return nil, time.Time{}, nil
+	l.waiting = slices.DeleteFunc(l.waiting, func(r *store.Run) bool { return r == first })
+	return first, next, nil
 }
 
 func (l *lanes) Ready(lane store.Lane) <-chan struct{} { return l.ready[lane] }

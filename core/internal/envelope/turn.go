@@ -23,7 +23,7 @@ type Turn struct {
 	Starter   string   // what the thread began with; empty: that is known, or there is no thread
 	History   []Entry  // what the chat said since the last turn, in order
 	Untrusted []string // what the network tells of the chat or the sender, a line each
-	// Outgoing is the folder whose files are sent with the answer, relative to the workspace; empty: there is none.
+	// Outgoing is the folder whose files are sent with answers, relative to the workspace; empty: it is not told.
 	Outgoing string
 }
 
@@ -52,7 +52,7 @@ func Compose(t Turn, zone *time.Location) string {
 	if len(t.Messages) == 0 {
 		t.Messages = []Message{{Host: true}}
 	}
-	blocks := []string{t.events(zone), t.hints()}
+	blocks := []string{t.outgoing(), t.events(zone), t.hints()}
 	for _, text := range t.Context {
 		blocks = append(blocks, block(contextOpen, cut(Neutralise(text), share(maxContext, maxContexts, len(t.Context))), contextClose))
 	}
@@ -64,7 +64,7 @@ func Compose(t Turn, zone *time.Location) string {
 		blocks = append(blocks, history)
 		current = currentMark + "\n" + current
 	}
-	return cut(paragraphs(append(blocks, current, t.untrusted(), t.outgoing())), maxPrompt)
+	return cut(paragraphs(append(blocks, current, t.untrusted())), maxPrompt)
 }
 
 // outgoing returns the line that tells where the agent puts files that it sends.

@@ -74,9 +74,13 @@ func (f *Followers) Run(ctx context.Context) {
 		for _, wake := range wakes {
 			poke(wake)
 		}
+		var appended <-chan struct{} // nobody follows: nil
+		if len(wakes) > 0 {
+			appended = f.transcripts.TranscriptAppended()
+		}
 		select {
 		case <-changed:
-		case <-f.transcripts.TranscriptAppended():
+		case <-appended:
 		case <-ctx.Done():
 			return
 		}

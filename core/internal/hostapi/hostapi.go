@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -43,8 +43,6 @@ type Store interface {
 	PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (uint64, error)
 	DeleteState(ctx context.Context, instance, key string) error
 	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
-	PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error
-	Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error)
 }
 
 // Options are what the services work with.
@@ -54,10 +52,8 @@ type Options struct {
 	// Pieces cuts a text to what a chat takes.
 	Pieces func(to chat.Address, text string) []store.Piece
 	// Grants lists the other channels that an instance may reach.
-	Grants   func(instance string) []string
-	MediaDir string
-	// MaxMedia bounds a file, in bytes.
-	MaxMedia int64
+	Grants func(instance string) []string
+	Files  *media.Files
 	// Closing is closed when nothing more is to be taken in.
 	Closing <-chan struct{}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -89,7 +90,9 @@ func setup(t *testing.T) *bundle {
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
-		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message) {},
+		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, store.Lane) {},
+		Receipt: func(store.Message) func(store.Acceptance) store.Piece { return nil },
+		Reading: func(chat.Caller, string) (store.Command, bool) { return store.Command{}, false },
 		Settings: func(string) config.Settings {
 			return config.Settings{
 				Session: config.Session{Scope: "per-channel-peer"},
@@ -112,7 +115,7 @@ func setup(t *testing.T) *bundle {
 			}
 			return nil
 		},
-		MediaDir: b.media, MaxMedia: maxMedia, Closing: b.closing,
+		Files: media.NewFiles(b.media, s, maxMedia), Closing: b.closing,
 	}, log)
 	return b
 }

@@ -103,15 +103,15 @@ func TestMedia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stored.GetSize() != maxMedia || stored.GetRef() == "" || stored.GetRef() == about.GetRef() || stored.GetFileName() != about.GetFileName() {
+	if stored.GetSize() != maxMedia || stored.GetRef() == "" || stored.GetRef() == about.GetRef() || stored.GetFileName() != "passwd" {
 		t.Errorf("stored %v", stored)
 	}
 	if names := b.files(t); len(names) != 1 || filepath.Dir(names[0]) != filepath.Join(b.media, "echo") {
 		t.Errorf("files %q, want one in the instance's folder", names)
 	}
 	got, read, err := download(t, own, stored.GetRef())
-	if err != nil || !bytes.Equal(read, data) || got.GetMimeType() != "image/png" || got.GetKind() != pluginv1.MediaKind_MEDIA_KIND_IMAGE {
-		t.Errorf("read %d bytes of %v, %v", len(read), got, err)
+	if err != nil || !bytes.Equal(read, data) || got.GetMimeType() != "text/plain" || got.GetKind() != pluginv1.MediaKind_MEDIA_KIND_FILE {
+		t.Errorf("read %d bytes of %v, %v; it is no image, whatever its sender says", len(read), got, err)
 	}
 	_, _, err = download(t, other, stored.GetRef())
 	wantCode(t, err, codes.NotFound)

@@ -57,7 +57,7 @@ func TestChanges(t *testing.T) {
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[store.Mode]bool{store.Followup: true, store.Queue: true, store.Collect: true, store.Steer: false, store.SteerBacklog: false, store.Interrupt: false} {
-		j := &journal{sessions: map[string]store.Session{"tg:owner": {Overrides: store.Overrides{Queue: store.QueueOverrides{Mode: mode}}}}}
+		j := &journal{chosen: map[string]store.Overrides{"tg:owner": {Queue: store.QueueOverrides{Mode: mode}}}}
 		submit(t, j, settings, says("owner", "hi"))
 		if got := j.accepted[0].Receipt; (got != nil) != want {
 			t.Errorf("%s: %v", mode, got != nil)

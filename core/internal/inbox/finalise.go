@@ -158,10 +158,10 @@ func glue(before, after string) string {
 	}
 }
 
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // newlines makes all line breaks "\n".
-func newlines(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-}
+func newlines(text string) string { return lineBreaks.Replace(text) }
 
 // trim drops what cannot be seen from both ends of a text.
 func trim(text string) string { return strings.TrimFunc(text, blank) }

@@ -30,7 +30,7 @@ const (
 type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
-	Session(ctx context.Context, key string) (store.Session, error)
+	Overrides(ctx context.Context, session string) (store.Overrides, error)
 	Amend(ctx context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
@@ -107,7 +107,7 @@ type arrival struct {
 	settings config.Settings
 	name     session.Name
 	key      string
-	known    store.Session // zero for a session that is not there yet
+	chosen   store.Overrides // for the session
 
 	addressed bool // the message is meant for the agent
 }
@@ -139,10 +139,10 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
 	var err error
-	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
-	decision, err := in.decide(ctx, channel, e, a.known.Overrides.Activation)
+	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -223,7 +223,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 
 // policy tells whether the session's messages are answered.
 func (in *Inbox) policy(a arrival) string {
-	return in.options.Policy(a.known.Overrides.Send, a.key, a.message.Address(), a.message.Chat.Kind)
+	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
 // Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,
@@ -236,7 +236,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	}
 	a := arrival{message: m, key: in.Session(m.Channel, m.Chat, m.Thread)}
 	var err error
-	if a.known, err = in.options.Store.Session(ctx, a.key); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	if in.policy(a) == "deny" {

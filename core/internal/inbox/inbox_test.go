@@ -28,7 +28,7 @@ type journal struct {
 	retired  []string
 	fail     error
 
-	sessions  map[string]store.Session
+	chosen    map[string]store.Overrides // by session
 	overheard []store.Overheard
 	answer    store.Acceptance // what Accept says beside its own
 	nudged    []string
@@ -38,12 +38,8 @@ type journal struct {
 	standing  store.Standing
 }
 
-func (j *journal) Session(_ context.Context, key string) (store.Session, error) {
-	s, ok := j.sessions[key]
-	if !ok {
-		return s, store.ErrNotFound
-	}
-	return s, nil
+func (j *journal) Overrides(_ context.Context, session string) (store.Overrides, error) {
+	return j.chosen[session], nil
 }
 
 func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {

@@ -26,10 +26,10 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 		return inbound
 	}
 	now := in.options.Now()
-	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.known.Overrides.Queue)
+	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	if m.Thread != "" {
+	if m.Thread != "" && !a.event.Apart {
 		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
 	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {

@@ -42,29 +42,32 @@ func TestHowAMessageWaits(t *testing.T) {
 	picture := event("owner", chat.Message{ID: "m", Text: "look", Media: []chat.Media{{Kind: chat.Image}}})
 	thread := inGroup("g", event("owner", chat.Message{ID: "m", Text: "hi", MentionsSelf: true}))
 	thread.Thread = "7"
+	apart := thread
+	apart.Apart = true
 	burst := store.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
 	ended := burst
 	ended.Now = true
 	queue := store.Queueing{Mode: store.Collect, Quiet: time.Second, Cap: 7, Drop: store.DropOld}
 	today := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
-	own := store.Session{Overrides: store.Overrides{Queue: store.QueueOverrides{Mode: store.Steer, Debounce: &quick, Cap: 3, Drop: store.DropNew}}}
+	own := store.Overrides{Queue: store.QueueOverrides{Mode: store.Steer, Debounce: &quick, Cap: 3, Drop: store.DropNew}}
 	for name, test := range map[string]struct {
-		event   chat.Event
-		session store.Session
-		want    store.Inbound
+		event  chat.Event
+		chosen store.Overrides
+		want   store.Inbound
 	}{
 		"a message":  {event: says("owner", "hi"), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a file":     {event: picture, want: store.Inbound{Queue: queue, Burst: ended, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a reset":    {event: says("owner", "/new opus hi"), want: store.Inbound{Queue: queue, Model: "opus", Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a session":  {event: says("owner", "hi"), session: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a session":  {event: says("owner", "hi"), chosen: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: 30 * time.Minute}}},
 		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
+		"one apart":  {event: apart, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a command":  {event: says("owner", "/status"), want: store.Inbound{}},
 		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: store.Inbound{Queue: queue, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{sessions: map[string]store.Session{"tg:owner": test.session}}
+			j := &journal{chosen: map[string]store.Overrides{"tg:owner": test.chosen}}
 			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
 				t.Fatal(verdict)
 			}
@@ -104,7 +107,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 		t.Errorf("without a history: %v", verdict)
 	}
 
-	j = &journal{sessions: map[string]store.Session{"tg:owner": {Overrides: store.Overrides{Send: "deny"}}}}
+	j = &journal{chosen: map[string]store.Overrides{"tg:owner": {Send: "deny"}}}
 	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
 		t.Errorf("a denied session: %v, %v", verdict, j.accepted)
 	}
@@ -166,15 +169,15 @@ func TestRunningTurnsAreTold(t *testing.T) {
 // A session's own activation goes before the config's, and directives are heeded only where the agent is spoken to.
 func TestActivation(t *testing.T) {
 	t.Parallel()
-	always := map[string]store.Session{"tg:group:g": {Overrides: store.Overrides{Activation: "always"}}}
-	j := &journal{sessions: always}
+	always := map[string]store.Overrides{"tg:group:g": {Activation: "always"}}
+	j := &journal{chosen: always}
 	if submit(t, j, talkative, inGroup("g", says("owner", "/think high about it"))); len(j.accepted) != 1 {
 		t.Fatal("the message is not answered")
 	}
 	if m := j.accepted[0].Message; m.Overrides != (store.Overrides{}) || m.Text != "/think high about it" {
 		t.Errorf("a directive that is not for the agent: %+v", m)
 	}
-	j = &journal{sessions: always}
+	j = &journal{chosen: always}
 	submit(t, j, talkative, inGroup("g", event("owner", chat.Message{Text: "/think high about it", MentionsSelf: true})))
 	if m := j.accepted[0].Message; m.Overrides.Effort != "high" || m.Raw != "/think high about it" {
 		t.Errorf("a directive for the agent: %+v", m)

@@ -2,6 +2,7 @@ package media
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -80,18 +81,20 @@ func forgetOld(workspace, dir string, ours func(fs.FileInfo) bool) error {
 		return err
 	}
 	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), dir)
+	folder, err := openDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("look into %s: %w", dir, err)
 	}
-	var errs []error
-	for _, e := range entries {
-		info, err := e.Info()
+	defer folder.Close()
+	names, err := folder.Readdirnames(-1)
+	errs := []error{err}
+	for _, name := range names {
+		info, err := root.Lstat(filepath.Join(dir, name))
 		if err == nil && ours(info) && time.Since(info.ModTime()) > keptFor {
-			errs = append(errs, root.RemoveAll(filepath.Join(dir, e.Name())))
+			errs = append(errs, root.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	return errors.Join(errs...)

@@ -81,3 +81,41 @@ func TestForgetInbound(t *testing.T) {
 		}
 	}
 }
+
+// Neither is the host held up by pipes in the places of its folders.
+func TestPipesForFolders(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out := b.outgoing()
+	for _, name := range []string{"inbound", "outbound"} {
+		if err := syscall.Mkfifo(filepath.Join(b.workspace, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := b.put(t, chat.Media{}, text)
+	in := media.NewInbound(b.Files, b.workspace)
+	if _, path, err := in.Show("telegram", m); err == nil {
+		t.Errorf("shown at %q", path)
+	}
+	if folder, err := out.Open(run); err == nil {
+		t.Errorf("the folder %q is made", folder)
+	}
+	if in.Forget() == nil || out.Forget() == nil {
+		t.Error("nobody says that the folders are none")
+	}
+	if err := os.Remove(filepath.Join(b.workspace, "outbound")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(b.workspace, "outbound"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(b.workspace, media.Folder(run)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, problems := out.Collect(t.Context(), "telegram", nil, run, all); got != nil || problems != nil {
+		t.Errorf("sent %v, %q", got, problems)
+	}
+	if err := out.Sent(run); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,7 +3,6 @@ package media_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"image"
 	"image/gif"
@@ -137,12 +136,7 @@ func picture(t testing.TB, format string) []byte {
 }
 
 // bomb is a small image that says that it is a huge one.
-func bomb(t testing.TB) []byte {
-	b := picture(t, "png")
-	binary.BigEndian.PutUint32(b[16:], 60_000)
-	binary.BigEndian.PutUint32(b[20:], 60_000)
-	return b
-}
+var bomb = []byte("GIF89a\xff\xff\xff\xff\x00\x00\x00")
 
 // What a file is, its content says.
 func TestAFileIsWhatItHolds(t *testing.T) {
@@ -163,7 +157,7 @@ func TestAFileIsWhatItHolds(t *testing.T) {
 		"a drawing called an image":  {image, []byte("<?xml version=\"1.0\"?><svg onload='x'/>"), chat.File, "image/svg+xml", ".svg"},
 		"a program called an image":  {image, []byte("\x7fELF\x02\x01\x01\x00"), chat.File, "application/octet-stream", ""},
 		"half an image":              {image, picture(t, "png")[:20], chat.File, "application/octet-stream", ""},
-		"a huge image":               {image, bomb(t), chat.File, "application/octet-stream", ""},
+		"a huge image":               {image, bomb, chat.File, "application/octet-stream", ""},
 		"an image sent as a file":    {chat.Media{Kind: chat.File, MIMEType: "text/plain"}, picture(t, "png"), chat.File, "image/png", ".png"},
 		"nothing":                    {chat.Media{Kind: chat.Image}, nil, chat.File, "text/plain", ".txt"},
 		"a voice message":            {chat.Media{Kind: chat.Voice, MIMEType: "audio/ogg"}, opus, chat.Voice, "audio/ogg; codecs=opus", ".ogg"},

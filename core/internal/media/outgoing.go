@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// outboundDir is the folder of the workspace that has a folder for each run whose agent may put files there to be sent.
+	// outboundDir is the folder of the workspace that has a folder for each conversation, in which the agent may put files to be
+	// sent.
 	outboundDir = "outbound"
 	// maxFiles is how many files go with one answer.
 	maxFiles = 10
 	// maxProblems is how many of the files that are not sent are told one by one.
 	maxProblems = 5
-	// maxEntries is how many entries of a run's folder are looked at.
+	// maxEntries is how many entries of a conversation's folder are looked at.
 	maxEntries = 200
 )
 
@@ -46,24 +47,23 @@ func newOutgoing(files *Files, workspace string, g guard, log hclog.Logger) *Out
 	return &Outgoing{files: files, workspace: workspace, web: newFetcher(g), log: log}
 }
 
-// runForm is what names a run: the uuid of its first message, which is the same in each attempt.
-var runForm = regexp.MustCompile(`^[0-9a-f-]{8,36}$`)
+// sessionForm is what names a conversation: the uuid of its claude session.
+var sessionForm = regexp.MustCompile(`^[0-9a-f-]{8,36}$`)
 
-// Folder is a run's folder, relative to the workspace. It is short, since each turn's prompt names it. "": the run has no
-// name that could be one.
-func Folder(run string) string {
-	if !runForm.MatchString(run) {
+// Folder is a conversation's folder, relative to the workspace. "": it has no name that could be one.
+func Folder(session string) string {
+	if !sessionForm.MatchString(session) {
 		return ""
 	}
-	name := strings.ReplaceAll(run, "-", "")
+	name := strings.ReplaceAll(session, "-", "")
 	return filepath.Join(outboundDir, name[:min(len(name), 12)])
 }
 
-// Open makes a run's folder and returns its path as the agent is told it, relative to the workspace.
-func (o *Outgoing) Open(run string) (string, error) {
-	folder := Folder(run)
+// Open makes a conversation's folder and returns its path as the agent is told it, relative to the workspace.
+func (o *Outgoing) Open(session string) (string, error) {
+	folder := Folder(session)
 	if folder == "" {
-		return "", fmt.Errorf("make the folder of outgoing files: %q names no run", run)
+		return "", fmt.Errorf("make the folder of outgoing files: %q names no conversation", session)
 	}
 	root, err := os.OpenRoot(o.workspace) // the agent can make links there
 	if err != nil {
@@ -76,33 +76,38 @@ func (o *Outgoing) Open(run string) (string, error) {
 	return folder, nil
 }
 
-// Sent removes a run's folder, once what was in it is on its way or the run is over.
-func (o *Outgoing) Sent(run string) error {
-	folder := Folder(run)
+// Sent empties a conversation's folder, once what was in it is on its way.
+func (o *Outgoing) Sent(session string) error {
+	folder := Folder(session)
 	if folder == "" {
 		return nil
 	}
 	root, err := os.OpenRoot(o.workspace)
 	if err != nil {
-		return fmt.Errorf("remove the folder of outgoing files: %w", err)
+		return fmt.Errorf("empty the folder of outgoing files: %w", err)
 	}
 	defer root.Close()
-	if err := root.RemoveAll(folder); err != nil {
-		return fmt.Errorf("remove the folder of outgoing files: %w", err)
+	names, err := entries(root, folder)
+	errs := []error{err}
+	for _, name := range names {
+		errs = append(errs, root.RemoveAll(filepath.Join(folder, name)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("empty the folder of outgoing files: %w", err)
 	}
 	return nil
 }
 
-// Forget removes the folders of runs of long ago.
+// Forget removes the folders of conversations of long ago.
 func (o *Outgoing) Forget() error { return forgetOld(o.workspace, outboundDir, fs.FileInfo.IsDir) }
 
 // Collect takes the files that go with an answer into the media store of its channel: those at the paths that the agent
-// named, each within the workspace or an address of the web, then those in the run's folder, by name. They are copies, so that
+// named, each within the workspace or an address of the web, then those in the conversation's folder, by name. They are copies, so that
 // the agent may change its own and the plugin can still download what was meant. What limits do not admit is sent as a
 // plainer kind, or not at all; problems says so in a sentence each, fit for the chat.
 //
-// It may be called again for the same run: what was taken before and is in no message is forgotten with time.
-func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, run string, limits []chat.MediaLimit) (media []chat.Media, problems []string) {
+// It may be called again for the same answer: what was taken before and is in no message is forgotten with time.
+func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, session string, limits []chat.MediaLimit) (media []chat.Media, problems []string) {
 	root, err := os.OpenRoot(o.workspace)
 	if err != nil {
 		o.log.Error("look for outgoing files", "error", err)
@@ -113,7 +118,7 @@ func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, 
 	for _, path := range paths {
 		c.named(ctx, path)
 	}
-	c.folder(ctx, Folder(run))
+	c.folder(ctx, Folder(session))
 	if len(c.problems) > maxProblems {
 		c.problems = append(c.problems[:maxProblems], fmt.Sprintf("There were problems with %d more files.", len(c.problems)-maxProblems))
 	}
@@ -169,27 +174,36 @@ func (c *collection) named(ctx context.Context, path string) {
 	c.open(ctx, found)
 }
 
-// folder takes what the agent has put into the run's folder. What begins with a dot is left.
-func (c *collection) folder(ctx context.Context, folder string) {
-	if folder == "" {
-		return
-	}
+// entries are what is in a folder, by name; nothing if it is not there, or one of the agent's making leads elsewhere.
+func entries(root *os.Root, folder string) ([]string, error) {
 	for dir := folder; dir != "."; dir = filepath.Dir(dir) {
-		if info, err := c.root.Lstat(dir); err != nil || !info.IsDir() {
-			return // it may have been removed, or be a link of the agent's making
+		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
+			return nil, nil
 		}
 	}
-	dir, err := c.root.Open(folder)
+	dir, err := openDir(root, folder)
 	if err != nil {
-		return
+		return nil, nil
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// folder takes what the agent has put into the conversation's folder. What begins with a dot is left.
+func (c *collection) folder(ctx context.Context, folder string) {
+	if folder == "" {
+		return
+	}
+	names, err := entries(c.root, folder)
+	if err != nil {
 		c.log.Warn("look for outgoing files", "error", err)
 		return
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		if strings.HasPrefix(name, ".") {
 			continue

@@ -223,6 +223,22 @@ func TestLargeAndManyFiles(t *testing.T) {
 	}
 }
 
+// What is not sent is not kept.
+func TestWhatIsNotSentIsNotKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "report.pdf", pdf)
+	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", []chat.MediaLimit{{Kind: chat.Image}})
+	if got != nil || len(problems) != 1 || len(b.kept(t)) != 0 {
+		t.Errorf("sent %v, problems %q, kept %q", got, problems, b.kept(t))
+	}
+	b.rows.fail = fmt.Errorf("the disk is full")
+	got, problems = b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", all)
+	if diff := cmp.Diff([]string{"report.pdf could not be read, so it was not sent."}, problems); diff != "" || got != nil || len(b.kept(t)) != 0 {
+		t.Errorf("sent %v, kept %q, problems %s", got, b.kept(t), diff)
+	}
+}
+
 func TestMegabytes(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]string{
@@ -234,7 +250,7 @@ func TestMegabytes(t *testing.T) {
 	}
 }
 
-func TestFoldersOfRuns(t *testing.T) {
+func TestFoldersOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out := b.outgoing()
@@ -248,11 +264,14 @@ func TestFoldersOfRuns(t *testing.T) {
 		}
 	}
 	b.write(t, "outbound/6d1c2a3e5f70/a.txt", text)
-	if err := out.Sent(run); err != nil {
-		t.Fatal(err)
+	b.write(t, "outbound/6d1c2a3e5f70/more/b.txt", text)
+	for range 2 {
+		if err := out.Sent(run); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := out.Sent(run); err != nil {
-		t.Errorf("twice: %v", err)
+	if left, err := os.ReadDir(filepath.Join(b.workspace, "outbound/6d1c2a3e5f70")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 	old := filepath.Dir(b.write(t, "outbound/111111111111/a.txt", text))
 	young := filepath.Dir(b.write(t, "outbound/222222222222/a.txt", text))
@@ -263,7 +282,7 @@ func TestFoldersOfRuns(t *testing.T) {
 	if err := out.Forget(); err != nil {
 		t.Fatal(err)
 	}
-	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): false} {
+	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): true} {
 		if _, err := os.Stat(path); (err == nil) != there {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -114,3 +114,16 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	}
 	return file, after, nil
 }
+
+// openDir opens a folder of the agent's that the host puts there. Where there is something else by now it is [errNoFile]: a pipe
+// would hold the host up.
+func openDir(root *os.Root, path string) (*os.File, error) {
+	dir, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := dir.Stat(); err != nil || !info.IsDir() {
+		return nil, errors.Join(errNoFile, err, dir.Close())
+	}
+	return dir, nil
+}

@@ -55,6 +55,9 @@ type Options struct {
 	// Sent is told what a kept piece has become, once that is noted; ids are empty where the network gives none. It must not
 	// block. It may be nil.
 	Sent func(piece int64, ids []chat.MessageID)
+	// Settled is told the destination of each piece that waits no longer, as it was sent or given up, once that is noted. It must
+	// not block. It may be nil.
+	Settled func(to chat.Address)
 }
 
 // Outbox delivers pieces.
@@ -80,7 +83,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	wakes := make([]chan struct{}, len(o.options.Channels))
 	for i, name := range o.options.Channels {
 		wakes[i] = make(chan struct{}, 1)
-		c := &channel{outbox: o, name: name, wake: wakes[i], log: o.log.With("channel", name)}
+		c := &channel{outbox: o, name: name, wake: wakes[i], ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
 		loops.Go(func() { c.run(ctx, work) })
 	}
 	drained := make(chan struct{})
@@ -109,6 +112,7 @@ type channel struct {
 	outbox *Outbox
 	name   string
 	wake   chan struct{} // something may be due
+	ended  chan struct{} // a send has ended
 	log    hclog.Logger
 	sends  sync.WaitGroup
 }
@@ -159,7 +163,7 @@ func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}
 		c.sends.Go(func() {
 			c.deliver(work, sender, d)
 			<-slots
-			poke(c.wake)
+			poke(c.ended)
 		})
 	}
 	return next, len(deliveries) == free, err
@@ -167,12 +171,14 @@ func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}
 
 // wait returns true when something may be due, and false when the channel has nothing to do any more.
 func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sending int) bool {
-	stopping := ctx.Done()
+	stopping, ended := ctx.Done(), c.ended
 	if ctx.Err() != nil {
 		if !busy && sending == 0 {
 			return false
 		}
 		stopping = nil
+	} else if !busy {
+		ended = nil // it has freed a slot that nothing waits for
 	}
 	var due <-chan time.Time
 	if !next.IsZero() {
@@ -185,6 +191,7 @@ func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sen
 		return false
 	case <-stopping:
 	case <-c.wake:
+	case <-ended:
 	case <-due:
 	}
 	return true
@@ -217,8 +224,16 @@ func (c *channel) delivered(work context.Context, d store.Delivery, ids []chat.M
 		if err == nil && d.Piece.Kept && c.outbox.options.Sent != nil {
 			c.outbox.options.Sent(d.ID, ids)
 		}
-		return err
+		return c.settled(d, err)
 	})
+}
+
+// settled tells that a piece waits no longer, if that could be noted.
+func (c *channel) settled(d store.Delivery, err error) error {
+	if err == nil && c.outbox.options.Settled != nil {
+		c.outbox.options.Settled(d.Piece.To)
+	}
+	return err
 }
 
 // failureOf is what a network's error says of a piece.
@@ -259,7 +274,7 @@ func (c *channel) failed(work context.Context, d store.Delivery, err error) {
 
 func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
-	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.outbox.store.Bury(ctx, d.ID, cause) })
+	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.settled(d, c.outbox.store.Bury(ctx, d.ID, cause)) })
 }
 
 // note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as

@@ -86,6 +86,12 @@ func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 		} else {
 			change(list[0])
 		}
+		if len(p.heads[to]) > 0 {
+			select {
+			case p.ready <- struct{}{}:
+			default:
+			}
+		}
 		return nil
 	}
 	return store.ErrNotFound

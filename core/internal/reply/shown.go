@@ -2,6 +2,7 @@ package reply
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -10,6 +11,26 @@ import (
 
 // Continued is the line before an answer whose turn the host, or claude, did not survive at first.
 const Continued = "_I was interrupted by a restart and went on from there._"
+
+// Fallback is the line before an answer that another model gave than the chosen one; empty: none did.
+func Fallback(f agent.Fallback) string {
+	switch {
+	case f.From == "":
+		return ""
+	case f.Overloaded:
+		return fmt.Sprintf("_The model %s is overloaded; %s answered._", modelName(f.From), modelName(f.To))
+	default:
+		return fmt.Sprintf("_The model %s could not be used; %s answered._", modelName(f.From), modelName(f.To))
+	}
+}
+
+// modelDate is what the full names of some models end with: a day, or the size of a window in brackets.
+var modelDate = regexp.MustCompile(`(-\d{8})?(\[\w+\])?$`)
+
+// modelName is a model's name without what a person does not know it by.
+func modelName(full string) string {
+	return strings.TrimPrefix(modelDate.ReplaceAllString(full, ""), "claude-")
+}
 
 // shortAcknowledgement is the longest text, in bytes, that beside a token says no more than that all is well.
 const shortAcknowledgement = 300

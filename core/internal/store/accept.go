@@ -136,7 +136,10 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 			return Acceptance{}, err
 		}
 	}
-	t.after.ready(in.Lane)
+	// A lane that runs is told when its run ends, and one with the head that it had is known.
+	if !accepted.Running && (p.queued == 1 || p.moved) {
+		t.after.ready(in.Lane)
+	}
 	if accepted.Seq == 0 {
 		return accepted, nil
 	}

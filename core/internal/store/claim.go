@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// Claim makes the head of the lane that has been ready for the longest a run. When no lane of this kind is ready, run is
-// nil and next is when the first one will be; zero: none has a message.
+// Claim makes the head of the lane that has been ready for the longest a run; nil: no lane of this kind is ready. next is when
+// the first lane that was left will be ready, which may be before now; zero: there is none.
 //
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
@@ -54,11 +55,22 @@ func (e *unreadableError) Error() string {
 func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	var session string
 	var noted bool
-	err = t.row(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
-		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`,
-		[]any{lane}, &session, &next, &noted)
-	if err != nil || next > t.now {
-		return nil, next, noRows(err)
+	err = t.each(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
+		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 2`,
+		[]any{lane}, func(rows *sql.Rows) error {
+			if session != "" { // the one behind it
+				return rows.Scan(new(string), &next, new(bool))
+			}
+			var first string
+			err := rows.Scan(&first, &next, &noted)
+			if err != nil || next > t.now {
+				return cmp.Or(err, errEnough)
+			}
+			session, next = first, 0
+			return nil
+		})
+	if err != nil || session == "" {
+		return nil, next, err
 	}
 	batch, err := t.batch(session, lane)
 	if err != nil {
@@ -74,6 +86,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
+	t.after.chosen = &choice{session, run.Session.Overrides}
 	if head.bound.Valid && head.bound.String != run.Session.ClaudeSession {
 		if err := t.describe(&run.Session, head.bound.String); err != nil {
 			return nil, 0, err
@@ -110,7 +123,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
 		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
-	return run, 0, err
+	return run, next, err
 }
 
 // describe makes a session's row tell of another of its claude sessions.
@@ -130,13 +143,15 @@ type held struct {
 	held    int64 // messages that are the run's
 	queued  int64 // messages in the lane
 	urgent  bool  // some of those that wait come before others
+	noted   bool  // the session has notes
 }
 
 // fence finds a run that has its lane still, else ErrFenced.
 func fence(q querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0 FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent)
+	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
+		FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent, &h.noted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrFenced
 	}
@@ -169,12 +184,14 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 			return nothing{}, err
 		}
 		var claude string
+		var started bool
 		err = t.row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
-			RETURNING claude_session`, []any{h.session, h.lane, h.seq, t.now}, &claude)
-		if err != nil {
+			RETURNING claude_session, EXISTS (SELECT 1 FROM claude_sessions c WHERE c.id = claude_session AND c.started_at IS NOT NULL)`,
+			[]any{h.session, h.lane, h.seq, t.now}, &claude, &started)
+		if err != nil || started {
 			return nothing{}, err
 		}
-		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1 AND started_at IS NULL`, claude, t.now)
+		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1`, claude, t.now)
 		return nothing{}, err
 	})
 	return err

@@ -80,7 +80,12 @@ func TestReadyIsPokedWhenALaneHasMore(t *testing.T) {
 	if !poked(b.Ready(store.TurnLane)) || poked(b.Ready(store.TurnLane)) {
 		t.Error("two messages of one lane should leave one poke")
 	}
+	b.accept(t, inbound("anna", 3))
+	if poked(b.Ready(store.TurnLane)) {
+		t.Error("a poke for a lane that runs")
+	}
 	b.complete(t, run)
+	b.complete(t, b.claim(t))
 	if !poked(b.Ready(store.TurnLane)) {
 		t.Error("no poke for the next message")
 	}

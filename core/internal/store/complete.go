@@ -81,7 +81,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if err := t.appendTranscript(h.session, c.Transcript); err != nil {
 		return err
 	}
-	if h.lane == TurnLane {
+	if h.lane == TurnLane && h.noted {
 		if err := t.forgetNotes(h.session, h.seq); err != nil {
 			return err
 		}

@@ -2,12 +2,14 @@ package store_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,12 +38,12 @@ func TestMain(m *testing.M) {
 // in two files, each note one write, which outlives the process.
 type crashHost struct {
 	store *store.Store
-	runs  *os.File // "life N", "start SESSION N N …", "join SESSION N", "end SESSION N", the last one that is answered
-	sent  *os.File // "KEY SESSION N PIECE certain|uncertain"
+	runs  *os.File // "life N", "start SESSION N N …", "join SESSION N", "resume SESSION", "end SESSION N", the last one that is answered
+	sent  *os.File // "KEY SESSION N PIECE certain|uncertain TARGET|-", "KEY SESSION preview", "KEY SESSION delete TARGET"
 
 	mu      sync.Mutex
 	random  *rand.Rand
-	changed chan struct{} // poked when a delivery has ended
+	changed chan struct{} // poked when a delivery or a run has ended
 }
 
 func runCrashHost(args string) error {
@@ -206,20 +208,27 @@ func wait(ctx context.Context, until time.Time, poke <-chan struct{}) {
 // turn answers the messages of a run and some of those that it was told meanwhile: the first ones, as claude takes them in
 // order.
 func (h *crashHost) turn(ctx context.Context, run *store.Run) {
+	defer h.poke() // all of it may be delivered by then
 	session, answered := run.Session.Key, []string{run.Message.Message.Text}
 	for _, m := range run.More {
 		answered = append(answered, m.Message.Text)
 	}
 	note(h.runs, "start %s %s", session, strings.Join(answered, " "))
 	must(ctx, h.store.Consumed(ctx, run.ID))
-	if h.chance(30) {
+	a := crashAnswer{host: h, run: run, left: crashPieces(run, answered)}
+	a.resume()
+	if run.Said == "" && h.chance(30) {
 		_, err := h.store.Rebind(ctx, run.ID)
 		must(ctx, err)
+		a.preview = 0
 	}
 	var covered []string
 	left := false
 	for !h.chance(3) && ctx.Err() == nil {
 		wait(ctx, time.Now().Add(time.Millisecond), nil)
+		if h.chance(2) {
+			a.early(ctx)
+		}
 		joined, err := h.store.Join(ctx, run.ID)
 		must(ctx, err)
 		for _, m := range joined {
@@ -237,15 +246,71 @@ func (h *crashHost) turn(ctx context.Context, run *store.Run) {
 		must(ctx, h.store.Release(ctx, run.ID, time.Time{}, ""))
 		return
 	}
-	done := store.Completion{
+	a.left = append(a.left, crashPieces(run, answered[1+len(run.More):])...)
+	must(ctx, h.store.Complete(ctx, run.ID, store.Completion{
 		State: store.RunDone, Covered: covered, Turn: &store.TurnFigures{Usage: store.Usage{Turns: int64(len(answered))}},
-	}
-	for _, n := range answered {
+		Pieces: a.final(),
+	}))
+}
+
+// crashPieces is the answer to messages: two pieces for each.
+func crashPieces(run *store.Run, messages []string) (pieces []store.Piece) {
+	for _, n := range messages {
 		for piece := range 2 {
-			done.Pieces = append(done.Pieces, store.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
+			pieces = append(pieces, store.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
 		}
 	}
-	must(ctx, h.store.Complete(ctx, run.ID, done))
+	return pieces
+}
+
+// crashAnswer is an answer that is sent as it is written. What was said of it is a semicolon for each of its pieces.
+type crashAnswer struct {
+	host    *crashHost
+	run     *store.Run
+	said    string
+	preview int64
+	left    []store.Piece
+}
+
+// resume goes on where an earlier attempt was.
+func (a *crashAnswer) resume() {
+	a.said, a.preview = a.run.Said, a.run.Preview
+	if a.said != "" || a.preview != 0 {
+		note(a.host.runs, "resume %s", a.run.Session.Key)
+	}
+	a.left = a.left[len(a.said):]
+}
+
+// early sends the next piece, if there is one, perhaps with a preview of the one after it.
+func (a *crashAnswer) early(ctx context.Context) {
+	if len(a.left) == 0 {
+		return
+	}
+	said := a.said + ";"
+	e := store.Early{Pieces: a.take(a.left[:1]), Said: said, Unpreview: true}
+	if a.host.chance(2) {
+		e.Preview = &store.Piece{To: a.run.Message.Message.Address(), Text: "preview"}
+	}
+	preview, err := a.host.store.Early(ctx, a.run.ID, e)
+	must(ctx, err)
+	a.said, a.preview, a.left = said, preview, a.left[1:]
+}
+
+// take has the first of the pieces take the place of the preview.
+func (a *crashAnswer) take(pieces []store.Piece) []store.Piece {
+	pieces = slices.Clone(pieces)
+	if a.preview != 0 && len(pieces) > 0 {
+		pieces[0].Edits, pieces[0].OrSend = a.preview, true
+	}
+	return pieces
+}
+
+// final is the rest of the answer.
+func (a *crashAnswer) final() []store.Piece {
+	if a.preview != 0 && len(a.left) == 0 {
+		return []store.Piece{{To: a.run.Message.Message.Address(), Edits: a.preview}}
+	}
+	return a.take(a.left)
 }
 
 // deliver sends what is due.
@@ -265,12 +330,7 @@ func (h *crashHost) deliver(ctx context.Context, work *sync.WaitGroup) {
 
 // send is now and then refused, and now and then the network's answer is lost.
 func (h *crashHost) send(ctx context.Context, d store.Delivery) {
-	defer func() {
-		select {
-		case h.changed <- struct{}{}:
-		default:
-		}
-	}()
+	defer h.poke()
 	soon := time.Now().Add(time.Millisecond)
 	if h.chance(30) {
 		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "refused"}))
@@ -280,12 +340,29 @@ func (h *crashHost) send(ctx context.Context, d store.Delivery) {
 	if d.Uncertain {
 		certainty = "uncertain"
 	}
-	note(h.sent, "%s %s %s %s", d.Key, d.Piece.To.Chat, d.Piece.Text, certainty)
+	target := cmp.Or(string(d.Target), "-")
+	ids := []chat.MessageID{chat.MessageID(d.Key)}
+	switch {
+	case d.Piece.Kept:
+		note(h.sent, "%s %s preview", d.Key, d.Piece.To.Chat)
+	case d.Piece.Text == "":
+		note(h.sent, "%s %s delete %s", d.Key, d.Piece.To.Chat, target)
+		ids = nil
+	default:
+		note(h.sent, "%s %s %s %s %s", d.Key, d.Piece.To.Chat, d.Piece.Text, certainty, target)
+	}
 	if h.chance(100) {
 		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "timeout", Uncertain: true}))
 		return
 	}
-	must(ctx, h.store.Delivered(ctx, d.ID, []chat.MessageID{chat.MessageID(strings.ReplaceAll(d.Piece.Text, " ", "/"))}))
+	must(ctx, h.store.Delivered(ctx, d.ID, ids))
+}
+
+func (h *crashHost) poke() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
 }
 
 // readHistory keeps a reader busy beside the writer.

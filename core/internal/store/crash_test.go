@@ -184,7 +184,7 @@ func (c *crash) check(t *testing.T) {
 	repeats, repeatedPieces := c.checkSent(t)
 	runs := c.checkRuns(t)
 	// A machine that is too busy answers little before it is killed.
-	if total > 200 && (runs.again == 0 || runs.together == 0 || runs.taken == 0 || runs.joined <= runs.taken) {
+	if total > 200 && (runs.again == 0 || runs.resumed == 0 || runs.together == 0 || runs.taken == 0 || runs.joined <= runs.taken) {
 		t.Errorf("the test shows too little: %+v", runs)
 	}
 
@@ -216,9 +216,9 @@ func (c *crash) check(t *testing.T) {
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
 		t.Errorf("integrity check: %s, %v", check, err)
 	}
-	t.Logf("%d events answered, %d submitted again unanswered and %d answered; %d runs begun, %d of them again, %d for several; "+
+	t.Logf("%d events answered, %d submitted again unanswered and %d answered; %d runs begun, %d of them again, %d of which had said something, %d for several; "+
 		"%d times a message was told to a run, %d times it answered it; %d pieces whose outcome was unknown, %d of them sent twice and more (%d sends too many)",
-		total, c.resent, c.repeated, runs.starts, runs.again, runs.together, runs.joined, runs.taken, uncertain, repeatedPieces, repeats)
+		total, c.resent, c.repeated, runs.starts, runs.again, runs.resumed, runs.together, runs.joined, runs.taken, uncertain, repeatedPieces, repeats)
 }
 
 // checkSent wants each piece of each answered event at the network, in order. A piece may be there again only under its
@@ -230,8 +230,18 @@ func (c *crash) checkSent(t *testing.T) (repeats, pieces int) {
 		key   string
 	}
 	lasts, repeated := map[string]last{}, map[string]bool{}
+	previews, replaced := map[string]bool{}, map[string]bool{}
 	for _, f := range c.read(t, "sent") {
 		key, session := f[0], f[1]
+		switch f[2] {
+		case "preview":
+			previews[key] = true
+			continue
+		case "delete":
+			replaced[f[3]] = true
+			continue
+		}
+		replaced[f[5]] = true
 		n, _ := strconv.Atoi(f[2])
 		k, _ := strconv.Atoi(f[3])
 		piece, l := 2*(n-1)+k+1, lasts[session]
@@ -252,12 +262,24 @@ func (c *crash) checkSent(t *testing.T) (repeats, pieces int) {
 			t.Errorf("session %s: %d pieces arrived, %d events were answered", s.name, n, s.answered)
 		}
 	}
+	for key := range previews {
+		if !replaced[key] {
+			t.Errorf("the preview %s stays in its chat", key)
+		}
+	}
+	delete(replaced, "-")
+	for key := range replaced {
+		if !previews[key] {
+			t.Errorf("%s was edited and is no preview", key)
+		}
+	}
+	t.Logf("%d previews were shown", len(previews))
 	return repeats, len(repeated)
 }
 
 // crashRuns is what the runs did.
 type crashRuns struct {
-	starts, again           int
+	starts, again, resumed  int
 	together, joined, taken int // runs for more than one message; messages told to a run; those that it answered
 }
 
@@ -292,6 +314,8 @@ func (c *crash) checkRuns(t *testing.T) (counted crashRuns) {
 		switch f[0] {
 		case "join":
 			counted.joined++
+		case "resume":
+			counted.resumed++
 		case "end":
 			l.running, l.until = false, number(messages[0])
 			counted.taken += l.until - number(l.messages[len(l.messages)-1])

@@ -2,6 +2,16 @@ package store_test
 
 // invariants are queries that find rows which must not be.
 var invariants = map[string]string{
+	"a waiting message goes by a number of its own": `
+		SELECT COUNT(*) FROM (SELECT 1 FROM inbox GROUP BY session, lane, COALESCE(ticket, seq) HAVING COUNT(*) > 1)`,
+	"what is urgent is so in its lane": `
+		SELECT COUNT(*) FROM inbox i JOIN lanes l ON l.session = i.session AND l.lane = i.lane WHERE i.urgent > l.urgent`,
+	"no message is number 0": `
+		SELECT COUNT(*) FROM inbox WHERE seq = 0`,
+	"what shows that a message waits is for one that does": `
+		SELECT COUNT(*) FROM inbox WHERE receipt != 0 AND (batch IS NOT NULL OR joined_run IS NOT NULL)`,
+	"only what was claimed has said something": `
+		SELECT COUNT(*) FROM inbox WHERE (said != '' OR preview != 0) AND batch IS NOT seq`,
 	"a lane is ready exactly when it has messages and does not run": `
 		SELECT COUNT(*) FROM lanes WHERE (queued > 0 AND run_id IS NULL) != (ready_at IS NOT NULL)`,
 	"a lane's counter is its number of messages": `

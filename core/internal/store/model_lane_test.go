@@ -31,6 +31,11 @@ type modelMessage struct {
 	joined     bool
 	cleared    bool // while it was joined
 	consumed   bool
+	said       string
+	preview    int64
+	receipt    int64
+	urgent     int64
+	ticket     int64 // what it is called by
 }
 
 // shares tells whether the message may share a turn with another.
@@ -43,6 +48,7 @@ func (m modelMessage) waits() bool { return m.batch == 0 && !m.joined }
 type modelLane struct {
 	queue   []modelMessage
 	lastSeq int64
+	wishes  int64     // for messages to come next
 	run     int64     // 0: none
 	readyAt time.Time // of a lane that has messages and does not run; else zero
 }
@@ -61,17 +67,20 @@ func (l *modelLane) held() int {
 	return held
 }
 
-// remove takes out what is to go and returns it.
-func (l *modelLane) remove(goes func(modelMessage) bool) (gone []modelMessage) {
+// remove takes out what is to go and returns it. Nothing shows any more that it waits.
+func (m *model) remove(l *modelLane, goes func(modelMessage) bool) (gone []modelMessage) {
 	var rest []modelMessage
-	for _, m := range l.queue {
-		if goes(m) {
-			gone = append(gone, m)
+	for _, o := range l.queue {
+		if goes(o) {
+			gone = append(gone, o)
 		} else {
-			rest = append(rest, m)
+			rest = append(rest, o)
 		}
 	}
 	l.queue = rest
+	for _, o := range gone {
+		m.retract(o.receipt)
+	}
 	return gone
 }
 
@@ -99,6 +108,7 @@ func (m *model) cancel(session string, messages []modelMessage) {
 		m.begun[session]++
 	}
 	for _, gone := range messages {
+		m.retract(gone.preview)
 		m.events[gone.EventID] = store.RunCancelled
 	}
 }
@@ -119,7 +129,7 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 	sender := rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "sender")
 	in.Message = store.Message{
 		Channel: "c", Chat: chat.Chat{ID: chat.ID(in.Session)}, Sender: chat.Sender{ID: chat.UserID(sender)},
-		Text: string(in.EventID) + strings.Repeat(".", rapid.IntRange(0, 9).Draw(t, "length")),
+		ID: chat.MessageID(in.EventID), Text: string(in.EventID) + strings.Repeat(".", rapid.IntRange(0, 9).Draw(t, "length")),
 	}
 	if seldom("ready later") {
 		in.ReadyAt = m.clock.Now().Add(2 * time.Second)
@@ -157,10 +167,16 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 
 func (m *model) accept(t *rapid.T) {
 	in := m.drawInbound(t)
+	receipt := rapid.Bool().Draw(t, "receipt")
 	k := laneKey{in.Session, in.Lane}
 	l := m.lanes[k]
 	if l == nil {
 		l = &modelLane{}
+	}
+	if receipt {
+		in.Receipt = func(a store.Acceptance) store.Piece {
+			return store.Piece{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
+		}
 	}
 	got, err := m.store.Accept(m.ctx, in)
 	if _, seen := m.events[in.EventID]; seen {
@@ -190,7 +206,7 @@ func (m *model) accept(t *rapid.T) {
 func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance {
 	now := m.clock.Now()
 	l.lastSeq++
-	msg := modelMessage{Inbound: in, seq: l.lastSeq, receivedAt: now, burst: l.lastSeq, readyAt: later(in.ReadyAt, now)}
+	msg := modelMessage{Inbound: in, seq: l.lastSeq, receivedAt: now, burst: l.lastSeq, readyAt: later(in.ReadyAt, now), ticket: l.lastSeq}
 	before := len(l.queue)
 	var superseded int64
 
@@ -201,7 +217,7 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		if superseded = l.run; superseded != 0 && l.queue[0].consumed {
 			m.forgetNotes(in.Session, l.queue[0].seq)
 		}
-		m.cancel(in.Session, l.remove(func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
+		m.cancel(in.Session, m.remove(l, func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
 		if superseded != 0 {
 			m.end(superseded, l)
 		}
@@ -214,9 +230,9 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 			}
 			return store.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 		}
-		dropped := l.remove(func(o modelMessage) bool {
+		dropped := m.remove(l, func(o modelMessage) bool {
 			over--
-			if !o.waits() || o.Message.Origin != "" {
+			if !o.waits() || o.Message.Origin != "" || o.urgent > 0 {
 				over++
 				return false
 			}
@@ -235,10 +251,17 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	}
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
+	accepted := store.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+	behind := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return len(burst) == 0 || o.burst != burst[0].burst })
+	if in.Receipt != nil && in.Lane == store.TurnLane && behind {
+		p := in.Receipt(accepted)
+		p.Kept = true
+		msg.receipt = m.post("", p)
+	}
 	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 {
 		l.rearm(now)
 	}
-	return store.Acceptance{Seq: msg.seq, Waiting: len(l.queue) - 1, Running: l.run != 0, Superseded: superseded}
+	return accepted
 }
 
 // openBurst is what a message joins.
@@ -336,12 +359,15 @@ func (l *modelLane) wantBatch() (batch []int) {
 
 func (m *model) claim(t *rapid.T) {
 	lane := rapid.SampledFrom([]store.Lane{store.TurnLane, store.TurnLane, store.ControlLane}).Draw(t, "lane")
-	var first time.Time
+	var readyAt []time.Time
 	for k, l := range m.lanes {
-		if k.lane == lane && l.run == 0 && len(l.queue) > 0 && (first.IsZero() || l.readyAt.Before(first)) {
-			first = l.readyAt
+		if k.lane == lane && l.run == 0 && len(l.queue) > 0 {
+			readyAt = append(readyAt, l.readyAt)
 		}
 	}
+	slices.SortFunc(readyAt, time.Time.Compare)
+	readyAt = append(readyAt, time.Time{}, time.Time{})
+	first, second := readyAt[0], readyAt[1]
 	run, next, err := m.store.Claim(m.ctx, lane)
 	if err != nil {
 		t.Fatal(err)
@@ -355,6 +381,9 @@ func (m *model) claim(t *rapid.T) {
 	if run == nil {
 		t.Fatalf("got nothing, next %v; a lane is ready since %v", next, first)
 		return
+	}
+	if !next.Equal(second) {
+		t.Fatalf("next %v, want %v", next, second)
 	}
 	k := laneKey{run.Session.Key, lane}
 	l := m.lanes[k]
@@ -373,6 +402,8 @@ func (m *model) claim(t *rapid.T) {
 		if o.batch == 0 {
 			o.batch, o.claude = l.queue[0].seq, m.begun[k.session]
 		}
+		m.retract(o.receipt)
+		o.receipt = 0
 		want = append(want, fmt.Sprint(o.seq, " ", o.Message.Text))
 	}
 	for _, q := range append([]store.Queued{run.Message}, run.More...) {
@@ -380,6 +411,9 @@ func (m *model) claim(t *rapid.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("the run of %v (-want +got):\n%s", k, diff)
+	}
+	if run.Said != l.queue[0].said || run.Preview != l.queue[0].preview {
+		t.Fatalf("the run of %v has said %q with preview %d, want %q with %d", k, run.Said, run.Preview, l.queue[0].said, l.queue[0].preview)
 	}
 	var notes []modelNote
 	if lane == store.TurnLane {
@@ -459,7 +493,7 @@ func (m *model) aRun(t *rapid.T) (int64, *modelLane) {
 
 // end takes a run's hold from its lane, and what was joined to it and is not wanted any more.
 func (m *model) end(id int64, l *modelLane) {
-	m.cancel(m.runs[id].session, l.remove(func(o modelMessage) bool { return o.joined && o.cleared }))
+	m.cancel(m.runs[id].session, m.remove(l, func(o modelMessage) bool { return o.joined && o.cleared }))
 	l.run = 0
 	for i := range l.queue {
 		l.queue[i].joined = false
@@ -492,6 +526,8 @@ func (m *model) join(t *rapid.T) {
 			break
 		}
 		o.joined = true
+		m.retract(o.receipt)
+		o.receipt = 0
 		want = append(want, o.Message.Text+store.MessageUUID("c", o.EventID))
 	}
 	joined, err := m.store.Join(m.ctx, id)
@@ -508,20 +544,7 @@ func (m *model) complete(t *rapid.T) {
 	id, l := m.aRun(t)
 	k, head := m.runs[id], l.queue[0].seq
 	c := store.Completion{State: rapid.SampledFrom([]store.RunState{store.RunDone, store.RunDone, store.RunFailed}).Draw(t, "state")}
-	for _, to := range rapid.SliceOfN(rapid.SampledFrom([]chat.ID{"a", "b", "c"}), 0, 4).Draw(t, "pieces") {
-		m.pieces++
-		text := fmt.Sprint(m.pieces)
-		c.Pieces = append(c.Pieces, store.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text})
-		d := m.destinations[to]
-		if d == nil {
-			d = &modelDestination{}
-			m.destinations[to] = d
-		}
-		if d.queue = append(d.queue, modelPiece{text: text}); len(d.queue) == 1 {
-			d.nextAt = m.clock.Now()
-		}
-	}
-	ended := l.remove(func(o modelMessage) bool {
+	ended := m.remove(l, func(o modelMessage) bool {
 		if o.batch == head {
 			return true
 		}
@@ -535,6 +558,17 @@ func (m *model) complete(t *rapid.T) {
 	for _, o := range ended {
 		m.events[o.EventID] = c.State
 	}
+	joined := m.remove(l, func(o modelMessage) bool { return o.joined && o.cleared })
+	m.cancel(k.session, joined)
+	tell, told := m.undelivered(t, k.session)
+	c.Undelivered, c.Pieces = tell, m.drawPieces(t)
+	for _, p := range c.Pieces {
+		m.post(k.session, p)
+	}
+	before := head + 1
+	if l.wishes > 0 {
+		before = l.advance(before)
+	}
 	var first []modelMessage
 	if k.lane == store.TurnLane && rapid.IntRange(0, 4).Draw(t, "then") == 0 {
 		m.thens++
@@ -545,12 +579,15 @@ func (m *model) complete(t *rapid.T) {
 		}
 		if _, seen := m.events[event]; !seen && ended[0].claude == m.begun[k.session] {
 			m.events[event] = ""
-			first = append(first, modelMessage{Inbound: *c.Then, seq: head, burst: head, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
+			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
+			first[0].seq = below(before, 1)
+			first[0].burst, first[0].ticket = first[0].seq, first[0].seq
 		}
 	}
 	if err := m.store.Complete(m.ctx, id, c); err != nil {
 		t.Fatal(err)
 	}
+	told()
 	m.end(id, l)
 	l.queue = append(first, l.queue...)
 	l.rearm(m.clock.Now())
@@ -588,7 +625,7 @@ func (m *model) clear(t *rapid.T) {
 			told++
 		}
 	}
-	gone := l.remove(func(o modelMessage) bool {
+	gone := m.remove(l, func(o modelMessage) bool {
 		return o.receivedAt.Before(before) && !o.joined && !(running && o.batch == head)
 	})
 	m.cancel(k.session, gone)

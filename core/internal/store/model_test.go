@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +28,7 @@ func TestModel(t *testing.T) {
 		m := &model{
 			ctx: ctx, path: filepath.Join(dir, "clawhost.db"), clock: &clock{now: start},
 			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{},
+			became: map[int64]chat.MessageID{}, keptIn: map[int64]chat.ID{},
 			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]store.RunState{},
 		}
 		m.open(t)
@@ -54,6 +54,12 @@ func TestModel(t *testing.T) {
 			"join":     m.join,
 			"complete": m.complete,
 			"release":  m.release,
+			"early":    m.early,
+			"rebind":   m.rebind,
+			"next":     m.next,
+			"withdraw": m.withdraw,
+			"amend":    m.amend,
+			"revive":   m.revive,
 			"clear":    m.clear,
 			"note":     m.note,
 			"outcome":  m.outcome,
@@ -65,17 +71,6 @@ func TestModel(t *testing.T) {
 			"":         m.check,
 		})
 	})
-}
-
-type modelPiece struct {
-	text      string
-	uncertain bool
-}
-
-type modelDestination struct {
-	queue   []modelPiece
-	sending int64 // 0: none
-	nextAt  time.Time
 }
 
 type model struct {
@@ -95,6 +90,10 @@ type model struct {
 	runs         map[int64]laneKey
 	fenced       []int64 // ids of runs that have ended or were lost
 	deliveries   map[int64]chat.ID
+	became       map[int64]chat.MessageID // of kept pieces that were sent
+	keptIn       map[int64]chat.ID        // where they are
+	dead         []modelPiece
+	lastPiece    int64
 	lastRun      int64
 	pieces       int
 	thens        int
@@ -122,70 +121,8 @@ func (m *model) stale(t *rapid.T) {
 	if _, err := m.store.Join(m.ctx, id); err == nil {
 		t.Fatalf("run %d has ended and joins", id)
 	}
-}
-
-func (m *model) claimDeliveries(t *rapid.T) {
-	limit := rapid.IntRange(1, 3).Draw(t, "limit")
-	now := m.clock.Now()
-	due := 0
-	for _, d := range m.destinations {
-		if len(d.queue) > 0 && d.sending == 0 && !d.nextAt.After(now) {
-			due++
-		}
-	}
-	ds, _, err := m.store.ClaimDeliveries(m.ctx, "c", limit)
-	if err != nil || len(ds) != min(due, limit) {
-		t.Fatalf("got %d deliveries, %v; %d are due, the limit is %d", len(ds), err, due, limit)
-	}
-	for _, got := range ds {
-		to := got.Piece.To.Chat
-		d := m.destinations[to]
-		if d.sending != 0 || d.nextAt.After(now) || got.Piece.Text != d.queue[0].text || got.Uncertain != d.queue[0].uncertain {
-			t.Fatalf("got %+v for %+v", got, d)
-		}
-		d.sending, m.deliveries[got.ID] = got.ID, to
-	}
-}
-
-func (m *model) endDelivery(t *rapid.T) {
-	if len(m.deliveries) == 0 {
-		t.Skip("nothing is sent")
-	}
-	ids := make([]int64, 0, len(m.deliveries))
-	for id := range m.deliveries {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	id := rapid.SampledFrom(ids).Draw(t, "delivery")
-	d := m.destinations[m.deliveries[id]]
-	var err error
-	d.nextAt = m.clock.Now()
-	switch rapid.SampledFrom([]string{"delivered", "bury", "retry"}).Draw(t, "end") {
-	case "delivered":
-		err = m.store.Delivered(m.ctx, id, []chat.MessageID{chat.MessageID(fmt.Sprint(id))})
-		d.queue = d.queue[1:]
-	case "bury":
-		err = m.store.Bury(m.ctx, id, "refused")
-		d.queue = d.queue[1:]
-	case "retry":
-		uncertain := rapid.Bool().Draw(t, "uncertain")
-		d.nextAt = m.clock.Now().Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Second)
-		err = m.store.Retry(m.ctx, id, store.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
-		if uncertain {
-			m.doubt(d)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.sending = 0
-	delete(m.deliveries, id)
-}
-
-func (m *model) doubt(d *modelDestination) {
-	if !d.queue[0].uncertain {
-		d.queue[0].uncertain = true
-		m.uncertain++
+	if _, err := m.store.Early(m.ctx, id, store.Early{Pieces: c.Pieces, Said: "stale"}); err == nil {
+		t.Fatalf("run %d has ended and sends early", id)
 	}
 }
 
@@ -245,6 +182,7 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("not so: %s (%d)", name, n)
 		}
 	}
+	m.checkPieces(t)
 	for session, want := range m.begun {
 		var n int
 		if err := m.rows.QueryRow(`SELECT COUNT(*) FROM claude_sessions WHERE session = ?1`, session).Scan(&n); n != want || err != nil {

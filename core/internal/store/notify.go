@@ -18,6 +18,7 @@ type effects struct {
 	turns, controls, commands, deliveries bool    // something may be claimable
 	transcript                            bool    // there are new entries
 	ended                                 []event // events whose run has ended
+	chosen                                *choice // what holds for a session now
 }
 
 func (e *effects) ready(lane Lane) {
@@ -31,8 +32,10 @@ func (e *effects) ready(lane Lane) {
 	}
 }
 
-// notifier wakes those who wait for work or for a run's end.
+// notifier wakes those who wait for work or for a run's end, and keeps what was chosen at hand.
 type notifier struct {
+	chosen choices
+
 	turns, controls, commands, deliveries, transcript chan struct{}
 
 	mu       sync.Mutex
@@ -65,6 +68,9 @@ func (n *notifier) fire(e effects) {
 	}
 	if e.transcript {
 		poke(n.transcript)
+	}
+	if e.chosen != nil {
+		n.chosen.keep(*e.chosen)
 	}
 	if len(e.ended) == 0 {
 		return

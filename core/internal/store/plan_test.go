@@ -71,6 +71,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &TurnFigures{},
 	}))
 	stepsOfConversations(t, s, accept, claim)
+	stepsOfStreaming(t, s, accept, claim)
 	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
 	must(err)
 	_, err = s.Post(ctx, "key", Piece{To: to})
@@ -87,6 +88,8 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	_, _, _, _, err = s.Outcome(ctx, "telegram", "1")
 	must(err)
 	_, err = s.Session(ctx, "s")
+	must(err)
+	_, err = s.Overrides(ctx, "unused")
 	must(err)
 	_, err = s.Sessions(ctx, "", 0)
 	must(err)
@@ -129,7 +132,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 			}
 		}
 	}
-	if checked < 90 {
+	if checked < 125 {
 		t.Errorf("only %d queries were looked at", checked)
 	}
 }
@@ -212,6 +215,63 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 	must(err)
 	_, err = s.UsageByDay(ctx, "")
 	must(err)
+}
+
+// stepsOfStreaming takes the steps of answers that are sent early, of messages that wait, and of pieces that were given up.
+func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Acceptance, claim func() *Run) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	to := chat.Address{Channel: "discord", Chat: "anna"}
+	deliver := func(end func(d Delivery) error) {
+		t.Helper()
+		ds, _, err := s.ClaimDeliveries(ctx, "discord", 1)
+		must(err)
+		must(end(ds[0]))
+	}
+	run := claim()
+	session := run.Session.Key
+	waits := func(id chat.MessageID) int64 {
+		return accept(func(in *Inbound) {
+			in.Session, in.Message.ID = session, id
+			in.Receipt = func(Acceptance) Piece { return Piece{To: to} }
+		}).Seq
+	}
+	first, second := waits("m1"), waits("m2")
+	waits("m3")
+	preview, err := s.Early(ctx, run.ID, Early{Pieces: []Piece{{To: to}}, Said: "x", Preview: &Piece{To: to}})
+	must(err)
+	for range 5 {
+		deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
+	}
+	_, err = s.SentPiece(ctx, preview)
+	must(err)
+	_, err = s.Behind(ctx, to)
+	must(err)
+	must(s.Next(ctx, session, second))
+	must(s.Withdraw(ctx, session, first))
+	_, err = s.Amend(ctx, "telegram", "anna", "m2", "y", "")
+	must(err)
+	_, err = s.WithdrawMessage(ctx, "telegram", "anna", "m3")
+	must(err)
+	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
+	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
+	must(s.Complete(ctx, run.ID, Completion{State: RunDone, Pieces: []Piece{{To: to, Text: "z", Edits: preview, OrSend: true}}}))
+	for range 2 {
+		deliver(func(d Delivery) error { return s.Bury(ctx, d.ID, "") })
+		_, err = s.ReviveAll(ctx)
+		must(err)
+	}
+	deliver(func(d Delivery) error { return s.Bury(ctx, d.ID, "") })
+	must(s.Complete(ctx, claim().ID, Completion{State: RunDone, Undelivered: func([]DeadPiece) []Piece { return []Piece{{To: to}} }}))
+	_, err = s.ForgetAll(ctx)
+	must(err)
+	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 }
 
 // plan returns how SQLite would do a query.

@@ -356,10 +356,12 @@ type Piece struct {
 	Silent  bool // without a notification, where the network can
 	// Kept says that another piece may edit this one.
 	Kept bool
-	// Edits is the kept piece whose message gets this text and these buttons instead; without a text it is deleted. Zero:
-	// this is a message of its own. A piece that waits when another one that edits it is posted is not sent any more.
+	// Edits is the kept piece, of the same destination, whose message gets this text and these buttons instead; without a text
+	// it is deleted. Zero: this is a message of its own. A piece that waits when another one that edits it is posted is not
+	// sent any more, nor is one that was given up.
 	Edits int64
-	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own; else it is let be.
+	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own, in the place of the old one
+	// where that can be deleted; else it is let be. Files cannot be edited in.
 	OrSend bool
 }
 

@@ -36,11 +36,16 @@ func (r *sessionRow) dest() []any {
 
 func (r *sessionRow) session() Session {
 	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
-	// What another version wrote and this one cannot read inherits.
-	if json.Unmarshal([]byte(r.overrides), &r.Overrides) != nil {
-		r.Overrides = Overrides{}
-	}
+	r.Overrides = decodeOverrides(r.overrides)
 	return r.Session
+}
+
+// decodeOverrides reads what people have chosen. What another version wrote and this one cannot read inherits.
+func decodeOverrides(encoded string) (o Overrides) {
+	if encoded == "" || encoded == "{}" || json.Unmarshal([]byte(encoded), &o) != nil {
+		return Overrides{}
+	}
+	return o
 }
 
 func findSession(q querier, key string) (Session, error) {
@@ -124,6 +129,7 @@ func (t *tx) configure(key string, change func(*Overrides)) error {
 	if err != nil {
 		return err
 	}
+	t.after.chosen = &choice{key, session.Overrides}
 	_, err = t.exec(`UPDATE sessions SET overrides = ?2 WHERE key = ?1`, key, string(encoded))
 	return err
 }

@@ -16,10 +16,19 @@ func (s *Store) Spent(ctx context.Context, session, claudeSession string, f Turn
 // addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
 // meanwhile.
 func (t *tx) addFigures(session, claude string, f TurnFigures) error {
-	u := f.Usage
+	u, told := f.Usage, claude
+	if f.Model == "" && f.ContextTokens == 0 {
+		told = "" // it asked no model
+	}
 	_, err := t.exec(`UPDATE sessions SET turns = turns + ?2, input_tokens = input_tokens + ?3, cache_tokens = cache_tokens + ?4,
-		output_tokens = output_tokens + ?5, cost_micros = cost_micros + ?6 WHERE key = ?1`,
-		session, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros)
+			output_tokens = output_tokens + ?5, cost_micros = cost_micros + ?6,
+			model = CASE WHEN claude_session = ?7 THEN ?8 ELSE model END,
+			context_tokens = CASE WHEN claude_session = ?7 THEN ?9 ELSE context_tokens END,
+			context_window = CASE WHEN claude_session = ?7 THEN ?10 ELSE context_window END,
+			flushed_at = CASE WHEN ?11 THEN ?12 ELSE flushed_at END
+		WHERE key = ?1`,
+		session, u.Turns, u.InputTokens, u.CacheTokens, u.OutputTokens, u.CostMicros,
+		told, f.Model, f.ContextTokens, f.ContextWindow, f.Flush, t.now)
 	if err != nil {
 		return err
 	}
@@ -41,17 +50,7 @@ func (t *tx) addFigures(session, claude string, f TurnFigures) error {
 			return err
 		}
 	}
-	if f.Flush {
-		if _, err = t.exec(`UPDATE sessions SET flushed_at = ?2 WHERE key = ?1`, session, t.now); err != nil {
-			return err
-		}
-	}
-	if f.Model == "" && f.ContextTokens == 0 {
-		return nil // it asked no model
-	}
-	_, err = t.exec(`UPDATE sessions SET model = ?3, context_tokens = ?4, context_window = ?5 WHERE key = ?1 AND claude_session = ?2`,
-		session, claude, f.Model, f.ContextTokens, f.ContextWindow)
-	return err
+	return nil
 }
 
 // UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order; the last 1000 of them.

@@ -170,7 +170,7 @@ func (w *writer) transact(batch []*operation) ([]error, error) {
 	outcomes := make([]error, len(batch))
 	for i, op := range batch {
 		var err error
-		if outcomes[i], err = w.apply(op); err != nil {
+		if outcomes[i], err = w.apply(op, len(batch) > 1); err != nil {
 			_ = w.exec("ROLLBACK") // fails where SQLite has rolled back by itself
 			return nil, err
 		}
@@ -183,19 +183,29 @@ func (w *writer) transact(batch []*operation) ([]error, error) {
 }
 
 // apply runs an operation within the transaction. It returns the operation's own error, whose writes are undone, and the
-// one for which the transaction cannot go on.
-func (w *writer) apply(op *operation) (own, failed error) {
+// one for which the transaction cannot go on. One that does not share the transaction needs no savepoint: it is undone
+// with it.
+func (w *writer) apply(op *operation, shares bool) (own, failed error) {
+	if !shares {
+		return nil, w.run(op)
+	}
 	if err := w.exec("SAVEPOINT step"); err != nil {
 		return nil, err
 	}
-	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now())}
-	if own = op.run(t); own != nil {
+	if own = w.run(op); own != nil {
 		if err := w.exec("ROLLBACK TO step"); err != nil {
 			return nil, fmt.Errorf("%w (and then: %w)", own, err)
 		}
 	}
-	op.after = t.after
 	return own, w.exec("RELEASE step")
+}
+
+// run runs an operation.
+func (w *writer) run(op *operation) error {
+	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now())}
+	err := op.run(t)
+	op.after = t.after
+	return err
 }
 
 func (w *writer) exec(query string) error {

@@ -110,6 +110,14 @@ func TestFailingStepDoesNotHarmItsBatch(t *testing.T) {
 					want = append(want, fmt.Sprintf("%02d", n))
 				}
 			}
+			// Alone in its transaction it leaves nothing either, and the next one is not harmed.
+			if _, err := step(t.Context(), s, "alone", func(t *tx) (nothing, error) { return nothing{}, spoil(t) }); err == nil {
+				t.Error("alone it went well")
+			}
+			if _, err := step(t.Context(), s, "next", func(t *tx) (nothing, error) { return nothing{}, put(t, "next") }); err != nil {
+				t.Error(err)
+			}
+			want = append(want, "next")
 			got, err := s.ListState(t.Context(), "test", "", "", 0)
 			if err != nil {
 				t.Fatal(err)

@@ -43,7 +43,9 @@ type View interface {
 	End() Sent
 	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
 	// after End.
-	Reply(r agent.Result) []store.Piece
+	Reply(ctx context.Context, r agent.Result) []store.Piece
+	// Close says that the run is completed, or is the turn's no longer. It is called last.
+	Close()
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
@@ -69,10 +71,13 @@ type Options struct {
 	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
 	Over func(ctx context.Context, run *store.Run, state store.RunState)
 	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
-	Prompt  func(run *store.Run, added []string) string
-	Steered func(m store.Queued) string
+	// Their error is that of a context that ended.
+	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
+	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
 	Notice func(run *store.Run, text string) []store.Piece
+	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
+	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
@@ -107,11 +112,15 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	view := h.options.View(ctx, run)
+	defer view.Close()
 	added, err := h.context(ctx, run)
 	if err != nil {
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
-	prompt := h.options.Prompt(run, added)
+	prompt, err := h.options.Prompt(ctx, run, added)
+	if err != nil {
+		return h.fail(ctx, run, agent.Result{}, view.End(), err)
+	}
 	result, err := h.run(ctx, run, prompt, nudged, view)
 	sent := view.End()
 	if err != nil {
@@ -209,7 +218,11 @@ func (h *Handler) steer(ctx context.Context, run *store.Run) ([]agent.Line, erro
 	}
 	lines := make([]agent.Line, len(joined))
 	for i, m := range joined {
-		lines[i] = agent.Line{UUID: m.UUID, Text: h.options.Steered(m)}
+		text, err := h.options.Steered(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = agent.Line{UUID: m.UUID, Text: text}
 	}
 	return lines, nil
 }
@@ -242,7 +255,7 @@ func fresh(t agent.Turn, err error) string {
 }
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, pieces func(agent.Result) []store.Piece) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, pieces func(context.Context, agent.Result) []store.Piece) error {
 	done := store.Completion{
 		State:   store.RunDone,
 		Covered: r.Covered,
@@ -251,7 +264,7 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sen
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
-		done.Pieces = onto(run, sent.Preview, pieces(r))
+		done.Pieces = onto(run, sent.Preview, pieces(ctx, r))
 	}
 	if r.Text != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
@@ -357,6 +370,9 @@ func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
+	if speaks(c.Pieces) {
+		c.Undelivered = func(dead []store.DeadPiece) []store.Piece { return h.options.Undelivered(run, dead) }
+	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
 			h.spent(ctx, run, c.Turn)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -50,13 +51,18 @@ type view struct {
 	sent     turn.Sent
 	said     string
 	ended    int
+	closed   int
 }
 
 func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
-func (v *view) Reply(r agent.Result) []store.Piece { return piece(strings.TrimPrefix(r.Text, v.said)) }
+func (v *view) Reply(_ context.Context, r agent.Result) []store.Piece {
+	return piece(strings.TrimPrefix(r.Text, v.said))
+}
+
+func (v *view) Close() { v.closed++ }
 
 func (v *view) End() turn.Sent {
 	v.ended++
@@ -125,19 +131,22 @@ func (r *room) handler() *turn.Handler {
 		Command: func(context.Context, *store.Run) (string, error) { return r.command, r.cmdErr },
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
-		Prompt: func(run *store.Run, added []string) string {
-			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0]
+		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
+			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0], nil
 		},
 		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
 		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
-		Steered: func(m store.Queued) string { return "[host] " + m.Message.Text },
+		Steered: func(_ context.Context, m store.Queued) (string, error) { return "[host] " + m.Message.Text, nil },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
-		View:    func(context.Context, *store.Run) turn.View { return &r.view },
-		Retire:  func(session string) { r.retired = append(r.retired, session) },
+		Undelivered: func(run *store.Run, dead []store.DeadPiece) []store.Piece {
+			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
+		},
+		View:   func(context.Context, *store.Run) turn.View { return &r.view },
+		Retire: func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
 
@@ -152,6 +161,24 @@ func message(attempts int) *store.Run {
 	return &store.Run{
 		ID: 7, Lane: store.TurnLane, Session: store.Session{Key: "s", ClaudeStarted: true},
 		Message: store.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: store.Message{Text: "hello"}},
+	}
+}
+
+// Whoever is told something is told first what did not arrive; a silent turn tells nobody.
+func TestWhatDidNotArriveIsTold(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string][]store.Piece{"hi": piece("7 lost news"), "NO_REPLY": nil} {
+		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
+		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+			t.Fatal(err)
+		}
+		var got []store.Piece
+		if tell := r.completed[0].Undelivered; tell != nil {
+			got = tell([]store.DeadPiece{{Text: "news"}})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", said, diff)
+		}
 	}
 }
 

@@ -6,7 +6,11 @@ inbound {
   debounce = "0"
 }
 queue {
+  receipt = false
   debounce = "0"
+}
+reply {
+  stream = "off"
 }
 access {
   owners = ["telegram:1001"]

@@ -26,6 +26,21 @@ func (s *session) unsolicited() {
 	s.state("idle")
 }
 
+// fallBack has another model answer until the turn's end, for which the returned function is called.
+func (s *session) fallBack(to string) (end func()) {
+	chosen := s.model
+	to = resolveModel(to)
+	s.out.send(map[string]any{
+		"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 2, "retry_delay_ms": 5, "error_status": 529, "error": "overloaded",
+	})
+	s.out.send(map[string]any{
+		"type": "system", "subtype": "model_fallback", "trigger": "overloaded", "original_model": chosen, "fallback_model": to,
+		"content": "Switched to " + to + " due to high demand for " + chosen,
+	})
+	s.model = to
+	return func() { s.model = chosen }
+}
+
 // fail ends the turn with a failure of the table.
 func (s *session) fail(name string, m message, began time.Time) {
 	f, ok := failures[name]

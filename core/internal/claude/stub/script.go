@@ -15,8 +15,16 @@ type Script struct {
 	TokenDelayMS int      `json:"token_delay_ms,omitempty"` // between the words of the answer
 	Tool         string   `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
 	Tools        []string `json:"tools,omitempty"`          // more of them, one after the other
-	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each tool
+	Before       string   `json:"before,omitempty"`         // the text before the first use of a tool
+	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each of these tools
+	Calls        []Call   `json:"calls,omitempty"`          // uses of the host's tools, after those
+	Plan         string   `json:"plan,omitempty"`           // a plan that is shown before the answer, by ExitPlanMode
+	Lost         string   `json:"lost,omitempty"`           // text that is streamed before the connection is cut, and the request tried again
+	Refused      string   `json:"refused,omitempty"`        // text that a classifier stops; the answer follows, or, with the error "refusal", none
+	Retries      int      `json:"retries,omitempty"`        // of the request that brings the answer, before anything is streamed
+	Aside        string   `json:"aside,omitempty"`          // what side questions get meanwhile: "unsupported", "failed", "hang", or a text
 	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
+	Fallback     string   `json:"fallback,omitempty"`       // this model answers, as the chosen one is overloaded
 	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
 	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens
 	Compact      bool     `json:"compact,omitempty"`        // compact before the answer
@@ -28,6 +36,9 @@ type Script struct {
 	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
 	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
 
+	// Questions are asked before the answer, by AskUserQuestion: the tool's input of that name.
+	Questions json.RawMessage `json:"questions,omitempty"`
+
 	// Crash kills the process once for this message: "before" it is consumed, at the "ack" (echoed, not yet in the
 	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", as a
 	// line is "queued" behind the turn, as such a line is "taken" into the turn (echoed, not yet in the transcript), once
@@ -35,6 +46,12 @@ type Script struct {
 	// after the "result".
 	Crash string `json:"crash,omitempty"`
 	Exit  *int   `json:"exit,omitempty"` // Crash leaves with this exit code, not by SIGKILL
+}
+
+// Call is a use of one of the host's tools.
+type Call struct {
+	Tool  string         `json:"tool"` // as the host names it, without "mcp__clawhost__"
+	Input map[string]any `json:"input"`
 }
 
 // directive finds a script in text and returns it with the text around it.

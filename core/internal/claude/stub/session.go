@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -39,6 +40,10 @@ type session struct {
 	steered  []message                  // lines that the running turn has taken
 	outputs  []string                   // of the running turn's tools
 	stop     bool                       // the running turn was interrupted
+	aborted  string                     // how it says so
+	tools    []string                   // the host's
+	calls    int                        // of its MCP server
+	hanging  []string                   // side questions that are not answered
 	deaf     bool                       // interrupts are not taken, nor answered
 	seen     map[string]bool            // ids of lines
 	queued   map[string]bool            // ids of lines whose waiting was told already
@@ -174,6 +179,9 @@ type input struct {
 		Mode    string `json:"mode"`
 		UUID    string `json:"message_uuid"`
 		Sweep   bool   `json:"cancel_queued"`
+
+		Question string   `json:"question"`
+		Servers  []string `json:"sdkMcpServers"`
 	} `json:"request"`
 	Response struct {
 		RequestID string          `json:"request_id"`
@@ -208,6 +216,10 @@ func (s *session) line(data []byte) {
 		s.receive(message{uuid: in.UUID, text: text})
 	case "control_request":
 		s.control(in)
+	case "control_cancel_request":
+		if slices.Contains(s.hanging, in.RequestID) {
+			s.refuse(in.RequestID, "Side question cancelled")
+		}
 	case "control_response":
 		s.answers[in.Response.RequestID] = in.Response.Response
 	}
@@ -240,6 +252,12 @@ func (s *session) control(in input) {
 	var response map[string]any
 	switch in.Request.Subtype {
 	case "initialize":
+		if s.opts.server && slices.Contains(in.Request.Servers, serverName) {
+			greeting, _ := s.tell("initialize", map[string]any{
+				"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "claude-code", "version": Version},
+			}, true)
+			defer s.meet(greeting)
+		}
 		response = map[string]any{
 			"commands": []any{}, "agents": []any{}, "models": []any{}, "account": map[string]any{},
 			"pid": os.Getpid(), "output_style": "default",
@@ -261,12 +279,12 @@ func (s *session) control(in input) {
 		response = map[string]any{"mcpServers": []any{}}
 	case "cancel_async_message":
 		response = map[string]any{"cancelled": s.withdraw(in.Request.UUID)}
+	case "side_question":
+		if response = s.aside(in); response == nil {
+			return
+		}
 	default:
-		s.out.bare(map[string]any{"type": "control_response", "response": map[string]any{
-			"subtype": "error", "request_id": in.RequestID,
-			"error": "Unsupported control request subtype: " + in.Request.Subtype,
-		}})
-		s.out.flush()
+		s.refuse(in.RequestID, "Unsupported control request subtype: "+in.Request.Subtype)
 		return
 	}
 	answer := map[string]any{"subtype": "success", "request_id": in.RequestID}
@@ -274,6 +292,37 @@ func (s *session) control(in input) {
 		answer["response"] = response
 	}
 	s.out.bare(map[string]any{"type": "control_response", "response": answer})
+	s.out.flush()
+}
+
+// aside answers a question that is asked beside the turn; nil: it was answered otherwise, or is not.
+func (s *session) aside(in input) map[string]any {
+	script := ""
+	if s.busy {
+		script = s.script.Aside
+	}
+	if script == "unsupported" {
+		s.refuse(in.RequestID, "Unsupported control request subtype: side_question")
+		return nil
+	}
+	s.out.send(map[string]any{"type": "system", "subtype": "control_request_progress", "request_id": in.RequestID, "status": "started"})
+	s.out.flush()
+	switch script {
+	case "hang":
+		s.hanging = append(s.hanging, in.RequestID)
+		return nil
+	case "failed":
+		return map[string]any{"response": "(API error: overloaded)", "synthetic": true}
+	case "":
+		return map[string]any{"response": "aside: " + in.Request.Question, "synthetic": false}
+	default:
+		return map[string]any{"response": script, "synthetic": false}
+	}
+}
+
+// refuse answers a control request with an error.
+func (s *session) refuse(id, text string) {
+	s.out.bare(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "error", "request_id": id, "error": text}})
 	s.out.flush()
 }
 

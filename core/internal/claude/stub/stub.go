@@ -4,7 +4,9 @@
 //
 // As with the CLI, a line that comes during a turn is steered into it behind the next tool's result, or else waits for its
 // end and runs then, merged with others that wait. An id that the process has seen is echoed and not run, be it that the
-// line was withdrawn; a later process knows only the ids of turns, not those of steered lines. "/compact" compacts.
+// line was withdrawn; a later process knows only the ids of turns, not those of steered lines. "/compact" compacts. Texts and
+// thoughts are streamed by words. The host's MCP server is greeted on initialize, asked for its tools, and called; side
+// questions are answered beside the turn.
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
 // CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
@@ -48,6 +50,7 @@ type options struct {
 	workDir  string
 	conf     string // the CLI's configuration folder
 	allowed  []string
+	server   bool   // the host's MCP server is declared
 	startErr string // fail at start with this line
 	legacy   bool   // no command_lifecycle events, as the CLI 2.1.197
 	hasMode  bool   // -p was given
@@ -170,7 +173,9 @@ func parse(args []string, getenv func(string) string) (options, error) {
 				opts.allowed = append(opts.allowed, args[i])
 			}
 		case "--settings", "--append-system-prompt-file", "--system-prompt-file", "--mcp-config":
-			if path := take(); !strings.HasPrefix(path, "{") {
+			path := take()
+			opts.server = opts.server || name == "--mcp-config" && declaresServer(path)
+			if !strings.HasPrefix(path, "{") {
 				text, err := os.ReadFile(path)
 				if err != nil {
 					return opts, fmt.Errorf("%s file not found: %s", strings.TrimLeft(name, "-"), path)

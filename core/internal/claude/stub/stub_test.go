@@ -132,6 +132,7 @@ user
 stream_event message_start
 stream_event content_block_start
 stream_event content_block_delta
+stream_event content_block_delta
 assistant
 stream_event content_block_stop
 stream_event message_delta

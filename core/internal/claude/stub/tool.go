@@ -2,41 +2,74 @@ package stub
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/google/uuid"
 )
 
-// tool runs a shell command as the CLI's Bash tool does: in a session of its own, killed as a process group.
-func (s *session) tool(command, thinking string, script Script, m message) {
-	id, call := "msg_"+uuid.NewString()[:8], "toolu_"+uuid.NewString()[:8]
-	use := map[string]any{"type": "tool_use", "id": call, "name": "Bash", "input": map[string]any{"command": command}}
-	s.begin(id)
-	s.think(id, thinking)
-	s.assistant(id, use, nil)
-	s.end(id, "tool_use", 10)
-	if err := s.log.answer([]any{use}, id, s.model, "tool_use", false); err != nil {
-		s.fatal = "Error: " + err.Error()
+// use is a use of a tool.
+type use struct {
+	name, thinking, before string
+	input                  map[string]any
+	ask                    bool
+	rule                   string // that would spare the question
+	run                    func(input json.RawMessage, call string) (output string, failed bool)
+}
+
+// use has the model use a tool: the user is asked if that must be, the tool runs, and what it returned is told.
+func (s *session) use(u use, script Script, m message) {
+	r := s.reply(script)
+	r.think(u.thinking)
+	if u.before != "" {
+		r.say(u.before, nil)
+	}
+	if s.stop {
 		return
 	}
-	output, failed := "", true
-	if script.Ask && !s.allowed("Bash") {
+	call := r.use(u.name, u.input)
+	r.end("tool_use", 10)
+	s.aborted = "aborted_tools"
+	defer func() {
+		if !s.stop {
+			s.aborted = "aborted_streaming"
+		}
+	}()
+	input, err := json.Marshal(u.input)
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	if u.ask && !s.allowed(u.name) {
 		s.state("requires_action")
-		allowed, reason := s.ask(map[string]any{
-			"subtype": "can_use_tool", "tool_name": "Bash", "display_name": "Bash", "input": use["input"], "tool_use_id": call,
-			"permission_suggestions": []any{},
+		suggestions := []any{}
+		if u.rule != "" {
+			suggestions = []any{map[string]any{
+				"type": "addRules", "rules": []any{map[string]any{"toolName": u.name, "ruleContent": u.rule}},
+				"behavior": "allow", "destination": "localSettings",
+			}}
+		}
+		answer := s.ask(map[string]any{
+			"subtype": "can_use_tool", "tool_name": u.name, "display_name": u.name, "input": u.input, "tool_use_id": call,
+			"description": u.rule, "permission_suggestions": suggestions,
 		})
 		s.state("running")
-		if !allowed {
-			s.toolResult(call, reason, true)
+		if answer.Behavior != "allow" {
+			s.toolResult(call, answer.Message, true)
 			return
 		}
+		if len(answer.Input) > 0 {
+			input = answer.Input
+		}
 	}
+	output, failed := "", true
 	if !s.stop {
-		output, failed = s.shell(command, script, m)
+		output, failed = u.run(input, call)
 	}
 	if s.stop {
 		output = "The user doesn't want to proceed with this tool use."
@@ -45,6 +78,50 @@ func (s *session) tool(command, thinking string, script Script, m message) {
 	s.toolResult(call, output, failed)
 	if !s.stop {
 		s.steer(script, m)
+	}
+}
+
+// bash is a shell command, run as the CLI's Bash tool does: in a session of its own, killed as a process group.
+func (s *session) bash(command string, script Script, m message) use {
+	return use{
+		name: "Bash", input: map[string]any{"command": command}, ask: script.Ask, rule: command,
+		run: func(input json.RawMessage, _ string) (string, bool) {
+			var given struct {
+				Command string `json:"command"`
+			}
+			if err := json.Unmarshal(input, &given); err != nil || given.Command == "" {
+				return "InputValidationError: command is missing", true
+			}
+			return s.shell(given.Command, script, m)
+		},
+	}
+}
+
+// questions asks the user: the answers come with the permission.
+func questions(list json.RawMessage) use {
+	return use{
+		name: "AskUserQuestion", input: map[string]any{"questions": list}, ask: true,
+		run: func(input json.RawMessage, _ string) (string, bool) {
+			var given struct {
+				Answers map[string]string `json:"answers"`
+			}
+			_ = json.Unmarshal(input, &given) // without answers there are none
+			var told []string
+			for _, question := range slices.Sorted(maps.Keys(given.Answers)) {
+				told = append(told, fmt.Sprintf("%q=%q", question, given.Answers[question]))
+			}
+			return "Your questions have been answered: " + strings.Join(told, ", ") + ". You can now continue with these answers in mind.", false
+		},
+	}
+}
+
+// plan shows the user a plan.
+func plan(text string) use {
+	return use{
+		name: "ExitPlanMode", input: map[string]any{"plan": text}, ask: true,
+		run: func(json.RawMessage, string) (string, bool) {
+			return "User has approved your plan. You can now start coding.", false
+		},
 	}
 }
 
@@ -72,12 +149,10 @@ func (s *session) steer(script Script, m message) {
 }
 
 func (s *session) allowed(name string) bool {
-	for _, rule := range s.opts.allowed {
-		if rule == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.opts.allowed, func(rule string) bool {
+		prefix, any := strings.CutSuffix(rule, "*")
+		return rule == name || any && strings.HasPrefix(name, prefix)
+	})
 }
 
 func (s *session) toolResult(call, output string, failed bool) {
@@ -131,23 +206,44 @@ func (s *session) shell(command string, script Script, m message) (string, bool)
 	return string(data), err != nil
 }
 
-// ask sends a control request and waits for its answer.
-func (s *session) ask(request map[string]any) (allowed bool, message string) {
+// decision is the answer to a question.
+type decision struct {
+	Behavior  string          `json:"behavior"`
+	Message   string          `json:"message"`
+	Interrupt bool            `json:"interrupt"`
+	Input     json.RawMessage `json:"updatedInput"`
+}
+
+// ask sends a control request and waits for its answer. One that denies may end the turn, too.
+func (s *session) ask(request map[string]any) decision {
+	id := s.request(request)
+	data, ok := s.await(id)
+	if !ok {
+		s.out.bare(map[string]any{"type": "control_cancel_request", "request_id": id})
+		return decision{Behavior: "deny", Message: "cancelled"}
+	}
+	var answer decision
+	_ = json.Unmarshal(data, &answer) // an error has no response: not allowed
+	s.stop = s.stop || answer.Interrupt
+	return answer
+}
+
+// request sends a control request and returns its id.
+func (s *session) request(request map[string]any) string {
 	id := uuid.NewString()
 	s.out.bare(map[string]any{"type": "control_request", "request_id": id, "request": request})
 	s.out.flush()
+	return id
+}
+
+// await waits for the answer to a control request; there is none when the turn is stopped.
+func (s *session) await(id string) (json.RawMessage, bool) {
 	for !s.stop && s.fatal == "" && !s.over {
 		if data, ok := s.answers[id]; ok {
 			delete(s.answers, id)
-			var answer struct {
-				Behavior string `json:"behavior"`
-				Message  string `json:"message"`
-			}
-			_ = json.Unmarshal(data, &answer) // an error has no response: not allowed
-			return answer.Behavior == "allow", answer.Message
+			return data, true
 		}
 		s.wait(nil, nil)
 	}
-	s.out.bare(map[string]any{"type": "control_cancel_request", "request_id": id})
-	return false, "cancelled"
+	return nil, false
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // defaultWindow is the context window that the stub claims, in tokens.
@@ -31,7 +29,7 @@ func (s *session) turn(m message) {
 		s.unsolicited()
 	}
 	s.busy, s.stop, s.deaf = true, false, false
-	s.script, s.running, s.steered, s.outputs = script, m, nil, nil
+	s.script, s.running, s.steered, s.outputs, s.aborted = script, m, nil, nil, "aborted_streaming"
 	defer func() { s.busy = false }()
 	began := time.Now()
 	s.state("running")
@@ -63,6 +61,9 @@ func (s *session) turn(m message) {
 	s.crash(script, "consumed", m)
 	s.sleep(max(s.opts.delay, time.Duration(script.DelayMS)*time.Millisecond))
 
+	if script.Fallback != "" {
+		defer s.fallBack(script.Fallback)()
+	}
 	if script.Garbage {
 		s.garbage()
 	}
@@ -72,14 +73,9 @@ func (s *session) turn(m message) {
 	if script.Question != "" {
 		s.ask(map[string]any{"subtype": script.Question})
 	}
-	thinking := script.Thinking
-	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
-		if !s.stop {
-			s.tool(command, thinking, script, m)
-			thinking = ""
-		}
-	}
+	thinking := s.work(script, m)
 	if script.Error != "" && !s.stop {
+		s.troubles(script)
 		s.fail(script.Error, m, began)
 		return
 	}
@@ -91,7 +87,7 @@ func (s *session) turn(m message) {
 		s.lifecycle(l.uuid, map[bool]string{false: "completed", true: "cancelled"}[s.stop])
 	}
 	if s.stop {
-		s.interrupted(m, began, "aborted_streaming")
+		s.interrupted(m, began, s.aborted)
 		return
 	}
 	s.crash(script, "answered", m)
@@ -100,6 +96,32 @@ func (s *session) turn(m message) {
 	}, m, began)
 	s.crash(script, "result", m)
 	s.finish(m, "completed")
+}
+
+// work uses the tools of a script, and returns what is still to be thought behind them.
+func (s *session) work(script Script, m message) (thinking string) {
+	thinking, before := script.Thinking, script.Before
+	run := func(u use) {
+		if s.stop {
+			return
+		}
+		u.thinking, u.before = thinking, before
+		thinking, before = "", ""
+		s.use(u, script, m)
+	}
+	for _, command := range slices.Concat(nonEmpty(script.Tool), script.Tools) {
+		run(s.bash(command, script, m))
+	}
+	for _, c := range script.Calls {
+		run(s.hostTool(c))
+	}
+	if script.Questions != nil {
+		run(questions(script.Questions))
+	}
+	if script.Plan != "" {
+		run(plan(script.Plan))
+	}
+	return thinking
 }
 
 func nonEmpty(text string) []string {
@@ -111,9 +133,16 @@ func nonEmpty(text string) []string {
 
 // init begins a turn.
 func (s *session) init() {
+	tools, servers := []string{"Bash", "AskUserQuestion", "ExitPlanMode"}, []any{}
+	for _, name := range s.tools {
+		tools = append(tools, toolPrefix+name)
+	}
+	if s.opts.server {
+		servers = append(servers, map[string]any{"name": serverName, "status": "connected", "source": "sdk"})
+	}
 	s.out.send(map[string]any{
-		"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model, "tools": []string{"Bash"},
-		"permissionMode": s.opts.mode, "claude_code_version": Version, "mcp_servers": []any{},
+		"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model, "tools": tools,
+		"permissionMode": s.opts.mode, "claude_code_version": Version, "mcp_servers": servers,
 	})
 }
 
@@ -147,8 +176,8 @@ func (s *session) text(script Script, rest, open string) string {
 
 // say replaces the variables of a scripted answer: $MODEL, $EFFORT and $MODE as the process was started with, $SYSTEM the
 // appended system prompt, $PROMPT the whole message, $STEERED what was steered into the turn, $OUTPUT what its tools wrote,
-// $HISTORY what the user's side has said in the whole conversation, and a note of each compaction. Parts are joined by line
-// breaks.
+// $TOOLS the names of the host's tools, $HISTORY what the user's side has said in the whole conversation, and a note of each
+// compaction. Parts are joined by line breaks.
 func (s *session) say(text string) string {
 	var steered []string
 	for _, l := range s.steered {
@@ -157,6 +186,7 @@ func (s *session) say(text string) string {
 	return strings.NewReplacer(
 		"$MODEL", s.model, "$EFFORT", s.opts.effort, "$MODE", s.opts.mode, "$SYSTEM", s.opts.system,
 		"$PROMPT", s.running.text, "$STEERED", strings.Join(steered, "\n"), "$OUTPUT", strings.Join(s.outputs, "\n"), "$HISTORY", strings.Join(s.log.history, "\n"),
+		"$TOOLS", strings.Join(s.tools, "\n"),
 	).Replace(text)
 }
 
@@ -184,80 +214,12 @@ func (s *session) usage(out int) map[string]any {
 	}
 }
 
-// think sends a thought as a block of a message.
-func (s *session) think(id, thought string) {
-	if thought != "" {
-		s.assistant(id, map[string]any{"type": "thinking", "thinking": thought, "signature": "c2lnbmF0dXJl"}, nil)
-	}
-}
-
-// answer streams the text of the answer and records it.
-func (s *session) answer(script Script, text, thinking string, m message) {
-	const cached = 110
-	s.inTokens += 1 + len(m.text)/4
-	if script.Context > 0 {
-		s.inTokens = max(0, script.Context-cached-len(text)/4)
-	}
-	id := "msg_" + uuid.NewString()[:8]
-	s.begin(id)
-	s.think(id, thinking)
-	s.stream(map[string]any{"type": "content_block_start", "index": 0, "content_block": map[string]any{"type": "text", "text": ""}})
-	pieces := []string{text}
-	if script.TokenDelayMS > 0 || script.Hang != "" || script.Crash == "answer" {
-		pieces = strings.SplitAfter(text, " ")
-	}
-	for i, piece := range pieces {
-		if i == (len(pieces)+1)/2 || len(pieces) == 1 {
-			s.crash(script, "answer", m)
-			if script.Hang != "" {
-				s.deafen(script)
-				s.sleep(24 * time.Hour)
-			}
-		}
-		if s.stop {
-			return
-		}
-		s.stream(map[string]any{"type": "content_block_delta", "index": 0, "delta": map[string]any{"type": "text_delta", "text": piece}})
-		s.sleep(time.Duration(script.TokenDelayMS) * time.Millisecond)
-	}
-	if s.stop {
-		return
-	}
-	blocks := []string{text}
-	if script.Blocks {
-		blocks = strings.Split(text, "\n")
-	}
-	content := make([]any, len(blocks))
-	for i, block := range blocks {
-		content[i] = map[string]any{"type": "text", "text": block}
-		s.assistant(id, content[i], nil)
-	}
-	s.end(id, "end_turn", len(text)/4)
-	if err := s.log.answer(content, id, s.model, "end_turn", false); err != nil {
-		s.fatal = "Error: " + err.Error()
-	}
-}
-
 // deafen has the stub ignore what ends a turn.
 func (s *session) deafen(script Script) {
 	s.deaf = script.Hang == "deaf" || script.Hang == "dead"
 	if script.Hang == "dead" {
 		signal.Ignore(os.Interrupt)
 	}
-}
-
-// begin and end frame a message of the API's stream.
-func (s *session) begin(id string) {
-	s.stream(map[string]any{"type": "message_start", "message": map[string]any{
-		"id": id, "type": "message", "role": "assistant", "model": s.model, "content": []any{}, "usage": s.usage(1),
-	}})
-}
-
-func (s *session) end(_, stop string, tokens int) {
-	s.output += tokens
-	s.stream(map[string]any{"type": "content_block_stop", "index": 0})
-	s.stream(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": s.usage(tokens)})
-	s.stream(map[string]any{"type": "message_stop"})
 }
 
 // assistant sends one content block as the CLI does: an event each.

@@ -1,0 +1,189 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// unallowed has nothing allowed that is not asked for.
+func unallowed(c *claude.Config) { c.AllowedTools = nil }
+
+// A question is asked with what it is about, and the decision is what happens.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		decision func(dir string) agent.Decision
+		made     string // the file that there is afterwards
+		told     string // what the model is told of the tool
+	}{
+		"allowed": {func(string) agent.Decision { return agent.Decision{Allow: true} }, "asked", ""},
+		"allowed, changed": {func(dir string) agent.Decision {
+			input, _ := json.Marshal(map[string]string{"command": "touch " + dir + "/changed"}) // a map of strings
+			return agent.Decision{Allow: true, Input: input}
+		}, "changed", ""},
+		"denied": {func(string) agent.Decision { return agent.Decision{Message: "the owner says no"} }, "", "the owner says no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{}, unallowed)
+			pool, dir := r.pool(), t.TempDir()
+			r.api.Enqueue(messagesapi.Bash("touch "+dir+"/asked"), messagesapi.Reply{Text: "done"})
+			var asked []agent.Question
+			turn := r.turn("touch it")
+			turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+				asked = append(asked, q)
+				return tc.decision(dir)
+			}
+			if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, tc.told) {
+				t.Errorf("the turn brings %+v", got)
+			}
+			if len(asked) != 1 || asked[0].Tool != "Bash" || !strings.Contains(string(asked[0].Input), dir+"/asked") || asked[0].ToolUseID == "" ||
+				!slices.Contains(asked[0].Suggested, "Bash(touch "+dir+"/asked)") {
+				t.Errorf("asked %+v", asked)
+			}
+			files, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var made []string
+			for _, f := range files {
+				made = append(made, f.Name())
+			}
+			if got := strings.Join(made, " "); got != tc.made {
+				t.Errorf("there is %q, want %q", got, tc.made)
+			}
+		})
+	}
+}
+
+// The choice of the user reaches the model, and so does what the user thinks of a plan.
+func TestAskTheUser(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, unallowed)
+	pool := r.pool()
+	r.api.Enqueue(messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "AskUserQuestion", Input: map[string]any{
+		"questions": []any{map[string]any{
+			"question": "Which one?", "header": "Pick", "multiSelect": false,
+			"options": []any{map[string]any{"label": "A", "description": "a"}, map[string]any{"label": "B", "description": "b"}},
+		}},
+	}}}}, messagesapi.Reply{Text: "so be it"})
+	turn := r.turn("choose")
+	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+		var input map[string]any
+		if err := json.Unmarshal(q.Input, &input); err != nil || q.Tool != "AskUserQuestion" {
+			t.Errorf("asked %+v: %v", q, err)
+			return agent.Decision{}
+		}
+		input["answers"] = map[string]string{"Which one?": "B"}
+		answer, err := json.Marshal(input)
+		if err != nil {
+			t.Error(err)
+		}
+		return agent.Decision{Allow: true, Input: answer}
+	}
+	if got := r.run(pool, turn); got.Text != "so be it" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, `"Which one?"="B"`) {
+		t.Errorf("the turn brings %+v", got)
+	}
+
+	r.api.Enqueue(messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "ExitPlanMode", Input: map[string]any{"plan": "first this"}}}},
+		messagesapi.Reply{Text: "as you wish"})
+	turn = r.turn("plan")
+	turn.Profile.PermissionMode = "plan"
+	asked := 0
+	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+		if asked++; q.Tool != "ExitPlanMode" {
+			t.Errorf("asked %+v", q)
+		}
+		return agent.Decision{Message: "not like this"}
+	}
+	if got := r.run(pool, turn); asked != 1 || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, "not like this") {
+		t.Errorf("after %d questions the turn brings %+v", asked, got)
+	}
+}
+
+// A process whose plan was approved has left the plan mode: the next turn that plans gets another one.
+func TestApprovedPlanEndsThePlanMode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, unallowed)
+	pool := r.pool()
+	for i, want := range []int{1, 2} {
+		r.api.Enqueue(messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "ExitPlanMode", Input: map[string]any{"plan": "first this"}}}},
+			messagesapi.Reply{Text: "done"})
+		turn := r.turn("plan")
+		turn.Profile.PermissionMode = "plan"
+		turn.Ask = func(context.Context, agent.Question) agent.Decision { return agent.Decision{Allow: true} }
+		if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || got.Tools[0].Failed {
+			t.Errorf("turn %d brings %+v", i, got)
+		}
+		if n := r.processes.count(); n != want {
+			t.Errorf("turn %d: %d processes were started, want %d", i, n, want)
+		}
+	}
+}
+
+// A decision can end the turn, and the end of the turn withdraws a question: be it that a tool is asked for, or that text is
+// written beside it.
+func TestStopWithAQuestionOpen(t *testing.T) {
+	t.Parallel()
+	for name, decide := range map[string]func(ctx context.Context, stop context.CancelCauseFunc) agent.Decision{
+		"by the decision": func(context.Context, context.CancelCauseFunc) agent.Decision {
+			return agent.Decision{Message: "stop it", Stop: true}
+		},
+		"by the host": func(ctx context.Context, stop context.CancelCauseFunc) agent.Decision {
+			stop(agent.ErrStopped)
+			<-ctx.Done()
+			return agent.Decision{Allow: true} // too late
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, messagesapi.Options{}, unallowed)
+			pool, file := r.pool(), filepath.Join(t.TempDir(), "made")
+			r.api.Enqueue(messagesapi.Bash("touch " + file))
+			ctx, stop := context.WithCancelCause(r.ctx)
+			defer stop(nil)
+			turn := r.turn("touch it")
+			turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision { return decide(ctx, stop) }
+			_, err := r.tryUnder(ctx, pool, turn)
+			r.wantClass(err, agent.Aborted)
+			if _, err := os.Stat(file); err == nil {
+				t.Error("the tool ran")
+			}
+			if got := r.run(pool, r.turn("still there?")).Text; !strings.HasSuffix(got, "still there?") {
+				t.Errorf("answer after the stop = %q", got)
+			}
+		})
+	}
+}
+
+// What was written until a stop in the midst of the text was told.
+func TestStopInTheText(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	pool := r.pool()
+	r.api.Enqueue(messagesapi.Reply{Text: "one two three", Hang: new(2), DeltaDelayMS: 20})
+	ctx, stop := context.WithCancelCause(r.ctx)
+	defer stop(nil)
+	o, turn := new(onlooker), r.turn("go")
+	turn.Progress = func(p agent.Progress) {
+		if o.see(p); p.Text == "one two" {
+			stop(agent.ErrStopped)
+		}
+	}
+	_, err := r.tryUnder(ctx, pool, turn)
+	r.wantClass(err, agent.Aborted)
+	if _, last := o.texts(); last.Text != "one two" {
+		t.Errorf("the last that was told is %+v", last)
+	}
+}

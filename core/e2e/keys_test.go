@@ -1,0 +1,94 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// The API's keys stay in the host: claude works with a token in their place. A key that is refused is passed over, and a
+// failure that no key helps with is told as it is without the host in between.
+func TestKeysStayInTheHost(t *testing.T) {
+	t.Parallel()
+	const refused = "sk-ant-e2e-canary-refused"
+	h := newHost(t, setup{
+		tools:  []string{"Bash"},
+		claude: map[string]string{"ANTHROPIC_API_KEY": ""},
+		limits: `api_keys = [env("FIRST_KEY"), env("SECOND_KEY")]`,
+		env:    []string{"FIRST_KEY=" + refused, "SECOND_KEY=" + key},
+	})
+	h.start()
+	owner := h.owner()
+	owner.talks("hello")
+	if !strings.Contains(h.log.String(), "an API key is refused and rests: key=1 of=2 cause=auth") {
+		t.Error("the log does not tell of the key that is refused")
+	}
+	shown := h.tool(owner, messagesapi.Bash("env; cat /proc/$PPID/environ /proc/$PPID/cmdline | tr '\\0' '\\n'"))
+	if !strings.Contains(shown, "ANTHROPIC_API_KEY=sk-clawhost-") || !strings.Contains(shown, "ANTHROPIC_BASE_URL=http://127.0.0.1:") {
+		t.Errorf("the tool sees no token, so it proves nothing: %d bytes", len(shown))
+	}
+	h.api.Enqueue(messagesapi.Overloaded(), messagesapi.Overloaded(), messagesapi.Overloaded())
+	owner.say("too much")
+	owner.hears("Claude's servers are overloaded. Send your message again in a few minutes.")
+	h.api.Enqueue(messagesapi.Unauthorized(), messagesapi.Unauthorized(), messagesapi.Unauthorized())
+	owner.say("locked out")
+	owner.hears("Claude is not logged in, or its key is not accepted. Whoever runs clawhost has to log in to Claude again; then send your message again.")
+	owner.talks("and now?")
+	h.remembers("hello")
+	h.stop()
+	for _, secret := range []string{key, refused} {
+		for name, text := range map[string]string{"tools' sight": shown, "log": h.log.String(), "output": h.out.String()} {
+			if strings.Contains(text, secret) {
+				t.Errorf("a key is in the %s", name)
+			}
+		}
+		h.closedToOthers(secret)
+	}
+	for _, r := range h.api.Requests() {
+		if strings.Contains(string(r.Body), "SECOND_KEY") {
+			t.Error("the model was told of the key's variable")
+		}
+	}
+}
+
+// While the model is overloaded another one answers, and the chat is told once, until the model itself has answered again.
+func TestFallbackIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var busy atomic.Bool
+	busy.Store(true)
+	h := newHost(t, setup{
+		limits: `
+  model           = "sonnet"
+  fallback_models = ["haiku"]
+  api_keys        = [` + encoded(key) + `]`,
+		claude: map[string]string{"ANTHROPIC_API_KEY": ""},
+		api: messagesapi.Options{Answer: func(p messagesapi.Prompt) (messagesapi.Reply, bool) {
+			return messagesapi.Overloaded(), busy.Load() && strings.Contains(p.Model, "sonnet")
+		}},
+	})
+	h.start()
+	owner := h.owner()
+	told := func(text string, want bool) {
+		t.Helper()
+		owner.say(text)
+		got := owner.next().Text
+		line, _, found := strings.Cut(got, "\n\n")
+		if !strings.HasSuffix(got, text) || found != want || want && (!strings.HasPrefix(line, "The model sonnet-") || !strings.Contains(line, " is overloaded; haiku-") || !strings.HasSuffix(line, " answered.")) {
+			t.Errorf("%q was answered %q", text, got)
+		}
+	}
+	told("one", true)
+	told("two", false)
+	h.stop()
+	h.start()
+	told("three", false)
+	busy.Store(false)
+	told("four", false)
+	busy.Store(true)
+	told("five", true)
+	owner.silent()
+}

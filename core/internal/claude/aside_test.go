@@ -1,0 +1,75 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
+)
+
+// A question beside a turn is answered while the turn's tool runs.
+func TestAside(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script, answer string
+		is             error
+		says           string
+	}{
+		"answered":    {script: "", answer: "aside: what are you doing?"},
+		"unsupported": {script: "unsupported", is: claude.ErrNoAside},
+		"failed":      {script: "failed", says: "API error: overloaded"},
+		"given up":    {script: "hang", is: context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			pool := r.pool()
+			turn := r.turn(`[[stub {"tool":"sleep 60","aside":"` + tc.script + `"}]]`)
+			begun := make(chan struct{}, 100)
+			turn.Progress = func(p agent.Progress) {
+				if len(p.Running) > 0 {
+					begun <- struct{}{}
+				}
+			}
+			ctx, stop := context.WithCancelCause(t.Context())
+			running := r.begin(ctx, pool, turn)
+			<-begun
+			asking, giveUp := context.WithCancel(t.Context())
+			if tc.is == context.Canceled {
+				giveUp()
+			}
+			answer, err := pool.Aside(asking, r.session, "what are you doing?")
+			giveUp()
+			if answer != tc.answer || tc.is != nil && !errors.Is(err, tc.is) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) ||
+				tc.answer != "" && err != nil {
+				t.Errorf("aside = %q, %v", answer, err)
+			}
+			stop(agent.ErrStopped)
+			<-running.done
+			r.wantClass(running.err, agent.Aborted)
+		})
+	}
+}
+
+func TestAsideNeedsAProcess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	if _, err := pool.Aside(t.Context(), uuid.NewString(), "hello?"); !errors.Is(err, claude.ErrNotRunning) {
+		t.Errorf("without a process: %v", err)
+	}
+	r.ask(pool, r.turn("hello"))
+	if answer, err := pool.Aside(t.Context(), r.session, "idle?"); err != nil || answer != "aside: idle?" {
+		t.Errorf("beside no turn: %q, %v", answer, err)
+	}
+	for _, bad := range []string{"", strings.Repeat("x", 17<<10)} {
+		if _, err := pool.Aside(t.Context(), r.session, bad); err == nil {
+			t.Errorf("a question of %d bytes was asked", len(bad))
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// atDesk is a session without a process, whose stdin is the channel of its lines.
+func atDesk(t *testing.T, turn agent.Turn) *session {
+	t.Helper()
+	s := &session{
+		log: hclog.NewNullLogger(), lines: make(chan []byte, 256), gone: make(chan struct{}), moved: make(chan struct{}), ready: make(chan struct{}),
+		track: newTrack("m"),
+	}
+	s.attend(t.Context(), turn)
+	t.Cleanup(s.dismiss)
+	return s
+}
+
+// reply is what was written for a request.
+type reply struct {
+	Response struct {
+		Subtype   string          `json:"subtype"`
+		RequestID string          `json:"request_id"`
+		Response  json.RawMessage `json:"response"`
+		Error     string          `json:"error"`
+	} `json:"response"`
+}
+
+func (s *session) replied(t *testing.T) reply {
+	t.Helper()
+	select {
+	case line := <-s.lines:
+		var r reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	case <-t.Context().Done():
+		t.Fatal("nothing was written")
+		return reply{}
+	}
+}
+
+// What the real CLI asked, as it was recorded, and what it is answered.
+func TestRecordedQuestions(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]agent.Question{
+		"2.1.197_permissions": {
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x1"}`, "touch /srv/claw/ws/a/x1", "/srv/claw/ws/a/x1", "Bash(touch /srv/claw/ws/a/x1)"),
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x2"}`, "touch /srv/claw/ws/a/x2", "/srv/claw/ws/a/x2", "Bash(touch /srv/claw/ws/a/x2)"),
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x3"}`, "touch /srv/claw/ws/a/x3", "/srv/claw/ws/a/x3", "Bash(touch /srv/claw/ws/a/x3)"),
+		},
+		"2.1.197_askuser": {question("AskUserQuestion",
+			`{"questions":[{"question":"Which one?","header":"Pick","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multiSelect":false}]}`,
+			"", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan agent.Question, 10)
+			s := atDesk(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+				asked <- q
+				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
+			}})
+			for _, line := range recorded(t, name) {
+				s.line(line)
+				e, err := parseEvent(line)
+				if err != nil || e.Type != "control_request" {
+					continue
+				}
+				r := s.replied(t)
+				switch {
+				case e.Request.Subtype == "mcp_message":
+					if !strings.HasPrefix(string(r.Response.Response), `{"mcp_response":`) {
+						t.Errorf("a message for a server is answered by %+v", r)
+					}
+				case e.Request.Subtype != "can_use_tool":
+					if r.Response.Subtype != "error" {
+						t.Errorf("%s is answered by %+v", e.Request.Subtype, r)
+					}
+				case r.Response.RequestID != e.RequestID || string(r.Response.Response) != `{"behavior":"allow","updatedInput":{"answers":{"Which one?":"B"}}}`:
+					t.Errorf("the answer is %+v", r)
+				}
+			}
+			close(asked)
+			var got []agent.Question
+			for q := range asked {
+				if q.ToolUseID == "" {
+					t.Errorf("question without a tool use: %+v", q)
+				}
+				q.ToolUseID = ""
+				got = append(got, q)
+			}
+			if len(want) < len(got) {
+				got = got[:len(want)]
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("questions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func question(tool, input, description, path string, rules ...string) agent.Question {
+	return agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description, BlockedPath: path, Suggested: rules}
+}
+
+// ask is a request of the CLI's to use a tool.
+func ask(t *testing.T, id string, fields map[string]any) []byte {
+	t.Helper()
+	request := map[string]any{"subtype": "can_use_tool", "tool_name": "Bash", "input": map[string]any{}, "tool_use_id": "t"}
+	for name, value := range fields {
+		request[name] = value
+	}
+	line, err := json.Marshal(map[string]any{"type": "control_request", "request_id": id, "request": request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+// Questions are open side by side; one that is withdrawn is not answered any more, the others are.
+func TestQuestionsSideBySide(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string)
+	decide := map[string]chan agent.Decision{"a": make(chan agent.Decision), "b": make(chan agent.Decision), "c": make(chan agent.Decision)}
+	s := atDesk(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+		begun <- q.Tool
+		select {
+		case d := <-decide[q.Tool]:
+			return d
+		case <-t.Context().Done():
+			return agent.Decision{}
+		}
+	}})
+	for id := range decide {
+		s.line(ask(t, id, map[string]any{"tool_name": id}))
+		<-begun
+	}
+	if !s.look().asking {
+		t.Error("nobody is being asked")
+	}
+	s.line([]byte(`{"type":"control_cancel_request","request_id":"b"}`))
+	decide["b"] <- agent.Decision{Allow: true} // though its context has ended
+	decide["c"] <- agent.Decision{Message: "no"}
+	if r := s.replied(t); r.Response.RequestID != "c" || string(r.Response.Response) != `{"behavior":"deny","message":"no"}` {
+		t.Errorf("the first answer is %+v", r)
+	}
+	decide["a"] <- agent.Decision{Message: "no", Stop: true}
+	if r := s.replied(t); r.Response.RequestID != "a" || string(r.Response.Response) != `{"behavior":"deny","interrupt":true,"message":"no"}` {
+		t.Errorf("the second answer is %+v", r)
+	}
+	if s.look().asking {
+		t.Error("somebody is still being asked")
+	}
+	s.dismiss()
+	if len(s.lines) > 0 {
+		t.Errorf("a question that was withdrawn is answered: %s", <-s.lines)
+	}
+	s.line(ask(t, "late", nil))
+	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "not allowed here") {
+		t.Errorf("without a turn the answer is %+v", r)
+	}
+}
+
+// What a question shows is bounded, and what cannot be shown is not asked.
+func TestQuestionsAreBounded(t *testing.T) {
+	t.Parallel()
+	asked := make(chan agent.Question, 1)
+	hold := make(chan struct{})
+	s := atDesk(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+		if q.Tool == "hold" {
+			<-hold
+		} else {
+			asked <- q
+		}
+		return agent.Decision{Allow: true}
+	}})
+	defer close(hold)
+	s.line(ask(t, "1", map[string]any{"input": map[string]any{"command": strings.Repeat("x", maxInput)}}))
+	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "at most 256 KB") {
+		t.Errorf("a large input is answered by %+v", r)
+	}
+	rules := []any{map[string]any{"toolName": "Bash", "ruleContent": strings.Repeat("y", maxRule)}, map[string]any{"toolName": "Read"}}
+	for range 2 * maxRules {
+		rules = append(rules, map[string]any{"toolName": "Bash", "ruleContent": "ls"})
+	}
+	s.line(ask(t, "2", map[string]any{
+		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": strings.Repeat("p", maxInput), "input": 5,
+		"permission_suggestions": []any{
+			map[string]any{"type": "addRules", "behavior": "allow", "rules": rules},
+			map[string]any{"type": "addRules", "behavior": "deny", "rules": []any{map[string]any{"toolName": "Write"}}},
+			map[string]any{"type": "setMode", "mode": "acceptEdits"},
+		},
+	}))
+	s.replied(t)
+	q := <-asked
+	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.BlockedPath) != maxPath || string(q.Input) != "{}" ||
+		len(q.Suggested) != maxRules || q.Suggested[0] != "Read" || q.Suggested[1] != "Bash(ls)" {
+		t.Errorf("asked %d %d %d %s %q", len(q.Tool), len(q.Description), len(q.BlockedPath), q.Input, q.Suggested)
+	}
+	for i := range maxRequests + 1 {
+		s.line(ask(t, fmt.Sprint("many", i), map[string]any{"tool_name": "hold"}))
+	}
+	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "Too many questions") {
+		t.Errorf("one question too many is answered by %+v", r)
+	}
+}

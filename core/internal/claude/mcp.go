@@ -1,0 +1,118 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// The host's own tools are offered by an MCP server that is reached over the CLI's stdin and stdout: it needs no port, no
+// secret and no other process. Whether one may be used is the host's to decide, so that nobody is asked about it.
+const (
+	serverName = "clawhost"
+	hostTools  = "mcp__" + serverName + "__*"
+)
+
+// serverFlags declare the host's MCP server. Newer CLIs would have the model search for its tools before it can call them.
+func serverFlags() []string {
+	return []string{"--mcp-config", `{"mcpServers":{"` + serverName + `":{"type":"sdk","name":"` + serverName + `","alwaysLoad":true}}}`}
+}
+
+// maxMessage bounds a message to and from the host's MCP server, in bytes.
+const maxMessage = 1 << 20
+
+// The codes of JSON-RPC.
+const (
+	invalidRequest = -32600
+	internalError  = -32603
+	notAvailable   = -32000 // the first of those that a server may choose
+)
+
+// call is what is read of a JSON-RPC message.
+type call struct {
+	ID     json.RawMessage `json:"id"` // none: a notification
+	Method string          `json:"method"`
+	Params struct {
+		RequestID json.RawMessage `json:"requestId"` // notifications/cancelled
+	} `json:"params"`
+}
+
+// sent takes a message for the host's MCP server. The session is locked.
+func (s *session) sent(e *event) {
+	message := e.Request.Message
+	var c call
+	if err := lenient(json.Unmarshal(message, &c)); err != nil || c.Method == "" {
+		s.respond(e.RequestID, nil, "the message is no call")
+		return
+	}
+	notifies := len(c.ID) == 0 || string(c.ID) == "null"
+	if notifies {
+		s.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // what the CLI takes for none
+	}
+	fail := func(code int, text string) {
+		if !notifies {
+			s.respond(e.RequestID, failed(c.ID, code, text), "")
+		}
+	}
+	switch {
+	case e.Request.Server != serverName:
+		fail(notAvailable, "there is no such server")
+		return
+	case len(message) > maxMessage:
+		fail(invalidRequest, "the message is too large: at most 1 MB is taken")
+		return
+	case s.desk == nil || s.desk.closed || s.desk.turn.Tools == nil:
+		fail(notAvailable, "no turn is running")
+		return
+	case c.Method == "notifications/cancelled":
+		s.callOff(c.Params.RequestID)
+		return
+	}
+	r := &request{id: e.RequestID, call: string(bytes.TrimSpace(c.ID))}
+	if !s.begin(r, func(d *desk) { s.conclude(d, r, s.called(r, c, message, d.turn, notifies)) }) {
+		fail(notAvailable, "too many calls are open at once")
+	}
+}
+
+// called has a message answered by the turn.
+func (s *session) called(r *request, c call, message json.RawMessage, t agent.Turn, notifies bool) any {
+	answer, err := t.Tools(r.ctx, message)
+	switch {
+	case notifies:
+		if err != nil {
+			s.log.Debug("a notification for the tools failed", "method", c.Method, "error", err)
+		}
+		return nil
+	case err != nil:
+		return failed(c.ID, internalError, cut(secrets.ReplaceAllString(err.Error(), "[redacted]"), maxReason))
+	case len(answer) > maxMessage:
+		s.log.Error("an answer of the tools is too large", "method", c.Method, "bytes", len(answer))
+		return failed(c.ID, internalError, "the answer is too large: at most 1 MB is passed on")
+	case !isObject(answer):
+		s.log.Error("an answer of the tools is no object", "method", c.Method)
+		return failed(c.ID, internalError, "there is no answer")
+	default:
+		return map[string]any{"mcp_response": answer}
+	}
+}
+
+// callOff ends a call that the CLI does not wait for any more; it is not answered. The session is locked.
+func (s *session) callOff(id json.RawMessage) {
+	for _, r := range s.desk.open {
+		if r.call != "" && r.call == string(bytes.TrimSpace(id)) {
+			s.retract(r.id)
+			return
+		}
+	}
+}
+
+// rpc is a JSON-RPC answer as the CLI takes it.
+func rpc(id json.RawMessage, name string, value any) map[string]any {
+	return map[string]any{"mcp_response": map[string]any{"jsonrpc": "2.0", "id": id, name: value}}
+}
+
+// failed is the answer to a call that failed.
+func failed(id json.RawMessage, code int, text string) map[string]any {
+	return rpc(id, "error", map[string]any{"code": code, "message": text})
+}

@@ -1,0 +1,102 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"time"
+)
+
+// read takes the events from stdout until it ends.
+func (s *session) read(stdout io.Reader) {
+	buffered := bufio.NewReaderSize(stdout, 64<<10)
+	for {
+		line, err := readLine(buffered, maxLine)
+		if errors.Is(err, errLineTooLong) {
+			// It may have been the result: the turn cannot be followed any more.
+			s.log.Error("claude wrote a line over the limit and is killed", "limit", maxLine)
+			s.mu.Lock()
+			s.overlong = true
+			s.mu.Unlock()
+			s.self.kill()
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			s.line(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
+func (s *session) line(line []byte) {
+	e, err := parseEvent(line)
+	if err != nil {
+		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
+	}
+	s.mu.Lock()
+	s.heard = time.Now()
+	if err != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.observe(e)
+	tell := s.tell
+	if tell == nil {
+		s.mu.Unlock()
+		return
+	}
+	progress, changed := s.track.progress()
+	if !changed {
+		s.mu.Unlock()
+		return
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.mu.Unlock()
+	tell(progress)
+}
+
+// observe takes an event. The session is locked.
+func (s *session) observe(e *event) {
+	switch e.Type {
+	case "control_request":
+		if e.Request != nil {
+			s.receive(e)
+		}
+		return
+	case "control_cancel_request":
+		s.retract(e.RequestID)
+		return
+	case "control_response":
+		// Answers to the host's requests come, and so do copies of the host's own answers.
+		if !s.isReady && e.Response.RequestID == initID {
+			s.isReady = true
+			close(s.ready)
+		}
+		s.answeredBy(e)
+	case "system":
+		if e.Subtype == "status" && e.Mode != "" {
+			s.profile.PermissionMode = e.Mode // as when a plan was approved
+		}
+	case "result":
+		s.count(e)
+	}
+	if s.track == nil {
+		return
+	}
+	before := s.track.stage()
+	s.track.observe(e)
+	if s.track.stage() != before {
+		s.stir()
+	}
+}
+
+// stir has whoever follows the turn look again. The session is locked.
+func (s *session) stir() {
+	close(s.moved)
+	s.moved = make(chan struct{})
+}

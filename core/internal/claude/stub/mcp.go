@@ -1,0 +1,118 @@
+package stub
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The host's MCP server, which is reached over stdin and stdout, and how its tools are called.
+const (
+	serverName = "clawhost"
+	toolPrefix = "mcp__" + serverName + "__"
+)
+
+// declaresServer tells whether an MCP configuration has the host's server in it.
+func declaresServer(config string) bool {
+	var c struct {
+		Servers map[string]struct {
+			Type string `json:"type"`
+		} `json:"mcpServers"`
+	}
+	return json.Unmarshal([]byte(config), &c) == nil && c.Servers[serverName].Type == "sdk"
+}
+
+// rpcAnswer is an answer of the host's MCP server.
+type rpcAnswer struct {
+	Response struct {
+		Result json.RawMessage `json:"result"`
+		Error  *struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	} `json:"mcp_response"`
+}
+
+// tell sends a message to the host's MCP server, and returns the id of the request that carries it.
+func (s *session) tell(method string, params map[string]any, isCall bool) (id string, call int) {
+	message := map[string]any{"jsonrpc": "2.0", "method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	if isCall {
+		call = s.calls
+		message["id"] = call
+		s.calls++
+	}
+	return s.request(map[string]any{"subtype": "mcp_message", "server_name": serverName, "message": message}), call
+}
+
+// meet greets the host's MCP server, once initialize is answered, and learns its tools.
+func (s *session) meet(greeting string) {
+	if _, ok := s.await(greeting); !ok {
+		return
+	}
+	s.tell("notifications/initialized", nil, false)
+	list, _ := s.tell("tools/list", nil, true)
+	data, _ := s.await(list)
+	var answer rpcAnswer
+	var tools struct {
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(data, &answer) != nil || json.Unmarshal(answer.Response.Result, &tools) != nil {
+		return // the server has failed: there are no tools
+	}
+	for _, tool := range tools.Tools {
+		s.tools = append(s.tools, tool.Name)
+	}
+}
+
+// hostTool is a use of a tool of the host's.
+func (s *session) hostTool(c Call) use {
+	if c.Input == nil {
+		c.Input = map[string]any{}
+	}
+	return use{name: toolPrefix + c.Tool, input: c.Input, ask: true, run: func(input json.RawMessage, use string) (string, bool) {
+		if !slices.Contains(s.tools, c.Tool) {
+			return "No such tool available: " + toolPrefix + c.Tool, true
+		}
+		id, call := s.tell("tools/call", map[string]any{
+			"name": c.Tool, "arguments": input, "_meta": map[string]any{"claudecode/toolUseId": use},
+		}, true)
+		data, ok := s.await(id)
+		if !ok {
+			s.tell("notifications/cancelled", map[string]any{"requestId": call, "reason": "AbortError: remote-cancel"}, false)
+			return "", true
+		}
+		return outcome(data)
+	}}
+}
+
+// outcome is what an answer shows the model.
+func outcome(data json.RawMessage) (output string, failed bool) {
+	var answer rpcAnswer
+	var result struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		IsError bool `json:"isError"`
+	}
+	err := json.Unmarshal(data, &answer)
+	if err == nil && answer.Response.Error != nil {
+		return fmt.Sprintf("MCP error %d: %s", answer.Response.Error.Code, answer.Response.Error.Message), true
+	}
+	if err == nil {
+		err = json.Unmarshal(answer.Response.Result, &result)
+	}
+	if err != nil {
+		return err.Error(), true
+	}
+	var texts []string
+	for _, c := range result.Content {
+		texts = append(texts, c.Text)
+	}
+	return strings.Join(texts, "\n"), result.IsError
+}

@@ -1,0 +1,90 @@
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// What goes wrong with a stream is told as it is, and the answer stands in the end.
+func TestProgressOfTroubles(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script string
+		texts  string
+		class  agent.Class
+	}{
+		"cut, and tried again":  {`{"lost":"half a","retries":2,"answer":"the answer"}`, "half|half a||the|the answer", 0},
+		"refused, and answered": {`{"refused":"bad words","answer":"good words"}`, "bad|bad words||good|good words", 0},
+		"refused for good":      {`{"refused":"bad words","error":"refusal"}`, "bad|bad words|", agent.ContentFilter},
+		"text, tool and text":   {`{"before":"I look","tool":"true","answer":"I saw"}`, "I|I look||I|I saw", 0},
+		"blocks":                {`{"blocks":true,"answer":"one two\nthree"}`, "one|one two|one two\n\nthree", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			o, turn := new(onlooker), r.turn("[[stub "+tc.script+"]]")
+			turn.Progress = o.see
+			result, err := r.pool().Run(t.Context(), turn)
+			var texts []string
+			for _, p := range o.all() {
+				if p.Text != "" || len(texts) > 0 {
+					texts = append(texts, p.Text)
+				}
+			}
+			texts = slices.Compact(texts)
+			if got := strings.Join(texts, "|"); got != tc.texts {
+				t.Errorf("the text grew as %q, want %q", got, tc.texts)
+			}
+			if tc.class != 0 {
+				r.wantClass(err, tc.class)
+			} else if err != nil || texts[len(texts)-1] != result.Text {
+				t.Errorf("answer %q, %v", result.Text, err)
+			}
+		})
+	}
+}
+
+// Choices and plans come as questions; what was chosen is what the tool returns.
+func TestAskTheUser(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	turn := r.turn(`[[stub {"questions":[{"question":"Which?"}],"plan":"first this","say":"$OUTPUT"}]]`)
+	var asked []string
+	turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+		asked = append(asked, q.Tool+" "+string(q.Input))
+		if q.Tool == "ExitPlanMode" {
+			return agent.Decision{Message: "no, that first"}
+		}
+		return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which?":"B"}}`)}
+	}
+	result := r.ask(r.pool(), turn)
+	want := []string{`AskUserQuestion {"questions":[{"question":"Which?"}]}`, `ExitPlanMode {"plan":"first this"}`}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if len(result.Tools) != 2 || !strings.Contains(result.Tools[0].Output, `"Which?"="B"`) || result.Tools[1].Output != "no, that first" || !result.Tools[1].Failed {
+		t.Errorf("tools = %+v", result.Tools)
+	}
+}
+
+// The demo streams its answer.
+func TestDemoStreams(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.Env["CLAUDE_STUB_DEMO"] = "1"
+	result, told := r.watch(r.pool(), r.turn("hi"))
+	grown := 0
+	for i := 1; i < len(told); i++ {
+		if strings.HasPrefix(told[i].Text, told[i-1].Text) && told[i].Text != told[i-1].Text {
+			grown++
+		}
+	}
+	if grown < 5 || told[len(told)-1].Text != result.Text {
+		t.Errorf("%q grew %d times", result.Text, grown)
+	}
+}

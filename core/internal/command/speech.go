@@ -1,0 +1,34 @@
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+var speaking = setting{
+	name: "tts", title: "Speech",
+	field: func(o *store.Overrides) *string { return &o.TTS }, now: func(e Effective) string { return e.TTS },
+	means: map[string]string{
+		"off": "I answer in writing only", "inbound": "I also speak my answers to voice messages", "always": "I also speak every answer",
+		"tagged": "I also speak where I choose to",
+	},
+	choices: []choice{
+		{word: "off", also: []string{"no", "false", "0"}, value: "off"},
+		{word: "inbound", also: []string{"voice"}, value: "inbound"},
+		{word: "always", also: []string{"on", "yes", "true", "1"}, value: "always"},
+		{word: "tagged", value: "tagged"},
+	},
+}
+
+// speech shows or chooses which answers are spoken, where the config names a command that speaks.
+func (d desk) speech(ctx context.Context, call Call) (string, error) {
+	if !d.host.Speech {
+		return "I answer in writing only: the config names no command that speaks (`media.speak`).", nil
+	}
+	if strings.EqualFold(strings.TrimSpace(call.Args), "status") {
+		call.Args = ""
+	}
+	return d.choose(ctx, call, speaking)
+}

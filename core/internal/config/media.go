@@ -1,0 +1,115 @@
+package config
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Media says what is done with files.
+type Media struct {
+	// MaxBytes is the largest file that people may send; default 20 MB, of 1024 KB each.
+	MaxBytes int64
+	// Transcribe is the command, with its arguments, that prints what is said in the file whose path takes the place of
+	// {file}; empty (default): none.
+	Transcribe []string
+	// Speak is the command that reads a text from stdin and writes it, spoken, to the path that takes the place of {out};
+	// empty (default): none.
+	Speak   []string
+	Timeout time.Duration // of either; default 1 minute
+	TTS     string        // which answers are spoken: off (default), inbound, always, tagged
+}
+
+// Links says how the pages that people link to are read.
+type Links struct {
+	// Command is the command that prints the text of the page whose address takes the place of {url}; empty (default): none.
+	Command []string
+	Timeout time.Duration // default 20 seconds
+}
+
+func (m *Media) block() block {
+	return block{path: "media", attrs: []attr{
+		{"max_bytes", size(&m.MaxBytes, 1<<10, 1<<30)},
+		{"transcribe", commandLine(&m.Transcribe, "{file}")},
+		{"speak", commandLine(&m.Speak, "{out}")},
+		{"timeout", duration(&m.Timeout, time.Second)},
+		{"tts", m.tts()},
+	}}
+}
+
+func (l *Links) block() block {
+	return block{path: "links", attrs: []attr{
+		{"command", commandLine(&l.Command, "{url}")},
+		{"timeout", duration(&l.Timeout, time.Second)},
+	}}
+}
+
+// tts takes a way to speak, for which there must be a command. It is read after the command.
+func (m *Media) tts() setter {
+	return func(v value) {
+		oneOf(&m.TTS, "off", "inbound", "always", "tagged")(v)
+		if m.TTS != "off" && len(m.Speak) == 0 {
+			v.refuse("needs the command that speaks: media.speak")
+		}
+	}
+}
+
+// commandLine takes a command with its arguments, one of which holds a placeholder, or none. The program must be there: a host
+// that cannot do what it is told should not start.
+func commandLine(to *[]string, placeholder string) setter {
+	return func(v value) {
+		elements, ok := v.list()
+		words := []string{}
+		for i, e := range elements {
+			word := ""
+			if i == 0 {
+				command(&word)(e)
+			} else {
+				text(&word)(e)
+			}
+			words = append(words, word)
+		}
+		switch {
+		case !ok || len(words) > 0 && words[0] == "":
+			return // which was said
+		case len(words) > 0 && !slices.ContainsFunc(words[1:], func(word string) bool { return strings.Contains(word, placeholder) }):
+			v.refuse("must have an argument with %s in it", placeholder)
+			return
+		}
+		if len(words) > 0 {
+			if _, err := exec.LookPath(words[0]); err != nil {
+				elements[0].refuse("names a program that cannot be run here: %s", words[0])
+				return
+			}
+		}
+		*to = words
+	}
+}
+
+// sizeForm is a number of bytes with its unit.
+var sizeForm = regexp.MustCompile(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
+
+// size takes a number of bytes such as "20MB", in units of 1024.
+func size(to *int64, least, most int64) setter {
+	return func(v value) {
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		found := sizeForm.FindStringSubmatch(strings.ToUpper(s))
+		if found == nil {
+			v.refuse(`must be a size, such as "20MB" or "500KB"`)
+			return
+		}
+		n, _ := strconv.ParseInt(found[1], 10, 64) // at most six digits
+		n <<= map[string]uint{"KB": 10, "MB": 20, "GB": 30}[found[2]]
+		if n < least || n > most {
+			v.refuse("must be from %d KB to %d GB", least>>10, most>>30)
+			return
+		}
+		*to = n
+	}
+}

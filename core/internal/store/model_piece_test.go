@@ -1,0 +1,359 @@
+package store_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"pgregory.net/rapid"
+)
+
+// modelPiece is a piece of the model's outbox, or a dead one.
+type modelPiece struct {
+	store.Piece
+	id        int64
+	key       int64 // what it is kept by
+	session   string
+	uncertain bool
+	told      bool // of a dead one: its session was told, or need not be
+}
+
+type modelDestination struct {
+	queue   []modelPiece
+	sending int64 // 0: none
+	nextAt  time.Time
+}
+
+// drop takes a piece out that waits, if it was certainly not sent.
+func (d *modelDestination) drop(id int64) (found, dropped bool) {
+	for i, p := range d.queue {
+		if p.id != id {
+			continue
+		}
+		if d.sending == id || p.uncertain {
+			return true, false
+		}
+		d.queue = slices.Delete(d.queue, i, i+1)
+		return true, true
+	}
+	return false, false
+}
+
+func toModel(to chat.ID) chat.Address { return chat.Address{Channel: "c", Chat: to} }
+
+// post puts a piece into the model's outbox and returns its id; 0: it is not sent.
+func (m *model) post(session string, p store.Piece) int64 {
+	if p.Edits != 0 {
+		gone := m.keptIn[p.Edits] == ""
+		for _, d := range m.destinations {
+			if found, dropped := d.drop(p.Edits); found {
+				gone = dropped
+			}
+		}
+		if gone {
+			m.dead = slices.DeleteFunc(m.dead, func(o modelPiece) bool { return o.id == p.Edits })
+			if !p.OrSend {
+				return 0
+			}
+			p.Edits = 0
+		}
+	}
+	return m.enqueue(modelPiece{Piece: p, session: session})
+}
+
+func (m *model) enqueue(p modelPiece) int64 {
+	m.lastPiece++
+	p.id, p.key = m.lastPiece, cmp.Or(p.key, m.lastPiece)
+	d := m.destinations[p.To.Chat]
+	if d == nil {
+		d = &modelDestination{}
+		m.destinations[p.To.Chat] = d
+	}
+	if d.queue = append(d.queue, p); len(d.queue) == 1 {
+		d.nextAt = m.clock.Now()
+	}
+	return p.id
+}
+
+// retract takes a piece back; 0: there is none.
+func (m *model) retract(id int64) {
+	if id == 0 {
+		return
+	}
+	to, known := m.keptIn[id]
+	for chat, d := range m.destinations {
+		for _, p := range d.queue {
+			if p.id == id {
+				to, known = chat, true
+			}
+		}
+	}
+	if !known {
+		to = "a" // it is outdated at most
+	}
+	m.post("", store.Piece{To: toModel(to), Edits: id})
+}
+
+// keptOf are the kept pieces of a chat that were sent or may yet be.
+func (m *model) keptOf(to chat.ID) (ids []int64) {
+	for id, in := range m.keptIn {
+		if in == to {
+			ids = append(ids, id)
+		}
+	}
+	if d := m.destinations[to]; d != nil {
+		for _, p := range d.queue {
+			if p.Kept {
+				ids = append(ids, p.id)
+			}
+		}
+	}
+	for _, p := range m.dead {
+		if p.Kept && p.To.Chat == to {
+			ids = append(ids, p.id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// drawPiece draws a piece for a chat: a plain one, a kept one, or one that edits a kept one of before.
+func (m *model) drawPiece(t *rapid.T, to chat.ID) store.Piece {
+	m.pieces++
+	p := store.Piece{To: toModel(to), Text: fmt.Sprint(m.pieces)}
+	kind := rapid.IntRange(0, 5).Draw(t, "kind")
+	p.Kept = kind == 1 || kind == 5
+	if ids := m.keptOf(to); kind > 2 && len(ids) > 0 {
+		p.Edits = rapid.SampledFrom(ids).Draw(t, "edits")
+		if p.OrSend = rapid.Bool().Draw(t, "or send"); !p.OrSend && kind == 3 {
+			p.Text = ""
+		}
+	}
+	return p
+}
+
+// drawPieces draws pieces and posts them in the model.
+func (m *model) drawPieces(t *rapid.T) []store.Piece {
+	var pieces []store.Piece
+	for range rapid.IntRange(0, 4).Draw(t, "pieces") {
+		// A later piece may not edit an earlier one of the same step, whose id nobody knows.
+		pieces = append(pieces, m.drawPiece(t, rapid.SampledFrom([]chat.ID{"a", "b", "c"}).Draw(t, "to")))
+	}
+	return pieces
+}
+
+// early sends something of a run.
+func (m *model) early(t *rapid.T) {
+	id, l := m.aRun(t)
+	session, head := m.runs[id].session, &l.queue[0]
+	e := store.Early{Pieces: m.drawPieces(t)}
+	head.said += fmt.Sprint(len(e.Pieces))
+	e.Said = head.said
+	for _, p := range e.Pieces {
+		m.post(session, p)
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "preview") {
+	case 0:
+		p := m.drawPiece(t, chat.ID(session))
+		e.Preview = &p
+		p.Kept = true
+		if posted := m.post(session, p); posted != 0 {
+			head.preview = posted
+		}
+	case 1:
+		e.Unpreview, head.preview = true, 0
+	}
+	if preview, err := m.store.Early(m.ctx, id, e); err != nil || preview != head.preview {
+		t.Fatalf("the preview is %d, %v; want %d", preview, err, head.preview)
+	}
+}
+
+// rebind begins the run's conversation anew.
+func (m *model) rebind(t *rapid.T) {
+	id, l := m.aRun(t)
+	if m.runs[id].lane != store.TurnLane {
+		t.Skip("no turn")
+	}
+	session, head := m.runs[id].session, l.queue[0].seq
+	m.begun[session]++
+	m.retract(l.queue[0].preview)
+	for i := range l.queue {
+		if o := &l.queue[i]; o.batch == head {
+			o.claude, o.consumed = m.begun[session], false
+		}
+	}
+	l.queue[0].said, l.queue[0].preview = "", 0
+	notice := m.drawPiece(t, "a")
+	m.post(session, notice)
+	if _, err := m.store.Rebind(m.ctx, id, notice); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *model) claimDeliveries(t *rapid.T) {
+	limit := rapid.IntRange(1, 3).Draw(t, "limit")
+	now := m.clock.Now()
+	due := 0
+	for _, d := range m.destinations {
+		if len(d.queue) > 0 && d.sending == 0 && !d.nextAt.After(now) {
+			due++
+		}
+	}
+	ds, _, err := m.store.ClaimDeliveries(m.ctx, "c", limit)
+	if err != nil || len(ds) != min(due, limit) {
+		t.Fatalf("got %d deliveries, %v; %d are due, the limit is %d", len(ds), err, due, limit)
+	}
+	for _, got := range ds {
+		to := got.Piece.To.Chat
+		d := m.destinations[to]
+		if len(d.queue) == 0 || d.sending != 0 || d.nextAt.After(now) {
+			t.Fatalf("got %+v for %+v", got, d)
+		}
+		want := d.queue[0]
+		var target chat.MessageID
+		if want.Edits != 0 {
+			target = m.became[want.Edits]
+		}
+		if got.ID != want.id || !strings.HasSuffix(got.Key, fmt.Sprint("-", want.key)) || got.Uncertain != want.uncertain || got.Target != target ||
+			got.Piece.Text != want.Text || got.Piece.Kept != want.Kept || got.Piece.Edits != want.Edits || got.Piece.OrSend != want.OrSend {
+			t.Fatalf("got %+v, want %+v with the target %q", got, want, target)
+		}
+		d.sending, m.deliveries[got.ID] = got.ID, to
+	}
+}
+
+func (m *model) endDelivery(t *rapid.T) {
+	if len(m.deliveries) == 0 {
+		t.Skip("nothing is sent")
+	}
+	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.deliveries))).Draw(t, "delivery")
+	d := m.destinations[m.deliveries[id]]
+	p := d.queue[0]
+	var err error
+	d.nextAt = m.clock.Now()
+	switch rapid.SampledFrom([]string{"delivered", "delivered", "bury", "retry"}).Draw(t, "end") {
+	case "delivered":
+		var ids []chat.MessageID
+		switch target := m.became[p.Edits]; {
+		case target != "":
+			ids = append(ids, target)
+		case rapid.IntRange(0, 4).Draw(t, "ids") > 0:
+			ids = append(ids, chat.MessageID(fmt.Sprint(id)), "more")
+		}
+		err = m.store.Delivered(m.ctx, id, ids)
+		if p.Kept && len(ids) > 0 {
+			m.became[p.key], m.keptIn[p.key] = ids[0], p.To.Chat
+		}
+		d.queue = d.queue[1:]
+	case "bury":
+		err = m.store.Bury(m.ctx, id, "refused")
+		p.told = p.session == "" || p.Kept
+		m.dead = append(m.dead, p)
+		d.queue = d.queue[1:]
+	case "retry":
+		uncertain := rapid.Bool().Draw(t, "uncertain")
+		d.nextAt = m.clock.Now().Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Second)
+		err = m.store.Retry(m.ctx, id, store.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
+		if uncertain {
+			m.doubt(d)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.sending = 0
+	delete(m.deliveries, id)
+}
+
+func (m *model) doubt(d *modelDestination) {
+	if !d.queue[0].uncertain {
+		d.queue[0].uncertain = true
+		m.uncertain++
+	}
+}
+
+// revive puts dead pieces back, or forgets them.
+func (m *model) revive(t *rapid.T) {
+	if len(m.dead) == 0 {
+		t.Skip("nothing is dead")
+	}
+	var err error
+	slices.SortFunc(m.dead, func(a, b modelPiece) int { return cmp.Compare(a.id, b.id) })
+	i := rapid.IntRange(0, len(m.dead)-1).Draw(t, "dead")
+	p := m.dead[i]
+	switch rapid.SampledFrom([]string{"revive", "revive all", "forget"}).Draw(t, "do") {
+	case "revive":
+		err = m.store.Revive(m.ctx, p.id)
+		m.dead = slices.Delete(m.dead, i, i+1)
+		m.enqueue(p)
+	case "revive all":
+		_, err = m.store.ReviveAll(m.ctx)
+		for _, p := range m.dead {
+			m.enqueue(p)
+		}
+		m.dead = nil
+	case "forget":
+		err = m.store.Forget(m.ctx, p.id)
+		m.dead = slices.Delete(m.dead, i, i+1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// undelivered draws what a completion says of its session's dead pieces, and posts it in the model once the store has asked.
+func (m *model) undelivered(t *rapid.T, session string) (tell func([]store.DeadPiece) []store.Piece, check func()) {
+	var want, got []string
+	says := rapid.IntRange(0, 2).Draw(t, "says what died") > 0
+	line := m.drawPiece(t, "b")
+	slices.SortFunc(m.dead, func(a, b modelPiece) int { return cmp.Compare(a.id, b.id) })
+	for i := range m.dead {
+		if p := &m.dead[i]; p.session == session && !p.told {
+			want = append(want, p.Text)
+			p.told = says
+		}
+	}
+	if len(want) > 0 && says {
+		m.post(session, line)
+	}
+	tell = func(dead []store.DeadPiece) []store.Piece {
+		got = nil
+		for _, d := range dead {
+			got = append(got, d.Text)
+		}
+		if !says {
+			return nil
+		}
+		return []store.Piece{line}
+	}
+	return tell, func() {
+		if !slices.Equal(want, got) {
+			t.Fatalf("session %s is told of the dead %q, want %q", session, got, want)
+		}
+	}
+}
+
+// checkPieces compares what is dead, what kept pieces have become, and how far destinations are behind.
+func (m *model) checkPieces(t *rapid.T) {
+	dead, err := m.store.DeadPieces(m.ctx, 0)
+	if err != nil || len(dead) != len(m.dead) {
+		t.Fatalf("%d pieces are dead, %v; want %d", len(dead), err, len(m.dead))
+	}
+	for _, d := range dead {
+		if !slices.ContainsFunc(m.dead, func(p modelPiece) bool { return p.id == d.ID && p.Text == d.Text && p.session == d.Session }) {
+			t.Fatalf("%+v is dead; want %+v", d, m.dead)
+		}
+	}
+	for _, id := range []int64{m.lastPiece, m.lastPiece - 1, m.lastPiece - 2} {
+		message, err := m.store.SentPiece(m.ctx, id)
+		if want := m.became[id]; message != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("piece %d has become %q, %v; want %q", id, message, err, want)
+		}
+	}
+}
