@@ -136,6 +136,7 @@ const realConfig = `
 log { level = "debug" }
 inbound { debounce = "0" }
 queue { debounce = "0" }
+reply { stream = "preview" }
 access {
   owners = ["discord:7"]
   dm     = "open"
@@ -169,7 +170,7 @@ func TestRealHost(t *testing.T) {
 	h.Thread("901", "902", "plans")
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the host said:\n%s", h.log)
+			t.Logf("the host said:\n%s\nthe bot said:\n%+v", h.log, h.Replies("70"))
 		}
 		_ = h.command.Process.Kill()
 		_ = h.command.Wait()
@@ -192,12 +193,15 @@ func TestRealHost(t *testing.T) {
 		t.Errorf("the bot said %d times something in the channel, want once: %+v", n, h.Replies("901"))
 	}
 
-	h.Say("70", "7", `[[stub {"say": "told $PROMPT"}]]`, discordtest.WithFile("tea.jpg", "image/jpeg", []byte("no picture")))
+	h.Say("70", "7", `[[stub {"say": "told $PROMPT"}]]`, discordtest.WithFile("tea.gif", "image/gif", []byte("GIF89a!!!!!!!")))
 	h.answers("70", "<media:image")
-	h.Say("70", "7", `[[stub {"tool": "printf tea > tea.txt", "answer": "here it is\nMEDIA:tea.txt"}]]`)
-	if m := h.answers("70", "here it is"); len(m.Files) != 1 || m.Files[0].Name != "tea.txt" || string(m.Files[0].Content) != "tea" {
-		t.Errorf("the file came as %+v", m)
-	}
+	h.Say("70", "7", `[[stub {"tool": "printf tea > $HOME/clawhost/tea.txt", "answer": "here it is\nMEDIA:tea.txt"}]]`)
+	h.answers("70", "here it is")
+	h.Await(t, "the file comes", func() bool {
+		return slices.ContainsFunc(h.Replies("70"), func(m discordtest.Message) bool {
+			return len(m.Files) == 1 && m.Files[0].Name == "tea.txt" && string(m.Files[0].Content) == "tea"
+		})
+	})
 	long := strings.Repeat("word ", 40) + "last"
 	h.Say("70", "7", `[[stub {"answer": "`+long+`", "token_delay_ms": 100}]]`)
 	if m := h.answers("70", "last"); m.Edits == 0 || h.says("70", "last") != 1 {
@@ -205,8 +209,7 @@ func TestRealHost(t *testing.T) {
 	}
 
 	h.Say("70", "7", `[[stub {"tool": "true", "ask": true, "answer": "it was allowed"}]]`)
-	question := h.buttons("70")
-	pressed := h.Press(question.ID, "7", question.Buttons[0].Data)
+	pressed := h.press("70", "Once")
 	h.answers("70", "it was allowed")
 	if a := answered(t, h.Server, pressed); a.Type != 6 {
 		t.Errorf("the press was answered by %+v", a)
@@ -240,18 +243,21 @@ func TestRealHost(t *testing.T) {
 	t.Logf("the idle plugin took %d KiB", idle)
 }
 
-// buttons waits for a message with buttons.
-func (h *realHost) buttons(channel string) (found discordtest.Message) {
+// press waits for a button with a word on it and has Anna press it.
+func (h *realHost) press(channel, word string) string {
 	h.t.Helper()
-	h.Await(h.t, "there are buttons", func() bool {
+	message, data := "", ""
+	h.Await(h.t, "there is a button with "+word, func() bool {
 		for _, m := range h.Replies(channel) {
-			if len(m.Buttons) > 0 {
-				found = m
+			for _, b := range m.Buttons {
+				if strings.Contains(b.Label, word) {
+					message, data = m.ID, b.Data
+				}
 			}
 		}
-		return found.ID != ""
+		return message != ""
 	})
-	return found
+	return h.Press(message, "7", data)
 }
 
 // memory is what the plugin's process has in memory, in KiB.

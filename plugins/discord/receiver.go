@@ -188,23 +188,24 @@ func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, 
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
-	_, known := r.wasted[event.Chat.ID]
-	if verdict != chat.Rejected {
+	message, isMessage := event.Body.(chat.Message)
+	switch {
+	case verdict != chat.Rejected:
 		delete(r.wasted, event.Chat.ID)
 		return verdict, nil
+	case !isMessage: // Such as the deletion of what does not matter.
+		return verdict, nil
 	}
-	if !known {
+	if _, known := r.wasted[event.Chat.ID]; !known {
 		if len(r.wasted) >= maxChats {
 			clear(r.wasted)
 		}
-		r.log.Info("the host refused an event; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
+		r.log.Info("the host refused a message; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
 	}
 	wasted := r.wasted[event.Chat.ID]
-	if message, ok := event.Body.(chat.Message); ok {
-		for _, file := range message.Media {
-			if file.Ref != "" {
-				wasted += file.Size
-			}
+	for _, file := range message.Media {
+		if file.Ref != "" {
+			wasted += file.Size
 		}
 	}
 	r.wasted[event.Chat.ID] = wasted
