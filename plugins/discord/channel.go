@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
@@ -31,6 +32,7 @@ type channel struct {
 	rest    *rest
 	token   string
 	content bool // the bot may read all messages
+	flags   int  // of every message
 	env     sdk.Env
 	log     hclog.Logger
 	pace    pace
@@ -49,7 +51,12 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	if err != nil {
 		return nil, err
 	}
+	flags := int(discordgo.MessageFlagsSuppressEmbeds)
+	if cfg.LinkPreviews {
+		flags = 0
+	}
 	return &channel{
+		flags:   flags,
 		rest:    r,
 		token:   cfg.Token.Reveal(),
 		content: cfg.MessageContent,

@@ -14,6 +14,7 @@ import (
 type config struct {
 	Token          sdk.Secret `json:"token"                          jsonschema:"the bot's token from the Bot page of Discord's developer portal"`
 	MessageContent bool       `json:"message_content" default:"true" jsonschema:"read all messages of a server's channels; needs the Message Content Intent in the developer portal. Without it only direct messages and mentions can be read"`
+	LinkPreviews   bool       `json:"link_previews" default:"false" jsonschema:"show previews of the links of a message"`
 	TestEndpoint   string     `json:"test_endpoint"   default:""     jsonschema:"a server for tests on this machine in place of Discord, such as http://127.0.0.1:8080"`
 }
 

@@ -19,7 +19,7 @@ type post struct {
 	Content    string     `json:"content"`
 	Nonce      string     `json:"nonce,omitempty"`
 	Enforce    bool       `json:"enforce_nonce,omitempty"`
-	Flags      int        `json:"flags,omitempty"`
+	Flags      int        `json:"flags"`
 	Mentions   mentions   `json:"allowed_mentions"`
 	Reference  *reference `json:"message_reference,omitempty"`
 	Components []row      `json:"components"`
@@ -62,7 +62,7 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
 		return post{}, refuse(chat.Invalid, "the message has no text")
 	}
-	p := post{Content: text, Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	p := post{Content: tables(text), Mentions: mentions{Parse: []string{}}, Components: []row{}}
 	if len(buttons) > maxRows {
 		return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d rows of buttons; Discord takes %d", len(buttons), maxRows))
 	}
@@ -118,11 +118,12 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		if nth == 0 {
 			p = first
 		}
+		p.Flags = c.flags
 		if out.Key != "" {
 			p.Nonce, p.Enforce = nonceOf(out.Key, nth), true
 		}
 		if out.Silent {
-			p.Flags = int(discordgo.MessageFlagsSuppressNotifications)
+			p.Flags |= int(discordgo.MessageFlagsSuppressNotifications)
 		}
 		var enclosed []chat.Media
 		if len(files) > 0 {
@@ -172,6 +173,7 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 	if err != nil {
 		return err
 	}
+	p.Flags = c.flags
 	return failure(c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil))
 }
 

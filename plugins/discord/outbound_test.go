@@ -54,6 +54,9 @@ func TestSend(t *testing.T) {
 		t.Errorf("the same key gives %v, %v, %v", first, second, err)
 	}
 	got := s.Replies("902")
+	if !got[0].NoPreviews {
+		t.Error("links get previews")
+	}
 	if len(got) != 1 || got[0].Text != out.Text || got[0].ReplyTo != asked || !got[0].Silent || len(got[0].Nonce) > 25 {
 		t.Fatalf("sent %+v", got)
 	}
@@ -83,6 +86,9 @@ func TestEditDeleteReactType(t *testing.T) {
 	}
 	if err := c.Edit(t.Context(), to, receipt.IDs[0], "hello", nil); err != nil || s.Replies("70")[0].Text != "hello" {
 		t.Errorf("edit: %v", err)
+	}
+	if err := c.Edit(t.Context(), to, receipt.IDs[0], "|a|b|\n|-|-|", nil); err != nil || s.Replies("70")[0].Text != "```\na  b\n-  -\n```" {
+		t.Errorf("edit to a table: %v, %q", err, s.Replies("70")[0].Text)
 	}
 	for _, emoji := range []string{"👀", "✅", ""} {
 		if err := c.React(t.Context(), to, asked, emoji); err != nil {

@@ -154,7 +154,7 @@ func (b body) wrongButtons() string {
 
 // apply puts the body into a message.
 func (b body) apply(m *Message) {
-	m.Text, m.Buttons = b.Content, nil
+	m.Text, m.Buttons, m.NoPreviews = b.Content, nil, b.Flags&(1<<2) != 0
 	for _, row := range b.Components {
 		for _, c := range row.Components {
 			m.Buttons = append(m.Buttons, Button{c.Label, c.Data})

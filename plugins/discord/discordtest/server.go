@@ -90,6 +90,7 @@ type Message struct {
 	Nonce                     string
 	Mentions                  []string // allowed_mentions.parse as the bot sent it; nil: it sent none
 	Silent                    bool
+	NoPreviews                bool // of links
 	Buttons                   []Button
 	Edits                     int
 	Deleted                   bool
