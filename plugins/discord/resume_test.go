@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -87,11 +91,15 @@ func TestLeftWhileOwing(t *testing.T) {
 	s := f.server
 	s.Say("70", "7", "before")
 	f.message(t, "before")
-	s.Fail(http.MethodGet, "/messages", 1000, discordtest.Refuse(500, 0, "500: Internal Server Error"))
+	asked := make(chan struct{}, 1000)
+	s.Fail(http.MethodGet, "/messages", 1000, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		asked <- struct{}{}
+		discordtest.Refuse(500, 0, "500: Internal Server Error")(w, r, next)
+	})
 	s.Forget()
-	s.Cut()
 	s.Say("70", "7", "meanwhile")
-	s.Await(t, "the next session has begun", func() bool { return s.Identified() == 2 })
+	s.Cut()
+	<-asked
 	f.host.Shutdown()
 	s.Heal()
 	f = f.again(t)
@@ -99,6 +107,61 @@ func TestLeftWhileOwing(t *testing.T) {
 		if _, m := next[chat.Message](t, f); m.Text == "meanwhile" {
 			return
 		}
+	}
+}
+
+// TestLateMessage: one that comes after another with a higher id is not taken for one that the host has.
+func TestLateMessage(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	s.Direct("70")
+	api, err := newREST(s.Token(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.close()
+	in := &recorder{}
+	r := newReceiver(api, sdk.Env{State: newLedger(), Log: quiet()}, in, testPace())
+	r.self = discordtest.BotID
+	s.Say("70", "7", "first")
+	second := s.Say("70", "7", "second")
+	err = r.message(t.Context(), &discordgo.Message{ID: second, ChannelID: "70", Content: "second", Author: &discordgo.User{ID: "7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.begun(ready{})
+	if err := r.settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(in.texts, " "); got != "second first second" {
+		t.Errorf("the host was told %q", got)
+	}
+}
+
+// recorder is an inbox that notes what messages say.
+type recorder struct {
+	sdk.Inbox
+	texts []string
+}
+
+func (r *recorder) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
+	if m, ok := e.Body.(chat.Message); ok {
+		r.texts = append(r.texts, m.Text)
+	}
+	return chat.Accepted, nil
+}
+
+func TestFirstOfItsChannel(t *testing.T) {
+	t.Parallel()
+	c := newCursors(newLedger())
+	if err := c.meet(t.Context(), "70", "", 5); err != nil {
+		t.Fatal(err)
+	}
+	if !c.first("70", 5) || c.first("70", 6) {
+		t.Error("the message that the channel was met with is not the first one")
+	}
+	if c.passed("70", 5); c.first("70", 5) || c.first("70", 6) {
+		t.Error("after the first message there is another first one")
 	}
 }
 
