@@ -181,11 +181,12 @@ func TestNothingTakesIt(t *testing.T) {
 	f.states.of(f.server.URL()).refuse(interactionPrefix)
 	used := f.server.Use("70", "7", "status", "")
 	await(t, "keeping it fails", func() bool { return strings.Contains(f.host.Logs(), "could not be kept") })
+	let(chat.Accepted)
+	next[chat.NativeCommand](t, f)
+	f.host.Shutdown() // What would answer has ended.
 	if a, ok := f.server.AnswerTo(used); ok {
 		t.Errorf("it is answered by %+v", a)
 	}
-	let(chat.Accepted)
-	next[chat.NativeCommand](t, f)
 }
 
 func TestOddInteractions(t *testing.T) {
