@@ -83,11 +83,12 @@ func (r *receiver) meetGuild(ctx context.Context, g *guild) error {
 		return nil
 	}
 	listed := map[string]bool{}
-	for _, c := range slices.Concat(g.Channels, g.Threads) {
+	channels := slices.DeleteFunc(slices.Concat(g.Channels, g.Threads), func(c *discordgo.Channel) bool { return c == nil })
+	for _, c := range channels {
 		r.places.learn(c, g.ID)
 		listed[c.ID] = true
 	}
-	for _, c := range slices.Concat(g.Channels, g.Threads) {
+	for _, c := range channels {
 		newest, after := parseID(c.LastMessageID), max(r.cursors.present, snowflakeAt(g.JoinedAt.Add(-slack)))
 		if at, known := r.cursors.at[c.ID]; known {
 			after = r.cursors.after(c.ID)
@@ -154,11 +155,10 @@ func (r *receiver) backfill(ctx context.Context, channel, guild string, after sn
 			return err
 		}
 		for _, m := range slices.Backward(page) { // The newest comes first.
-			id := parseID(m.ID)
-			if id <= after {
+			if m == nil || parseID(m.ID) <= after {
 				return errors.New("the channel's messages do not go on")
 			}
-			after, m.GuildID = id, guild
+			after, m.GuildID = parseID(m.ID), guild
 			if err := r.message(ctx, m); err != nil {
 				if _, ok := errors.AsType[*unreadableError](err); !ok {
 					return err

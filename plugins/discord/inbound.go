@@ -28,7 +28,7 @@ func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Messa
 		return chat.Message{}, false, err
 	}
 	body := chat.Message{ID: chat.MessageID(m.ID), Text: text.text, Mentions: text.mentions, MentionsSelf: text.self}
-	for _, a := range m.Attachments {
+	for _, a := range attachmentsOf(m) {
 		body.Media = append(body.Media, mediaOf(a))
 	}
 	ref := m.MessageReference
@@ -46,9 +46,6 @@ func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Messa
 			}
 			body.Forwarded.At = s.Message.Timestamp
 			body.Text = joined(body.Text, forwarded.text)
-			for _, a := range s.Message.Attachments {
-				body.Media = append(body.Media, mediaOf(a))
-			}
 		}
 	case ref != nil && m.Type == discordgo.MessageTypeReply:
 		body.ReplyTo, err = in.quote(ctx, ref, m)
@@ -72,7 +69,7 @@ func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, an
 		return nil, err
 	}
 	quote.Text = text.text
-	for _, a := range m.Attachments {
+	for _, a := range attachmentsOf(m) {
 		quote.Text = joined(quote.Text, "[file: "+a.Filename+"]")
 	}
 	if m.Author != nil {
@@ -152,7 +149,9 @@ type cleaned struct {
 func (in inbound) read(ctx context.Context, m *discordgo.Message) (cleaned, error) {
 	users := map[string]string{}
 	for _, u := range m.Mentions {
-		users[u.ID] = nameOf(u, nil)
+		if u != nil {
+			users[u.ID] = nameOf(u, nil)
+		}
 	}
 	text := written(m)
 	var out cleaned

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,17 +40,17 @@ func mediaOf(a *discordgo.MessageAttachment) chat.Media {
 	return chat.Media{Kind: kind, MIMEType: a.ContentType, FileName: a.Filename, Size: int64(a.Size)}
 }
 
-// attachmentsOf are a message's files, in the order of its media.
+// attachmentsOf are a message's files, in the order of its media. Those of a forwarded message are its own.
 func attachmentsOf(m *discordgo.Message) []*discordgo.MessageAttachment {
-	all := m.Attachments
+	all := slices.Clone(m.Attachments)
 	if m.MessageReference != nil && m.MessageReference.Type == discordgo.MessageReferenceTypeForward {
 		for _, s := range m.MessageSnapshots {
 			if s.Message != nil {
-				all = append(all[:len(all):len(all)], s.Message.Attachments...)
+				all = append(all, s.Message.Attachments...)
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(a *discordgo.MessageAttachment) bool { return a == nil })
 }
 
 // fetcher moves files from Discord to the host.
