@@ -91,7 +91,7 @@ func (l *ledgers) of(url string) *ledger {
 }
 
 func testPace() pace {
-	return pace{first: 5 * time.Millisecond, longest: 50 * time.Millisecond, save: 10 * time.Millisecond, patience: time.Minute}
+	return pace{first: 5 * time.Millisecond, longest: 50 * time.Millisecond, save: 10 * time.Millisecond, patience: time.Minute, keep: 10 * time.Second}
 }
 
 // component is the channel at a test's pace, with state that outlives it.
@@ -239,13 +239,14 @@ type fixture struct {
 	host   *sdktest.Harness
 	run    *sdktest.Run
 	states *ledgers
-	quick  bool // an interaction waits for the host for a moment only
+	seen   map[chat.EventID]bool // by any of its hosts: what a plugin that was ended submits again is no news
+	quick  bool                  // an interaction waits for the host for a moment only
 }
 
 // start runs a channel; prepare sets the server up before.
 func start(t *testing.T, prepare func(*discordtest.Server)) fixture {
 	t.Helper()
-	f := fixture{server: discordtest.New(t), states: &ledgers{}}
+	f := fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}}
 	f.server.User("7", "anna")
 	f.server.User("8", "bob")
 	f.server.Direct("70")
@@ -274,6 +275,10 @@ func (f fixture) again(t *testing.T) fixture {
 func next[B chat.Body](t *testing.T, f fixture) (chat.Event, B) {
 	t.Helper()
 	e := f.host.NextEvent()
+	for f.seen[e.ID] {
+		e = f.host.NextEvent()
+	}
+	f.seen[e.ID] = true
 	body, ok := e.Body.(B)
 	if !ok {
 		t.Fatalf("the event is %+v", e)

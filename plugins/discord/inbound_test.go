@@ -202,7 +202,7 @@ func TestWithoutMessageContent(t *testing.T) {
 	s, states := discordtest.New(t), &ledgers{}
 	s.User("7", "anna")
 	s.Channel("900", "901", "general")
-	f := fixture{server: s, states: states, host: newHarness(t, states)}
+	f := fixture{server: s, states: states, seen: map[chat.EventID]bool{}, host: newHarness(t, states)}
 	f.host.Configure(map[string]any{"token": s.Token(), "test_endpoint": s.URL(), "message_content": false})
 	f.host.Run().WaitFor(chat.Connected)
 	s.Say("901", "7", "not for the bot")

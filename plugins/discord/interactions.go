@@ -102,7 +102,7 @@ const interactionPrefix = "interaction/"
 
 // keep stores an interaction, but for what it is answered with.
 func (r *receiver) keep(ctx context.Context, i interaction) error {
-	ctx, cancel := context.WithTimeout(ctx, r.pace.patience)
+	ctx, cancel := context.WithTimeout(ctx, r.pace.keep)
 	defer cancel()
 	i.Token = ""
 	raw, err := json.Marshal(i)

@@ -75,7 +75,7 @@ func TestRefusedInteractions(t *testing.T) {
 // busy is a fixture whose host takes nothing until it is let.
 func busy(t *testing.T) (f fixture, let func(chat.Verdict)) {
 	t.Helper()
-	f = fixture{server: discordtest.New(t), states: &ledgers{}, quick: true}
+	f = fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}, quick: true}
 	f.server.User("7", "anna")
 	f.server.Direct("70")
 	f = f.again(t)

@@ -103,11 +103,7 @@ func TestLeftWhileOwing(t *testing.T) {
 	f.host.Shutdown()
 	s.Heal()
 	f = f.again(t)
-	for {
-		if _, m := next[chat.Message](t, f); m.Text == "meanwhile" {
-			return
-		}
-	}
+	f.message(t, "meanwhile")
 }
 
 // TestLateMessage: one that comes after another with a higher id is not taken for one that the host has.
@@ -232,10 +228,7 @@ func TestManyChannels(t *testing.T) {
 		f.server.Say(fmt.Sprint(1000+n), "7", "meanwhile")
 	}
 	f = f.again(t)
-	heard := map[chat.ID]bool{}
-	for len(heard) < channels {
-		if e, m := next[chat.Message](t, f); m.Text == "meanwhile" {
-			heard[e.Chat.ID] = true
-		}
+	for range channels {
+		f.message(t, "meanwhile")
 	}
 }

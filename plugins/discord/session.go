@@ -23,10 +23,11 @@ type pace struct {
 	longest  time.Duration // of the waits; a connection that lasted longer was a good one
 	save     time.Duration // between two writes of how far the host is
 	patience time.Duration // how long an interaction waits for the host before it is kept
+	keep     time.Duration // how long that may take; Discord waits for 3 seconds in all
 }
 
 func usualPace() pace {
-	return pace{first: time.Second, longest: time.Minute, save: 2 * time.Second, patience: time.Second}
+	return pace{first: time.Second, longest: time.Minute, save: 2 * time.Second, patience: time.Second, keep: time.Second}
 }
 
 // maxResumes is how often a session is resumed in vain before it is given up.
