@@ -184,7 +184,7 @@ func (h *Host) wire() {
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
-		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Over: h.over, Prompt: h.prompt, Steered: h.steered,
+		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
 		Notice: h.notice, Undelivered: h.undelivered, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))

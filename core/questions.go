@@ -19,7 +19,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 			limits, _ := h.supervisor.Limits(to.Channel, kind)
 			return limits.Buttons
 		},
-		Pieces: h.told,
+		Resume: h.resume, Pieces: h.told,
 	}, h.log.Named("permission"))
 }
 
@@ -46,6 +46,16 @@ func (h *Host) decider(context.Context) (chat.Address, bool) {
 		}
 	}
 	return chat.Address{}, false
+}
+
+// resume has a session's work gone on with.
+func (h *Host) resume(ctx context.Context, id, session string, caller chat.Caller) error {
+	known, err := h.store.Session(ctx, session)
+	if err != nil {
+		return err
+	}
+	_, err = h.inbox.Resume(ctx, chat.EventID("resume:"+id), session, known, caller)
+	return err
 }
 
 // ask has people decide on what claude asks in a run.

@@ -48,8 +48,7 @@ func TestAsk(t *testing.T) {
 			if got := r.run(pool, turn); got.Text != "done" || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, tc.told) {
 				t.Errorf("the turn brings %+v", got)
 			}
-			if len(asked) != 1 || asked[0].Tool != "Bash" || !strings.Contains(string(asked[0].Input), dir+"/asked") || asked[0].ToolUseID == "" ||
-				!slices.Contains(asked[0].Suggested, "Bash(touch "+dir+"/asked)") {
+			if len(asked) != 1 || asked[0].Tool != "Bash" || !strings.Contains(string(asked[0].Input), dir+"/asked") || asked[0].ToolUseID == "" {
 				t.Errorf("asked %+v", asked)
 			}
 			files, err := os.ReadDir(dir)
@@ -64,6 +63,35 @@ func TestAsk(t *testing.T) {
 				t.Errorf("there is %q, want %q", got, tc.made)
 			}
 		})
+	}
+}
+
+// The rules that come with a question are all that it takes. Where it takes a folder, too, there are none: whoever has allowed the
+// tests for good has not allowed that what they print goes anywhere.
+func TestSuggestedRules(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, unallowed)
+	pool := r.pool()
+	for command, want := range map[string][]string{
+		"npm test":                    {"Bash(npm test *)"},
+		"npm test && mkdir a":         {"Bash(npm test *)", "Bash(mkdir a *)"},
+		"npm test > /etc/odd":         nil,
+		"npm test && echo x | tee a":  nil,
+		"npm test && $(echo rm) a":    nil,
+		"npm test && curl http://a.b": {"Bash(npm test *)", "Bash(curl http://a.b)"},
+	} {
+		r.api.Enqueue(messagesapi.Bash(command), messagesapi.Reply{Text: "done"})
+		turn := r.turn("do it")
+		asked := 0
+		turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+			if asked++; !slices.Equal(q.Suggested, want) {
+				t.Errorf("%s would be spared by %q, want %q", command, q.Suggested, want)
+			}
+			return agent.Decision{Message: "no"}
+		}
+		if r.run(pool, turn); asked != 1 {
+			t.Errorf("%s: asked %d times", command, asked)
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
+// ErrWithdrawn is why the context of a [Question] ended that Claude does not want answered any more, while its turn goes on.
+var ErrWithdrawn = errors.New("the question was withdrawn")
+
 // Profile is how Claude Code is run for a turn. A process that runs with another one is replaced before the turn, but for a
 // SystemPrompt that alone is another one: prompts stay as they are while a process lives, so that they can be cached.
 type Profile struct {
@@ -82,6 +85,9 @@ type Progress struct {
 // Step is a finished part of a turn: a text, behind which a tool was used, or the use of a tool.
 type Step struct {
 	Text string
+	// Past is what stands before Text: the answers that were over by then, where steered lines have turns of their own, with the
+	// blank line behind them. They stay: the turn's answer begins with them.
+	Past string
 	Tool ToolUse // without a name: it is a text
 }
 
@@ -93,8 +99,8 @@ type Question struct {
 	Input       json.RawMessage // the tool's, an object
 	Description string          // may be empty
 	BlockedPath string          // the path that is not allowed, if it is that
-	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: there is no
-	// such rule.
+	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: no rules alone
+	// would.
 	Suggested []string
 }
 

@@ -31,7 +31,7 @@ type request struct {
 	question bool
 	call     string // the id of the JSON-RPC call in it, as JSON; empty: none
 	ctx      context.Context
-	cancel   context.CancelFunc
+	cancel   context.CancelCauseFunc
 }
 
 // The limits of what a desk takes.
@@ -41,7 +41,7 @@ const (
 	maxDescription = 4 << 10   // bytes; more is cut
 	maxPath        = 4 << 10   // bytes; more is cut
 	maxRules       = 16        // suggested with a question
-	maxRule        = 1 << 10   // bytes; a longer one is left out
+	maxRule        = 1 << 10   // bytes
 	maxReason      = 8 << 10   // of a denial, in bytes; more is cut
 )
 
@@ -94,14 +94,14 @@ func (s *session) begin(r *request, answer func(d *desk)) bool {
 	if d == nil || d.closed || len(d.open) >= maxRequests || d.open[r.id] != nil {
 		return false
 	}
-	r.ctx, r.cancel = context.WithCancel(d.ctx)
+	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
 	d.open[r.id] = r
 	if r.question {
 		d.asking++
 		s.stir()
 	}
 	d.work.Go(func() {
-		defer r.cancel()
+		defer r.cancel(nil)
 		answer(d)
 	})
 	return true
@@ -123,7 +123,7 @@ func (s *session) retract(id string) {
 		return
 	}
 	r := s.desk.open[id]
-	r.cancel()
+	r.cancel(agent.ErrWithdrawn)
 	s.forget(s.desk, r)
 }
 
@@ -184,21 +184,30 @@ func (e *event) question() agent.Question {
 	if !isObject(q.Input) {
 		q.Input = json.RawMessage("{}")
 	}
-	for _, s := range e.Request.Suggestions {
+	q.Suggested = rules(e.Request.Suggestions)
+	return q
+}
+
+// rules are those that would spare a question. Where they alone would not, as another folder or mode is suggested beside them, or
+// one is over the limits, there are none: whoever has granted some of what it takes has not granted the rest.
+func rules(suggestions []suggestion) []string {
+	var list []string
+	for _, s := range suggestions {
 		if s.Type != "addRules" || s.Behavior != "allow" {
-			continue
+			return nil
 		}
 		for _, r := range s.Rules {
 			rule := r.ToolName
 			if r.RuleContent != "" {
 				rule += "(" + r.RuleContent + ")"
 			}
-			if rule != "" && len(rule) <= maxRule && len(q.Suggested) < maxRules {
-				q.Suggested = append(q.Suggested, rule)
+			if rule == "" || len(rule) > maxRule || len(list) == maxRules {
+				return nil
 			}
+			list = append(list, rule)
 		}
 	}
-	return q
+	return list
 }
 
 // decision writes a decision as the CLI takes it. Grants are the host's: the CLI is told of none.

@@ -3,7 +3,9 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,9 +57,9 @@ func TestRecordedQuestions(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]agent.Question{
 		"2.1.197_permissions": {
-			question("Bash", `{"command":"touch /srv/claw/ws/a/x1"}`, "touch /srv/claw/ws/a/x1", "/srv/claw/ws/a/x1", "Bash(touch /srv/claw/ws/a/x1)"),
-			question("Bash", `{"command":"touch /srv/claw/ws/a/x2"}`, "touch /srv/claw/ws/a/x2", "/srv/claw/ws/a/x2", "Bash(touch /srv/claw/ws/a/x2)"),
-			question("Bash", `{"command":"touch /srv/claw/ws/a/x3"}`, "touch /srv/claw/ws/a/x3", "/srv/claw/ws/a/x3", "Bash(touch /srv/claw/ws/a/x3)"),
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x1"}`, "touch /srv/claw/ws/a/x1", "/srv/claw/ws/a/x1"),
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x2"}`, "touch /srv/claw/ws/a/x2", "/srv/claw/ws/a/x2"),
+			question("Bash", `{"command":"touch /srv/claw/ws/a/x3"}`, "touch /srv/claw/ws/a/x3", "/srv/claw/ws/a/x3"),
 		},
 		"2.1.197_askuser": {question("AskUserQuestion",
 			`{"questions":[{"question":"Which one?","header":"Pick","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multiSelect":false}]}`,
@@ -109,8 +111,8 @@ func TestRecordedQuestions(t *testing.T) {
 	}
 }
 
-func question(tool, input, description, path string, rules ...string) agent.Question {
-	return agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description, BlockedPath: path, Suggested: rules}
+func question(tool, input, description, path string) agent.Question {
+	return agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description, BlockedPath: path}
 }
 
 // ask is a request of the CLI's to use a tool.
@@ -136,6 +138,9 @@ func TestQuestionsSideBySide(t *testing.T) {
 		begun <- q.Tool
 		select {
 		case d := <-decide[q.Tool]:
+			if withdrawn := errors.Is(context.Cause(ctx), agent.ErrWithdrawn); withdrawn != (q.Tool == "b") {
+				t.Errorf("%s was withdrawn: %v", q.Tool, withdrawn)
+			}
 			return d
 		case <-t.Context().Done():
 			return agent.Decision{}
@@ -189,28 +194,50 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "at most 256 KB") {
 		t.Errorf("a large input is answered by %+v", r)
 	}
-	rules := []any{map[string]any{"toolName": "Bash", "ruleContent": strings.Repeat("y", maxRule)}, map[string]any{"toolName": "Read"}}
-	for range 2 * maxRules {
-		rules = append(rules, map[string]any{"toolName": "Bash", "ruleContent": "ls"})
-	}
 	s.line(ask(t, "2", map[string]any{
 		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": strings.Repeat("p", maxInput), "input": 5,
-		"permission_suggestions": []any{
-			map[string]any{"type": "addRules", "behavior": "allow", "rules": rules},
-			map[string]any{"type": "addRules", "behavior": "deny", "rules": []any{map[string]any{"toolName": "Write"}}},
-			map[string]any{"type": "setMode", "mode": "acceptEdits"},
-		},
 	}))
 	s.replied(t)
 	q := <-asked
-	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.BlockedPath) != maxPath || string(q.Input) != "{}" ||
-		len(q.Suggested) != maxRules || q.Suggested[0] != "Read" || q.Suggested[1] != "Bash(ls)" {
-		t.Errorf("asked %d %d %d %s %q", len(q.Tool), len(q.Description), len(q.BlockedPath), q.Input, q.Suggested)
+	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.BlockedPath) != maxPath || string(q.Input) != "{}" {
+		t.Errorf("asked %d %d %d %s", len(q.Tool), len(q.Description), len(q.BlockedPath), q.Input)
 	}
 	for i := range maxRequests + 1 {
 		s.line(ask(t, fmt.Sprint("many", i), map[string]any{"tool_name": "hold"}))
 	}
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "Too many questions") {
 		t.Errorf("one question too many is answered by %+v", r)
+	}
+}
+
+// What would spare a question is told only where rules alone do: those that stand beside something else, or beside a rule that is
+// dropped, would spare less than the question, and a grant of them must not spare more.
+func TestSuggestedRules(t *testing.T) {
+	t.Parallel()
+	const npm, test = `{"toolName":"Bash","ruleContent":"npm test *"}`, `{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"npm test *"}]}`
+	add := func(rules ...string) string {
+		return `{"type":"addRules","behavior":"allow","rules":[` + strings.Join(rules, ",") + `]}`
+	}
+	for name, tc := range map[string]struct {
+		suggested string
+		want      []string
+	}{
+		"none":             {``, nil},
+		"rules":            {add(npm, `{"toolName":"Read"}`), []string{"Bash(npm test *)", "Read"}},
+		"of two sorts":     {test + `,` + add(`{"toolName":"Read","ruleContent":"//etc/**"}`), []string{"Bash(npm test *)", "Read(//etc/**)"}},
+		"a folder beside":  {test + `,{"type":"addDirectories","directories":["/etc"],"destination":"session"}`, nil},
+		"a mode beside":    {test + `,{"type":"setMode","mode":"acceptEdits","destination":"session"}`, nil},
+		"a denial beside":  {test + `,{"type":"addRules","behavior":"deny","rules":[` + npm + `]}`, nil},
+		"one too long":     {add(npm, `{"toolName":"Bash","ruleContent":"`+strings.Repeat("y", maxRule)+`"}`), nil},
+		"one of no tool":   {add(npm, `{"toolName":""}`), nil},
+		"too many of them": {add(slices.Repeat([]string{npm}, maxRules+1)...), nil},
+	} {
+		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[` + tc.suggested + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, e.question().Suggested); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

@@ -369,7 +369,16 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			past, steps := tr.text(), len(tr.shown.done)
+			if past != "" {
+				past += paragraph
+			}
 			tr.observe(e)
+			for _, step := range tr.shown.done[min(steps, len(tr.shown.done)):] {
+				if step.Tool.Name == "" && step.Past != past {
+					t.Fatalf("event %d, %s: %q stands before a step, want %q", i, line, step.Past, past)
+				}
+			}
 			p, changed := tr.progress()
 			if !changed {
 				p = agent.Progress{Text: before}

@@ -243,7 +243,7 @@ func (t *turn) assistant(e *event) {
 	}
 	t.model = m.Model
 	for _, text := range t.answer.add(m) {
-		t.shown.finish(agent.Step{Text: text})
+		t.shown.finish(agent.Step{Text: text, Past: t.shown.text.past})
 	}
 	t.shown.text.settle(&t.answer)
 	for i := range m.Content {

@@ -247,6 +247,15 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	})
 }
 
+// Resume has a session's work gone on with, as if the caller had written so. The same id is taken once.
+func (in *Inbox) Resume(ctx context.Context, id chat.EventID, session string, known store.Session, caller chat.Caller) (Outcome, error) {
+	m := store.Message{
+		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
+		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.options.Now(), Text: "Go on from where you left off.",
+	}
+	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}})
+}
+
 // Session returns the key of the session of a chat. In a direct chat the other person's id is taken to be the chat's.
 func (in *Inbox) Session(channel string, c chat.Chat, thread chat.ThreadID) string {
 	return name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()

@@ -252,7 +252,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
 		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
 		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
-			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && text == "2"
+			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && (text == "2" || text == "stop!")
 		},
 		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
 			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }

@@ -59,10 +59,10 @@ func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival)
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
+	case may && a.addressed && commands.IsAbort(text): // also where a reason is waited for: who says stop means it
+		m.Command = &store.Command{Name: "stop"}
 	case reads:
 		m.Command = &reading
-	case may && a.addressed && commands.IsAbort(text):
-		m.Command = &store.Command{Name: "stop"}
 	case may && a.addressed && m.Forwarded == nil:
 		in.direct(m, text)
 	}

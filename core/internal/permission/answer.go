@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +82,8 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		return d.Answer(ctx, caller, id, answer)
 	}
 	who := nameOf(caller)
-	if !d.options.May(caller) && (q.body.About != aboutChoice || q.row.Asker != who) {
+	theirs := (q.body.About == aboutChoice || q.body.About == aboutResume) && q.row.Asker == who
+	if !d.options.May(caller) && !theirs {
 		return "Only an owner, or somebody whom the config names for it, can answer this.", true, nil
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(answer), " ")
@@ -90,6 +92,8 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		return d.chosen(ctx, q, caller, strings.TrimSpace(answer))
 	}
 	switch q.word(word) {
+	case "go", "leave":
+		return d.resume(ctx, q, caller, q.word(word))
 	case "once":
 		return d.settled(ctx, q, verdict{Allow: true}, "✅ Allowed once by "+name(caller)+": "+q.body.what())
 	case "yes":
@@ -112,19 +116,26 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 	}
 }
 
-// word is the answer that a word or a number stands for; "" for none.
+// unknown is a word that is no answer to a question.
+const unknown = "?"
+
+// word is the answer that a word or a number stands for, or [unknown]; "" for none.
 func (q question) word(typed string) string {
 	typed = strings.ToLower(typed)
 	options := q.body.options()
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(options) {
 		return options[n-1].word
 	}
-	same := map[string]string{"yes": "once", "allow": "once", "y": "once", "deny": "no", "n": "no"}
-	if q.body.About == aboutPlan {
-		same = map[string]string{"once": "yes", "allow": "yes", "y": "yes", "deny": "no", "n": "no"}
+	yes := map[about]string{aboutPlan: "yes", aboutResume: "go"}[q.body.About]
+	no := map[about]string{aboutResume: "leave"}[q.body.About]
+	switch typed {
+	case "yes", "y", "allow", "once":
+		typed = cmp.Or(yes, "once")
+	case "no", "n", "deny":
+		typed = cmp.Or(no, "no")
 	}
-	if word := same[typed]; word != "" {
-		return word
+	if typed != "" && !slices.ContainsFunc(options, func(o option) bool { return o.word == typed }) {
+		return unknown
 	}
 	return typed
 }
@@ -205,7 +216,7 @@ func (d *Desk) Reading(caller chat.Caller, text string) (id, answer string, ok b
 	}
 	var here []question
 	for _, q := range d.open {
-		if q.row.To == caller.Address && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
+		if q.row.To == caller.Address && q.body.About != aboutResume && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
 			here = append(here, q)
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	aboutTool   about = "tool"
 	aboutPlan   about = "plan"
 	aboutChoice about = "choice"
+	aboutResume about = "resume"
 )
 
 // body is a question as people see it.
@@ -126,6 +127,8 @@ type option struct {
 
 func (b body) options() []option {
 	switch b.About {
+	case aboutResume:
+		return []option{{"go", "▶ Go on", "go on from where it was left"}, {"leave", "✖ Leave it", "leave it"}}
 	case aboutPlan:
 		return []option{{"yes", "✅ Go ahead", "go ahead"}, {"no", "❌ Not like this", "not like this; what you write behind it is told to Claude"}}
 	case aboutChoice:
@@ -168,6 +171,8 @@ func (b body) text(id string, buttons bool) string {
 		who = "Claude, working for " + code(cut(oneLine(b.For), maxLabel)) + ","
 	}
 	switch b.About {
+	case aboutResume:
+		t.WriteString(b.Line + "\n")
 	case aboutChoice:
 		fmt.Fprintf(&t, "**%s**\n", escape(b.Line))
 	case aboutPlan:
@@ -198,6 +203,14 @@ func (b body) text(id string, buttons bool) string {
 		fmt.Fprintf(&t, "\nAnswer with a number, or `/answer %s` and a number.", id)
 	}
 	return t.String()
+}
+
+// elsewhere tells whoever a question is about that somebody else is asked.
+func (b body) elsewhere() string {
+	if b.About == aboutPlan {
+		return "I need an owner's leave for my plan, and have asked for it."
+	}
+	return "I need an owner's leave to use " + escape(b.Tool) + ", and have asked for it."
 }
 
 // beside is what is said under a question that has buttons.

@@ -44,6 +44,8 @@ type Options struct {
 	Deciders func(ctx context.Context) (to chat.Address, ok bool)
 	// Buttons is how many buttons a message in a chat may have.
 	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
+	// Resume has a session's work gone on with, for who wants it. The same id does so once.
+	Resume func(ctx context.Context, id, session string, caller chat.Caller) error
 	// Pieces makes messages of a text.
 	Pieces func(to chat.Address, kind chat.Kind, text string) []store.Piece
 }
@@ -55,6 +57,7 @@ type Desk struct {
 
 	mu      sync.Mutex
 	open    map[string]question     // the open questions by their ids
+	given   map[string]string       // the sessions of answers that no turn has taken yet, by the questions' ids
 	waiters map[string]chan verdict // of the turns that wait for an answer
 	reasons map[string]string       // the question whose refusal somebody, as channel:user, is about to give a reason for
 }
@@ -67,7 +70,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, waiters: map[string]chan verdict{}, reasons: map[string]string{}}
+	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]string{}, waiters: map[string]chan verdict{}, reasons: map[string]string{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -75,6 +78,8 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	for _, row := range known {
 		if row.State == store.QuestionOpen {
 			d.opened(row)
+		} else {
+			d.given[row.ID] = row.Session
 		}
 	}
 	return d, nil
@@ -202,7 +207,11 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience),
 	}
-	row, err = d.options.Store.Ask(ctx, run.ID, row, d.message(row.ID, to, b)...)
+	pieces := d.message(row.ID, to, b)
+	if b.For != "" {
+		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
+	}
+	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
 	if err == nil && row.State == store.QuestionOpen {
 		d.opened(row)
 	}
@@ -228,6 +237,7 @@ func digest(q agent.Question, part int) string {
 // wait returns what people said to a question.
 func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	if row.State == store.QuestionAnswered {
+		d.used(row.ID)
 		return readVerdict(row.Answer)
 	}
 	answered := make(chan verdict, 1)
@@ -251,9 +261,9 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	defer expiry.Stop()
 	select {
 	case v := <-answered:
-		return v, d.options.Store.TakeAnswer(ctx, row.ID)
+		return v, d.taken(ctx, row.ID)
 	case <-ctx.Done():
-		return verdict{}, context.Cause(ctx)
+		return verdict{}, d.leave(ctx, row)
 	case <-expiry.C:
 	}
 	late, settled, err := d.settle(ctx, row.ID, store.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
@@ -263,12 +273,36 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	return verdict{Said: "Nobody answered in time."}, err
 }
 
+// leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
+// as by the host's end, stays open: the same may be asked again.
+func (d *Desk) leave(ctx context.Context, row store.Question) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, store.ErrFenced) {
+		if _, _, err := d.settle(context.WithoutCancel(ctx), row.ID, store.QuestionWithdrawn, verdict{}, withdrawn(d.bodyOf(row))); err != nil {
+			d.log.Warn("a question could not be retired", "question", row.ID, "error", err)
+		}
+	}
+	return cause
+}
+
 func (d *Desk) take(ctx context.Context, id string, answer json.RawMessage) (verdict, error) {
 	v, err := readVerdict(answer)
 	if err != nil {
 		return v, err
 	}
-	return v, d.options.Store.TakeAnswer(ctx, id)
+	return v, d.taken(ctx, id)
+}
+
+// taken notes that an answer was taken: it is good for one question.
+func (d *Desk) taken(ctx context.Context, id string) error {
+	d.used(id)
+	return d.options.Store.TakeAnswer(ctx, id)
+}
+
+func (d *Desk) used(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.given, id)
 }
 
 // settle ends an open question, or answers it.
@@ -287,6 +321,9 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.open, id)
+	if settled && state == store.QuestionAnswered {
+		d.given[id] = row.Session
+	}
 	for who, of := range d.reasons {
 		if of == id {
 			delete(d.reasons, who)
@@ -298,13 +335,32 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	return row, settled, err
 }
 
-// End retires what a session asked and does not need to know any more: its run is over.
+// End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
+// so that no later turn finds leave that was given to this one.
 func (d *Desk) End(ctx context.Context, session string) {
+	for _, id := range d.untaken(session) {
+		if err := d.taken(ctx, id); err != nil {
+			d.log.Warn("an answer could not be made void", "question", id, "error", err)
+		}
+	}
 	for _, q := range d.ofSession(session) {
 		if _, _, err := d.settle(ctx, q.row.ID, store.QuestionWithdrawn, verdict{}, withdrawn(q.body)); err != nil {
 			d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
 		}
 	}
+}
+
+// untaken returns the questions of a session whose answers no turn has taken.
+func (d *Desk) untaken(session string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []string
+	for id, of := range d.given {
+		if of == session {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // ofSession returns the open questions of a session.
@@ -313,7 +369,7 @@ func (d *Desk) ofSession(session string) []question {
 	defer d.mu.Unlock()
 	var list []question
 	for _, q := range d.open {
-		if q.row.Session == session {
+		if q.row.Session == session && q.body.About != aboutResume {
 			list = append(list, q)
 		}
 	}

@@ -35,6 +35,7 @@ type room struct {
 	posted    chan string // the ids of questions as they are asked
 	refuse    error
 	buttons   chat.ButtonLimits
+	resumed   []string
 	unheard   bool // nobody who may decide can be reached
 }
 
@@ -49,7 +50,7 @@ func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store
 		return store.Question{}, r.refuse
 	}
 	for i, known := range r.questions {
-		if known.Digest == q.Digest && (known.State == store.QuestionOpen || known.State == store.QuestionAnswered) {
+		if known.Digest == q.Digest && known.Authority == q.Authority && (known.State == store.QuestionOpen || known.State == store.QuestionAnswered) {
 			if known.State == store.QuestionAnswered {
 				r.questions[i].State = store.QuestionTaken
 			}
@@ -131,6 +132,10 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard
 		},
 		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
+		Resume: func(_ context.Context, _, session string, caller chat.Caller) error {
+			r.resumed = append(r.resumed, session+" by "+string(caller.Sender.ID))
+			return nil
+		},
 		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
 			return []store.Piece{{To: to, Text: text}}
 		},
@@ -278,8 +283,11 @@ func TestWhoMayAnswer(t *testing.T) {
 	if said, _, _ := d.Answer(t.Context(), caller("anna", chat.Authorised), id, "once"); said != refused {
 		t.Errorf("the person themselves: %q", said)
 	}
-	if to := r.asked[0].To.Chat; to != "owner" || !strings.Contains(r.asked[0].Text, "working for `Anna_anna`") {
-		t.Errorf("asked in %s: %s", to, r.asked[0].Text)
+	if told := r.asked[0]; told.To.Chat != "anna" || told.Text != "I need an owner's leave to use Bash, and have asked for it." {
+		t.Errorf("told in %s: %s", told.To.Chat, told.Text)
+	}
+	if q := r.asked[1]; q.To.Chat != "owner" || !strings.Contains(q.Text, "working for `Anna_anna`") {
+		t.Errorf("asked in %s: %s", q.To.Chat, q.Text)
 	}
 	if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || !known || err != nil {
 		t.Error(said, known, err)
@@ -405,10 +413,10 @@ func TestRestart(t *testing.T) {
 		t.Fatalf("the question is %s", r.questions[0].State)
 	}
 	second := r.desk(t)
-	if said, known, err := second.Answer(t.Context(), caller("owner", chat.Owner), id, "session"); said != "" || !known || err != nil {
+	if said, known, err := second.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || !known || err != nil {
 		t.Fatal(said, known, err)
 	}
-	if got := second.Ask(t.Context(), runOf("owner", chat.Authorised), ls); !got.Allow {
+	if got := second.Ask(t.Context(), runOf("owner", chat.Owner), ls); !got.Allow {
 		t.Errorf("the answer is lost: %+v", got)
 	}
 	<-r.posted
@@ -422,6 +430,52 @@ func TestRestart(t *testing.T) {
 	}
 	if len(r.questions) != 2 || len(r.asked) != 2 {
 		t.Errorf("%d questions, %d messages for %s", len(r.questions), len(r.asked), id)
+	}
+}
+
+// Leave that was given to a turn which did not take it is not found by a later one, be it in another life of the host.
+func TestAnAnswerIsForItsTurn(t *testing.T) {
+	t.Parallel()
+	for name, restarted := range map[string]bool{"the same life": false, "another life": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom()
+			life, end := context.WithCancelCause(t.Context())
+			d := r.desk(t)
+			done := make(chan agent.Decision, 1)
+			go func() { done <- d.Ask(life, runOf("owner", chat.Owner), ls) }()
+			id := <-r.posted
+			end(agent.ErrShutdown)
+			<-done
+			if _, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); !known || err != nil {
+				t.Fatal(known, err)
+			}
+			if restarted {
+				d = r.desk(t)
+			}
+			d.End(t.Context(), "s")
+			if got, _ := ask(t, d, r, runOf("owner", chat.Owner), ls, caller("owner", chat.Owner), "no"); got.Allow {
+				t.Error("a later turn has the leave")
+			}
+		})
+	}
+}
+
+// A question that claude withdraws, or whose turn has lost its lane, is retired at once.
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{agent.ErrWithdrawn, store.ErrFenced} {
+		r := newRoom()
+		d := r.desk(t)
+		ctx, end := context.WithCancelCause(t.Context())
+		done := make(chan agent.Decision, 1)
+		go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
+		<-r.posted
+		end(cause)
+		<-done
+		if diff := cmp.Diff([]string{"This question is over, no answer is needed any more: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionWithdrawn {
+			t.Error(cause, diff, r.questions[0].State)
+		}
 	}
 }
 

@@ -41,8 +41,9 @@ type Question struct {
 }
 
 // Ask keeps a question of a running run and posts the pieces that ask it, the last of which becomes its message. Where the
-// session has asked the same before, in the same claude session, and it is not over, nothing is posted and that question is
-// returned; one that was answered is taken by that. The error is [ErrFenced] for a run that has lost its lane.
+// session has asked the same before, in the same claude session and with the same authority, and it is not over, nothing is
+// posted and that question is returned; one that was answered is taken by that. The error is [ErrFenced] for a run that has
+// lost its lane.
 func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece) (Question, error) {
 	if q.ID == "" || q.Digest == "" || len(pieces) == 0 {
 		return Question{}, errors.New("ask: a question has an id, a digest and a piece")
@@ -56,7 +57,8 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 			return Question{}, err
 		}
 		q.Session = h.session
-		known, err := findQuestions(t, `session = ?1 AND digest = ?2 AND claude_session = ?3 AND ended_at IS NULL`, q.Session, q.Digest, q.ClaudeSession)
+		known, err := findQuestions(t, `session = ?1 AND digest = ?2 AND claude_session = ?3 AND authority = ?4 AND ended_at IS NULL`,
+			q.Session, q.Digest, q.ClaudeSession, q.Authority)
 		switch {
 		case err != nil:
 			return Question{}, err

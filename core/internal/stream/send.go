@@ -40,20 +40,42 @@ func (s *sent) left(a answer.Answer) string {
 	return rest
 }
 
+// text is a text before a tool.
+type text struct {
+	answer.Answer
+	past answer.Answer // what the answer is going to begin with all the same
+}
+
+func textOf(step agent.Step) text {
+	return text{answer.Parse(step.Past+step.Text, true), answer.Parse(step.Past, true)}
+}
+
+// remains is what of a text that was said the answer is going to begin with.
+func (t text) remains(said string) string {
+	switch past := t.past.Text; {
+	case strings.HasPrefix(said, past):
+		return past
+	case strings.HasPrefix(past, said):
+		return said
+	default:
+		return ""
+	}
+}
+
 // finish goes on to the text behind one that is over.
-func (s *sent) finish(a answer.Answer) {
-	for _, m := range a.Media {
+func (s *sent) finish(t text) {
+	for _, m := range t.Media[min(len(t.past.Media), len(t.Media)):] {
 		s.media = append(s.media, m.Path)
 	}
-	if s.said != "" && s.follow(a, true) && s.said != "" && chunk.Rest(a.Text, len(s.said)) == "" {
-		s.whole = append(slices.Clip(s.whole), a.Text)
+	if s.said != "" && s.follow(t.Answer, true) && s.said != "" && chunk.Rest(t.Text, len(s.said)) == "" {
+		s.whole = append(slices.Clip(s.whole), t.Text)
 	}
-	s.said = ""
+	s.said = t.remains(s.said)
 }
 
 // sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
-func (s *Stream) sendsSteps(was sent, a answer.Answer) bool {
-	return s.options.Mode == Blocks || was.said != "" && strings.HasPrefix(a.Text, was.said)
+func (s *Stream) sendsSteps(was sent, t text) bool {
+	return s.options.Mode == Blocks || len(was.said) > len(t.past.Text) && strings.HasPrefix(t.Text, was.said)
 }
 
 // send sends all that is due, and returns when there may be more without news.
@@ -87,27 +109,27 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 			s.use(step.Tool, now)
 			continue
 		}
-		a := answer.Parse(step.Text, true)
-		if s.sendsSteps(s.sent, a) && s.left(a) != "" {
+		t := textOf(step)
+		if s.sendsSteps(s.sent, t) && s.left(t.Answer) != "" {
 			switch {
 			case len(s.tools) > 0:
 				return s.told(), time.Time{}, true
 			case now.Before(s.blockAt):
 				return early{}, s.blockAt, false
 			}
-			e, due := s.piece(a, s.blockRule(), chunk.Cut{Over: true})
-			if chunk.Rest(a.Text, len(e.Said)) == "" {
-				e.Said = "" // The text is over: it is not to be taken for the beginning of the next attempt's answer.
+			e, due := s.piece(t.Answer, s.blockRule(), chunk.Cut{Over: true})
+			if chunk.Rest(t.Text, len(e.Said)) == "" {
+				e.Said = t.remains(e.Said) // The text is over: it is not to be taken for the beginning of the next attempt's answer.
 			}
 			if due {
 				return e, time.Time{}, true
 			}
 		}
-		s.finish(a)
+		s.finish(t)
 	}
-	if s.said == "" && !s.anew && s.stored != "" {
+	if s.said != s.stored && !s.anew {
 		// As above, for a text of which all had been sent when it was over.
-		return early{}, time.Time{}, true
+		return early{Early: store.Early{Said: s.said}}, time.Time{}, true
 	}
 
 	a := s.making

@@ -156,13 +156,13 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 			}
 			continue
 		}
-		a := answer.Parse(step.Text, true)
-		if rest := sent.left(a); s.sendsSteps(sent, a) && rest != "" {
+		t := textOf(step)
+		if rest := sent.left(t.Answer); s.sendsSteps(sent, t) && rest != "" {
 			tell()
 			before = append(before, rest)
-			sent.said, sent.anew, sent.begun = a.Text, false, true
+			sent.said, sent.anew, sent.begun = t.Text, false, true
 		}
-		sent.finish(a)
+		sent.finish(t)
 	}
 	tell()
 	shown := ""

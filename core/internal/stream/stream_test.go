@@ -611,3 +611,72 @@ func TestSaidIsOfTheTextInTheMaking(t *testing.T) {
 		u.happened("0s send: One.", "100ms send: Two", "1.1s send: Three", `2.2s said ""`)
 	})
 }
+
+// A line that was steered, but missed the last tool, is answered behind the first answer, which stays. What is said before a
+// tool of that part neither has the first answer sent again nor begins it anew.
+func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	limit := chunk.Rule{Limit: chat.TextLimit{Max: 50, Unit: chat.Runes}}
+	const first, second = "The first answer, as it is.", "The second answer."
+	for name, tt := range map[string]struct {
+		options stream.Options
+		first   string
+		seldom  bool // the stream looks only at the end
+		want    []string
+		said    string
+	}{
+		"in blocks": {
+			stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}},
+			first, false,
+			[]string{first, "I look.", second},
+			first + "\n\n" + second,
+		},
+		"in blocks, at once": {
+			stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 1, Max: 100, Idle: time.Second}},
+			first, true,
+			[]string{first + "\n\nI look.", second},
+			first,
+		},
+		"in a preview": {stream.Options{Mode: stream.Preview}, first, false, []string{first + "\n\n" + second}, ""},
+		"in previews": {
+			stream.Options{Mode: stream.Preview, Rule: limit},
+			first + " It is long.", false,
+			[]string{first + " It is long.", second},
+			first + " It is long.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, tt.options)
+				tell := func() {
+					if !tt.seldom {
+						u.tell()
+						pass(2 * time.Second)
+					}
+				}
+				past := tt.first + "\n\n"
+				u.p.Text, u.p.Complete = tt.first, true
+				tell()
+				u.p.Text, u.p.Complete = past+"I look.", false
+				tell()
+				u.p.Done = append(u.p.Done, agent.Step{Past: past, Text: "I look."})
+				u.p.Text = tt.first
+				tell()
+				u.p.Done = append(u.p.Done, agent.Step{Tool: bash("make")})
+				u.p.Text = past + second
+				tell()
+				if tt.seldom {
+					u.tell()
+				}
+				if u.room.said != tt.said {
+					t.Errorf("%q is noted", u.room.said)
+				}
+				u.finish()
+				if diff := cmp.Diff(tt.want, u.room.seen()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}

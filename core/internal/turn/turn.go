@@ -76,6 +76,8 @@ type Options struct {
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
 	Notice func(run *store.Run, text string) []store.Piece
+	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
+	Offer func(ctx context.Context, run *store.Run, why string) error
 	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
 	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
 	// Trouble is what the user is told of a failure.
@@ -117,11 +119,7 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 	if err != nil {
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
-	prompt, err := h.options.Prompt(ctx, run, added)
-	if err != nil {
-		return h.fail(ctx, run, agent.Result{}, view.End(), err)
-	}
-	result, err := h.run(ctx, run, prompt, nudged, view)
+	result, err := h.run(ctx, run, added, nudged, view)
 	sent := view.End()
 	if err != nil {
 		return h.fail(ctx, run, result, sent, err)
@@ -169,7 +167,11 @@ func housekeeping(run *store.Run) bool {
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged <-chan struct{}, view View) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
+	prompt, err := h.options.Prompt(ctx, run, added)
+	if err != nil {
+		return agent.Result{}, err
+	}
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
@@ -205,9 +207,25 @@ func (h *Handler) run(ctx context.Context, run *store.Run, prompt string, nudged
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
+	move(run, session)
+	// A conversation that begins is told what one that goes on was told before.
+	if t.Prompt, err = h.options.Prompt(ctx, run, added); err != nil {
+		return agent.Result{}, err
+	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
 	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits.
 	return h.options.Run(ctx, t)
+}
+
+// move has a run be of its session's new claude session. What else there is of the session stays.
+func move(run *store.Run, s store.Session) {
+	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
+	for i := range run.More {
+		run.More[i].ClaudeSession = s.ClaudeSession
+	}
+	of := &run.Session
+	of.ClaudeSession, of.ClaudeStarted, of.ForkOf, of.ResetAt = s.ClaudeSession, s.ClaudeStarted, s.ForkOf, s.ResetAt
+	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
 }
 
 // steer takes the messages that wait to be told to the running turn.
@@ -337,14 +355,27 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
 	}
-	if again(failure) || failure.Class == agent.GivenUp {
+	cutOff := again(failure) || failure.Class == agent.GivenUp
+	if cutOff {
 		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
 	}
-	// Nobody asked for these; the log has it.
-	if origin := run.Message.Message.Origin; origin != store.OriginFlush && origin != store.OriginHeartbeat {
+	switch m := run.Message.Message; {
+	case m.Origin == store.OriginFlush, m.Origin == store.OriginHeartbeat: // nobody asked for these; the log has it
+	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
+		done.Pieces = onto(run, sent.Preview, nil)
+	default:
 		done.Pieces = onto(run, sent.Preview, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
+}
+
+// offer tells why a run is given up, and asks whether it is to be gone on with.
+func (h *Handler) offer(ctx context.Context, run *store.Run, why string) bool {
+	err := h.options.Offer(context.WithoutCancel(ctx), run, why)
+	if err != nil {
+		h.log.Warn("nobody is asked whether to go on", "run", run.ID, "error", err)
+	}
+	return err == nil
 }
 
 // left is what stays in the chat of an answer that was broken off: what was shown of it.

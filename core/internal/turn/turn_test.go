@@ -43,6 +43,8 @@ type room struct {
 	over      []store.RunState
 	view      view
 	posted    []store.Piece
+	offered   []string
+	offerErr  error
 }
 
 // view is a chat that is shown a turn.
@@ -132,7 +134,7 @@ func (r *room) handler() *turn.Handler {
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
 		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
-			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0], nil
+			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 		},
 		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
 		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
@@ -142,12 +144,24 @@ func (r *room) handler() *turn.Handler {
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
+		Offer: func(_ context.Context, _ *store.Run, why string) error {
+			r.offered = append(r.offered, why)
+			return r.offerErr
+		},
 		Undelivered: func(run *store.Run, dead []store.DeadPiece) []store.Piece {
 			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
 		},
 		View:   func(context.Context, *store.Run) turn.View { return &r.view },
 		Retire: func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
+}
+
+// opening is what a conversation is told as it begins.
+func opening(run *store.Run) string {
+	if run.Session.ClaudeStarted {
+		return ""
+	}
+	return "(" + run.Session.ClaudeSession + " begins)"
 }
 
 func piece(text string) []store.Piece {
@@ -228,7 +242,7 @@ func TestHandle(t *testing.T) {
 				t.Fatalf("completed %d times", len(r.completed))
 			}
 			c := r.completed[0]
-			var said []string
+			said := r.offered
 			for _, p := range append(r.noticed, c.Pieces...) {
 				said = append(said, p.Text)
 			}
@@ -242,8 +256,12 @@ func TestHandle(t *testing.T) {
 				if r.marked != 1 {
 					t.Error("the first turn's mark is of the second session")
 				}
-				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Attempt != 1 || again.UUID != "u" {
+				if again := r.turns[1]; again.Session != "fresh" || again.Started || again.ForkOf != "" || again.Attempt != 1 || again.UUID != "u" ||
+					!strings.HasSuffix(again.Prompt, "(fresh begins)") {
 					t.Errorf("the second turn is %+v", again)
+				}
+				if test.run.Message.ClaudeSession != "fresh" {
+					t.Error("what is asked, sent and spent from then on is of the lost session")
 				}
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
 					t.Error(diff)

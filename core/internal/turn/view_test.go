@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,16 +72,31 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 	}
 }
 
-// A run that is given up, and never gets as far as a turn, takes the place of what its attempts have shown.
-func TestThePreviewOfARunThatIsGivenUp(t *testing.T) {
+// A run that is given up is offered to be gone on with, where somebody wrote its message and can be asked; what its attempts have
+// shown goes.
+func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	r := &room{}
-	run := message(11)
-	run.Preview = 9
-	if err := r.handler().Handle(t.Context(), run, nil); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]store.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}, r.completed[0].Pieces); diff != "" {
-		t.Error(diff)
+	told := []store.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
+	gone := []store.Piece{{Edits: 9}}
+	for name, test := range map[string]struct {
+		change  func(*room, *store.Message)
+		want    []store.Piece
+		offered int
+	}{
+		"a person's":          {func(*room, *store.Message) {}, gone, 1},
+		"nobody can be asked": {func(r *room, _ *store.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
+		"a plugin's":          {func(_ *room, m *store.Message) { m.Origin = store.OriginPlugin }, told, 0},
+		"a heartbeat's":       {func(_ *room, m *store.Message) { m.Origin = store.OriginHeartbeat }, nil, 0},
+		"a silent one":        {func(_ *room, m *store.Message) { m.Silent = true }, gone, 0},
+	} {
+		r, run := &room{}, message(11)
+		run.Preview = 9
+		test.change(r, &run.Message.Message)
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, r.completed[0].Pieces); diff != "" || len(r.offered) != test.offered {
+			t.Errorf("%s: offered %q %s", name, r.offered, diff)
+		}
 	}
 }

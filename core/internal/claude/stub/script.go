@@ -19,6 +19,7 @@ type Script struct {
 	Ask          bool     `json:"ask,omitempty"`            // ask for permission before each of these tools
 	Calls        []Call   `json:"calls,omitempty"`          // uses of the host's tools, after those
 	Plan         string   `json:"plan,omitempty"`           // a plan that is shown before the answer, by ExitPlanMode
+	Again        bool     `json:"again,omitempty"`          // the tools are used again when the turn goes on after a kill
 	Lost         string   `json:"lost,omitempty"`           // text that is streamed before the connection is cut, and the request tried again
 	Refused      string   `json:"refused,omitempty"`        // text that a classifier stops; the answer follows, or, with the error "refusal", none
 	Retries      int      `json:"retries,omitempty"`        // of the request that brings the answer, before anything is streamed

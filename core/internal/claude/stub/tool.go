@@ -60,6 +60,7 @@ func (s *session) use(u use, script Script, m message) {
 		})
 		s.state("running")
 		if answer.Behavior != "allow" {
+			s.outputs = append(s.outputs, answer.Message)
 			s.toolResult(call, answer.Message, true)
 			return
 		}

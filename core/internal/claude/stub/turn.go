@@ -52,7 +52,9 @@ func (s *session) turn(m message) {
 		s.acknowledge(m)
 		s.crash(script, "ack", m)
 	}
-	open := s.log.open
+	if open := s.log.open; open != "" && strings.Contains(rest, "was cut off") {
+		script, rest = s.resumed(script, open)
+	}
 	if err := s.log.ask(m); err != nil {
 		s.fatal = "Error: " + err.Error()
 		return
@@ -79,7 +81,7 @@ func (s *session) turn(m message) {
 		s.fail(script.Error, m, began)
 		return
 	}
-	text := s.text(script, rest, open)
+	text := s.text(script, rest)
 	if !s.stop {
 		s.answer(script, text, thinking, m)
 	}
@@ -153,13 +155,20 @@ func (s *session) acknowledge(m message) {
 	}
 }
 
-// text is what the stub answers. A message that asks to go on, after a kill, gets the answer of the one before.
-func (s *session) text(script Script, rest, open string) string {
-	if open != "" && strings.Contains(rest, "was cut off") {
-		var again Script
-		again, rest = directive(open, s.opts.script)
-		script.Answer, script.Say, script.Huge = again.Answer, again.Say, again.Huge
+// resumed is the script of a message that asks to go on, after a kill: it gets the answer of the one that is open, and has
+// that one's tools used again where its script says so.
+func (s *session) resumed(script Script, open string) (Script, string) {
+	before, rest := directive(open, s.opts.script)
+	script.Answer, script.Say, script.Huge = before.Answer, before.Say, before.Huge
+	if before.Again {
+		script.Tool, script.Tools, script.Ask, script.Calls = before.Tool, before.Tools, before.Ask, before.Calls
+		script.Questions, script.Plan = before.Questions, before.Plan
 	}
+	return script, rest
+}
+
+// text is what the stub answers.
+func (s *session) text(script Script, rest string) string {
 	switch {
 	case script.Say != "":
 		return s.say(script.Say)

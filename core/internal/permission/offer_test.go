@@ -1,0 +1,96 @@
+package permission_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func TestOffer(t *testing.T) {
+	t.Parallel()
+	anna, bob, owner := caller("anna", chat.Other), caller("bob", chat.Authorised), caller("owner", chat.Owner)
+	for name, test := range map[string]struct {
+		who     chat.Caller
+		answer  string
+		told    string
+		edit    string
+		resumed []string
+		state   store.QuestionState
+	}{
+		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna"}, store.QuestionTaken},
+		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna"}, store.QuestionTaken},
+		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"s by owner"}, store.QuestionTaken},
+		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, store.QuestionTaken},
+		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, store.QuestionOpen},
+		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, store.QuestionOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom()
+			d := r.desk(t)
+			if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
+				t.Fatal(err)
+			}
+			id := <-r.posted
+			d.End(t.Context(), "s") // The end of the run is no end of the offer.
+			d = r.desk(t)           // Nor is the host's.
+			if text := r.asked[0].Text; text != "I gave it up." || len(r.asked[0].Buttons) != 1 {
+				t.Errorf("asked %q, %v", text, r.asked[0].Buttons)
+			}
+			if _, _, ok := d.Reading(anna, "1"); ok {
+				t.Error("a number that somebody writes answers it")
+			}
+			told, known, err := d.Answer(t.Context(), test.who, id, test.answer)
+			if strings.ReplaceAll(told, id, "ID") != test.told || !known || err != nil {
+				t.Error(told, known, err)
+			}
+			if diff := cmp.Diff(test.resumed, r.resumed); diff != "" || r.questions[0].State != test.state {
+				t.Error(diff, r.questions[0].State)
+			}
+			if test.edit != "" {
+				if diff := cmp.Diff([]string{test.edit}, r.edits); diff != "" {
+					t.Error(diff)
+				}
+				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is over." || len(r.resumed) > 1 {
+					t.Errorf("once more: %q, %v", told, r.resumed)
+				}
+			}
+		})
+	}
+}
+
+func TestOfferOfLongAgo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
+			t.Fatal(err)
+		}
+		id := <-r.posted
+		time.Sleep(25 * time.Hour)
+		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.resumed) != 0 {
+			t.Error(told, err, r.resumed)
+		}
+		if r.questions[0].State != store.QuestionExpired {
+			t.Error(r.questions[0].State)
+		}
+	})
+}
+
+func TestOfferFails(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	r.refuse = errors.New("the disk is full")
+	if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err == nil {
+		t.Error("an offer that nobody sees")
+	}
+}

@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// question is a question of an owner's turn.
+func question(id string) store.Question {
+	return store.Question{
+		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", To: piece("anna", "").To,
+		Body: json.RawMessage(`{"about":"tool"}`), ExpiresAt: time.Unix(2_000_000_000, 0),
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	ask := func(q store.Question) store.Question {
+		t.Helper()
+		q, err := b.Ask(b.ctx, run.ID, q, piece("anna", "May I?"), piece("anna", "Yes or no?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	first := ask(question("AAAAA"))
+	want(t, "asked", []string{"May I?", "Yes or no?"}, b.texts(t))
+	if again := ask(question("BBBBB")); again.ID != first.ID || again.State != store.QuestionOpen {
+		t.Errorf("the same again is %+v", again)
+	}
+	other := question("CCCCC")
+	other.Authority = chat.Other
+	if q := ask(other); q.ID != "CCCCC" {
+		t.Errorf("what somebody else's turn asks is %+v", q)
+	}
+	want(t, "asked of somebody else's turn", []string{"May I?", "Yes or no?"}, b.texts(t))
+
+	answered, settled, err := b.Settle(b.ctx, first.ID, store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed")
+	if err != nil || !settled || string(answered.Answer) != `{"allow":true}` {
+		t.Fatalf("%+v, %v, %v", answered, settled, err)
+	}
+	want(t, "the question's message", []string{"m-Yes or no?=Allowed"}, b.texts(t))
+	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
+		t.Errorf("settled again: %+v, %v, %v", q, settled, err)
+	}
+	if _, _, err := b.Settle(b.ctx, "ZZZZZ", store.QuestionExpired, nil, "Over"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a question that there is not: %v", err)
+	}
+
+	// The answer is there for the same question of the next attempt, once.
+	if taken := ask(question("DDDDD")); taken.ID != first.ID || string(taken.Answer) != `{"allow":true}` {
+		t.Errorf("the answer is %+v", taken)
+	}
+	if q := ask(question("EEEEE")); q.ID != "EEEEE" || q.State != store.QuestionOpen {
+		t.Errorf("the answer holds twice: %+v", q)
+	}
+	// One that was made void is not there any more.
+	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.TakeAnswer(b.ctx, "EEEEE"); err != nil {
+		t.Fatal(err)
+	}
+	if q := ask(question("FFFFF")); q.ID != "FFFFF" {
+		t.Errorf("a void answer holds: %+v", q)
+	}
+	open, err := b.Questions(b.ctx)
+	if err != nil || len(open) != 2 || open[0].ID != "CCCCC" || open[1].ID != "FFFFF" {
+		t.Errorf("%+v, %v", open, err)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("asked after the end: %v", err)
+	}
+}
