@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -48,5 +50,38 @@ func TestAttachment(t *testing.T) {
 	}
 	if err := h.media.forget(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The folder of outgoing files is not emptied by an answer that could take none along.
+func TestFilesThatDoNotGoStay(t *testing.T) {
+	t.Parallel()
+	h := &Host{log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
+		StateDir: t.TempDir(), Agent: config.Agent{Workspace: t.TempDir()}, Media: config.Media{MaxBytes: 1 << 20},
+	}}
+	s, err := store.Open(t.Context(), filepath.Join(h.config.StateDir, "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	h.store, h.media = s, newAttachments(h.config, s, h.mediaDir(), t.TempDir(), h.log)
+	if h.questions, err = h.newQuestions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := &store.Run{Message: store.Queued{
+		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
+		Message:       store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
+	}}
+	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(h.config.Agent.Workspace, folder, "report.pdf")
+	if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.over(t.Context(), run, store.RunDone) // the channel has not told what it takes
+	if _, err := os.Stat(file); err != nil {
+		t.Error("the file is gone:", err)
 	}
 }

@@ -86,12 +86,14 @@ func (h *Host) reactTo(run *store.Run, emoji string) {
 // over is told how a turn has ended.
 func (h *Host) over(ctx context.Context, run *store.Run, state store.RunState) {
 	h.questions.End(ctx, run.Session.Key)
-	if state == store.RunDone {
+	if state != store.RunDone {
+		h.reactTo(run, reactionFailed)
+		return
+	}
+	if h.sendsFiles(run) {
 		if err := h.media.outgoing.Sent(run.Message.ClaudeSession); err != nil {
 			h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
 		}
-		h.reactTo(run, reactionDone)
-	} else {
-		h.reactTo(run, reactionFailed)
 	}
+	h.reactTo(run, reactionDone)
 }

@@ -129,8 +129,12 @@ func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
 		paths = append(paths, named.Path)
 	}
 	var pieces []store.Piece
-	if len(paths) > 0 || len(limits.MediaOut) > 0 {
-		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, v.run.Message.ClaudeSession, limits.MediaOut)
+	folder := "" // none is looked into
+	if h.sendsFiles(v.run) {
+		folder = v.run.Message.ClaudeSession
+	}
+	if len(paths) > 0 || folder != "" {
+		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, folder, limits.MediaOut)
 		if len(list) > 0 {
 			pieces = append(pieces, store.Piece{To: m.Address(), Media: list})
 		}
@@ -147,6 +151,14 @@ func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
 		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
 	}
 	return pieces
+}
+
+// sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
+// while it is not known what the channel takes.
+func (h *Host) sendsFiles(run *store.Run) bool {
+	m := run.Message.Message
+	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	return len(limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
 }
 
 // speech tells which answers of a run are spoken; "": none can be.

@@ -12,11 +12,6 @@ access {
   owners = ["webchat:local"]
 }
 
-# Without this, Claude asks before it uses one of these tools.
-claude {
-  allowed_tools = ["mcp__clawhost__todo_*", "mcp__clawhost__memory_*"]
-}
-
 plugin "webchat" {}
 
 # Claude knows its tools as mcp__clawhost__todo_list, mcp__clawhost__todo_add and mcp__clawhost__todo_done.

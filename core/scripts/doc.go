@@ -34,6 +34,7 @@
 //	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
 //	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
+//	delivered                  wait until the host knows that all it has sent has arrived
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none
 //	told PATTERN               wait until a text that matches was handed to claude, which may be busy and read it later
 //	held NAME, release NAME    wait until a turn's tool runs "hold NAME", and let that end

@@ -160,7 +160,15 @@ func (s *stage) settled(ctx context.Context) error {
 			return fmt.Errorf("the host does not take what is written to %q: %w", label, err)
 		}
 	}
-	var left struct{ Running, Waiting, Pending int }
+	return s.done(ctx, func(l left) bool { return l == left{} })
+}
+
+// left is what the host has still to do.
+type left struct{ Running, Waiting, Pending int }
+
+// done waits until the host has no more to do than a condition says.
+func (s *stage) done(ctx context.Context, fulfilled func(left) bool) error {
+	var now left
 	err := poll(ctx, func() (bool, error) {
 		command := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "status", "-config", filepath.Join(s.dir, "config.hcl"), "-json")
 		command.Env = []string{"HOME=" + s.dir, "BOT_URL=x", "BOT_TOKEN=x", "WORK_URL=x", "WORK_TOKEN=x"}
@@ -168,15 +176,26 @@ func (s *stage) settled(ctx context.Context) error {
 		if err != nil {
 			return false, fmt.Errorf("clawhost status: %w", err)
 		}
-		if err := json.Unmarshal(out, &left); err != nil {
+		now = left{}
+		if err := json.Unmarshal(out, &now); err != nil {
 			return false, fmt.Errorf("clawhost status -json: %w", err)
 		}
-		return left.Running+left.Waiting+left.Pending == 0, nil
+		return fulfilled(now), nil
 	})
 	if err != nil {
-		return fmt.Errorf("the host has still to do (%+v): %w", left, err)
+		return fmt.Errorf("the host has still to do (%+v): %w", now, err)
 	}
 	return nil
+}
+
+// delivered is the command of the same name.
+func (s *stage) delivered(_ *testscript.TestScript, neg bool, args []string) error {
+	if neg || len(args) != 0 || s.host == nil {
+		return errors.New("usage: delivered, where a host runs")
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	return s.done(ctx, func(l left) bool { return l.Pending == 0 })
 }
 
 // journal keeps what processes write.

@@ -26,6 +26,7 @@ var binaries = map[string]string{
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
+	"clawhost-todo":     "examples/todo",
 	"clawhost-moody":    "core/scripts/testdata/plugins/moody",
 	"clawhost-witness":  "core/scripts/testdata/plugins/witness",
 }
@@ -69,7 +70,8 @@ func run(t *testing.T, scripts string) {
 			"edits": on((*stage).edits), "reacted": on((*stage).reacted),
 			"replies": on((*stage).replies), "id": on((*stage).id), "calls": on((*stage).calls), "refuse": on((*stage).refuse),
 			"blocks": on((*stage).blocks), "unblocks": on((*stage).unblocks),
-			"prompt": on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
+			"delivered": on((*stage).delivered),
+			"prompt":    on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
 		},
 	})
 }

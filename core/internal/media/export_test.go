@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -48,6 +49,12 @@ func (n Neighbours) strict(port string) guard {
 // NewOutgoingAmong returns outgoing files that may come from this machine at a port.
 func NewOutgoingAmong(n Neighbours, port string, files *Files, workspace string) *Outgoing {
 	return newOutgoing(files, workspace, n.guard(port), hclog.NewNullLogger())
+}
+
+// Hasty has the files of the web of one answer take no longer than that.
+func (o *Outgoing) Hasty(most time.Duration) *Outgoing {
+	o.webTime = most
+	return o
 }
 
 // NewOutgoingMoving returns outgoing files whose names resolve to something else as they are checked.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -28,6 +29,8 @@ const (
 	maxProblems = 5
 	// maxEntries is how many entries of a conversation's folder are looked at.
 	maxEntries = 200
+	// webTime bounds the fetching of all files of one answer: the answer waits for it.
+	webTime = time.Minute
 )
 
 // Outgoing takes the files that the agent sends with an answer. It is safe for concurrent use.
@@ -35,6 +38,7 @@ type Outgoing struct {
 	files     *Files
 	workspace string
 	web       fetcher
+	webTime   time.Duration
 	log       hclog.Logger
 }
 
@@ -44,7 +48,7 @@ func NewOutgoing(files *Files, workspace string, log hclog.Logger) *Outgoing {
 }
 
 func newOutgoing(files *Files, workspace string, g guard, log hclog.Logger) *Outgoing {
-	return &Outgoing{files: files, workspace: workspace, web: newFetcher(g), log: log}
+	return &Outgoing{files: files, workspace: workspace, web: newFetcher(g), webTime: webTime, log: log}
 }
 
 // sessionForm is what names a conversation: the uuid of its claude session.
@@ -104,7 +108,8 @@ func (o *Outgoing) Forget() error { return forgetOld(o.workspace, outboundDir, f
 // Collect takes the files that go with an answer into the media store of its channel: those at the paths that the agent
 // named, each within the workspace or an address of the web, then those in the conversation's folder, by name. They are copies, so that
 // the agent may change its own and the plugin can still download what was meant. What limits do not admit is sent as a
-// plainer kind, or not at all; problems says so in a sentence each, fit for the chat.
+// plainer kind, or not at all; problems says so in a sentence each, fit for the chat. All that comes of the web has a minute;
+// where ctx ends nothing more comes of it, and the files of the workspace are taken all the same.
 //
 // It may be called again for the same answer: what was taken before and is in no message is forgotten with time.
 func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, session string, limits []chat.MediaLimit) (media []chat.Media, problems []string) {
@@ -115,8 +120,11 @@ func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, 
 	}
 	defer root.Close()
 	c := &collection{Outgoing: o, root: root, channel: channel, limits: limits}
+	web, cancel := context.WithTimeout(ctx, o.webTime)
+	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	for _, path := range paths {
-		c.named(ctx, path)
+		c.named(ctx, web, path)
 	}
 	c.folder(ctx, Folder(session))
 	if len(c.problems) > maxProblems {
@@ -154,13 +162,13 @@ func (c *collection) problem(format string, args ...any) {
 // scheme is the beginning of an address.
 var scheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
-// named takes what the agent named.
-func (c *collection) named(ctx context.Context, path string) {
+// named takes what the agent named. Web is the context of what comes from there.
+func (c *collection) named(ctx, web context.Context, path string) {
 	path = strings.TrimSpace(path)
 	kind := strings.ToLower(strings.TrimSuffix(scheme.FindString(path), ":"))
 	switch kind {
 	case "http", "https":
-		c.fetch(ctx, path)
+		c.fetch(ctx, web, path)
 		return
 	case "data":
 		c.problem("A file that is written into the answer itself (data:) is not sent.")
@@ -234,7 +242,7 @@ func (c *collection) open(ctx context.Context, path string) {
 }
 
 // fetch takes a file of the web.
-func (c *collection) fetch(ctx context.Context, address string) {
+func (c *collection) fetch(ctx, web context.Context, address string) {
 	if slices.Contains(c.fetched, address) {
 		return
 	}
@@ -247,7 +255,11 @@ func (c *collection) fetch(ctx context.Context, address string) {
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
 		name += " at " + u.Hostname()
 	}
-	found, err := c.web.get(ctx, address)
+	if web.Err() != nil {
+		c.unsent(name, errTooLate)
+		return
+	}
+	found, err := c.web.get(web, address)
 	if err != nil {
 		c.unsent(name, err)
 		return

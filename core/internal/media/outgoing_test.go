@@ -11,8 +11,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -510,6 +512,31 @@ func TestFilesOfTheWeb(t *testing.T) {
 				t.Errorf("sent %q, problems %q", sent(got), problems)
 			}
 		})
+	}
+}
+
+// A server that does not answer holds an answer up for a while, and not once for each of its files. What is not of the web is
+// sent, also where the turn was stopped meanwhile.
+func TestTheWebHasItsTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "note.txt", []byte("hello"))
+	var asked atomic.Int64
+	out, server := b.web(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		<-r.Context().Done()
+	}))
+	const late = "The file at 127.0.0.1 took too long, so it was not sent."
+	paths := []string{server + "/1", server + "/2", server + "/3", "note.txt"}
+	got, problems := out.Hasty(50*time.Millisecond).Collect(t.Context(), "telegram", paths, "", all)
+	if diff := cmp.Diff([]string{"file note.txt (text/plain)"}, sent(got)); diff != "" || !slices.Equal(problems, []string{late}) || asked.Load() > 1 {
+		t.Errorf("asked %d times, problems %q, sent %s", asked.Load(), problems, diff)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	got, problems = out.Collect(stopped, "telegram", paths, "", all)
+	if diff := cmp.Diff([]string{"file note.txt (text/plain)"}, sent(got)); diff != "" || !slices.Equal(problems, []string{late}) {
+		t.Errorf("problems %q, sent %s", problems, diff)
 	}
 }
 

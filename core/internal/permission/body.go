@@ -282,6 +282,10 @@ func withdrawn(b body) string {
 	return "This question is over, no answer is needed any more: " + b.what()
 }
 
+func late(b body) string {
+	return "This answer came too late, Claude had gone on without it: " + b.what()
+}
+
 func span(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0 && d > time.Hour:

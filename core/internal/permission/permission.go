@@ -57,7 +57,7 @@ type Desk struct {
 
 	mu      sync.Mutex
 	open    map[string]question     // the open questions by their ids
-	given   map[string]string       // the sessions of answers that no turn has taken yet, by the questions' ids
+	given   map[string]question     // the questions whose answers no turn has taken yet
 	waiters map[string]chan verdict // of the turns that wait for an answer
 	reasons map[string]string       // the question whose refusal somebody, as channel:user, is about to give a reason for
 }
@@ -70,7 +70,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]string{}, waiters: map[string]chan verdict{}, reasons: map[string]string{}}
+	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, reasons: map[string]string{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -78,22 +78,30 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	for _, row := range known {
 		if row.State == store.QuestionOpen {
 			d.opened(row)
-		} else {
-			d.given[row.ID] = row.Session
+		} else if q, ok := d.read(row); ok {
+			d.given[row.ID] = q
 		}
 	}
 	return d, nil
 }
 
 func (d *Desk) opened(row store.Question) {
-	var b body
-	if err := json.Unmarshal(row.Body, &b); err != nil {
-		d.log.Warn("a question cannot be read", "question", row.ID, "error", err)
+	q, ok := d.read(row)
+	if !ok {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[row.ID] = question{row, b}
+	d.open[row.ID] = q
+}
+
+func (d *Desk) read(row store.Question) (question, bool) {
+	q := question{row: row}
+	err := json.Unmarshal(row.Body, &q.body)
+	if err != nil {
+		d.log.Warn("a question cannot be read", "question", row.ID, "error", err)
+	}
+	return q, err == nil
 }
 
 // idLetters are what ids are made of: nothing that is easily taken for something else.
@@ -278,9 +286,8 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 func (d *Desk) leave(ctx context.Context, row store.Question) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, store.ErrFenced) {
-		if _, _, err := d.settle(context.WithoutCancel(ctx), row.ID, store.QuestionWithdrawn, verdict{}, withdrawn(d.bodyOf(row))); err != nil {
-			d.log.Warn("a question could not be retired", "question", row.ID, "error", err)
-		}
+		b := d.bodyOf(row)
+		d.retire(context.WithoutCancel(ctx), question{row, b}, withdrawn(b))
 	}
 	return cause
 }
@@ -320,10 +327,12 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.open, id)
-	if settled && state == store.QuestionAnswered {
-		d.given[id] = row.Session
+	if q := d.open[id]; settled && state == store.QuestionAnswered {
+		d.given[id] = q
+	} else {
+		delete(d.given, id)
 	}
+	delete(d.open, id)
 	for who, of := range d.reasons {
 		if of == id {
 			delete(d.reasons, who)
@@ -338,37 +347,27 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 // End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
 // so that no later turn finds leave that was given to this one.
 func (d *Desk) End(ctx context.Context, session string) {
-	for _, id := range d.untaken(session) {
-		if err := d.taken(ctx, id); err != nil {
-			d.log.Warn("an answer could not be made void", "question", id, "error", err)
-		}
+	d.mu.Lock()
+	open, given := ofSession(d.open, session), ofSession(d.given, session)
+	d.mu.Unlock()
+	for _, q := range open {
+		d.retire(ctx, q, withdrawn(q.body))
 	}
-	for _, q := range d.ofSession(session) {
-		if _, _, err := d.settle(ctx, q.row.ID, store.QuestionWithdrawn, verdict{}, withdrawn(q.body)); err != nil {
-			d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
-		}
+	for _, q := range given {
+		d.retire(ctx, q, late(q.body))
 	}
 }
 
-// untaken returns the questions of a session whose answers no turn has taken.
-func (d *Desk) untaken(session string) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var list []string
-	for id, of := range d.given {
-		if of == session {
-			list = append(list, id)
-		}
+func (d *Desk) retire(ctx context.Context, q question, said string) {
+	if _, _, err := d.settle(ctx, q.row.ID, store.QuestionWithdrawn, verdict{}, said); err != nil {
+		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
 	}
-	return list
 }
 
-// ofSession returns the open questions of a session.
-func (d *Desk) ofSession(session string) []question {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// ofSession returns the questions of a session's turns.
+func ofSession(all map[string]question, session string) []question {
 	var list []question
-	for _, q := range d.open {
+	for _, q := range all {
 		if q.row.Session == session && q.body.About != aboutResume {
 			list = append(list, q)
 		}

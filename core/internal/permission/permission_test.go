@@ -72,7 +72,7 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 		if q.ID != id {
 			continue
 		}
-		if q.State != store.QuestionOpen {
+		if q.State != store.QuestionOpen && (q.State != store.QuestionAnswered || state != store.QuestionWithdrawn) {
 			return q, false, nil
 		}
 		r.questions[i].State, r.questions[i].Answer = state, answer
@@ -454,6 +454,9 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 				d = r.desk(t)
 			}
 			d.End(t.Context(), "s")
+			if said := r.edits[len(r.edits)-1]; said != "This answer came too late, Claude had gone on without it: Bash `ls -l`" {
+				t.Errorf("said: %s", said)
+			}
 			if got, _ := ask(t, d, r, runOf("owner", chat.Owner), ls, caller("owner", chat.Owner), "no"); got.Allow {
 				t.Error("a later turn has the leave")
 			}

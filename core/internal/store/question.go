@@ -91,8 +91,9 @@ func (t *tx) again(q Question) (Question, error) {
 	return q, err
 }
 
-// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. It returns the
-// question as it is then, and whether it was open until now. The error is [ErrNotFound] for an id that no question has.
+// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. One whose answer no
+// turn has taken can be withdrawn. It returns the question as it is then, and whether that was done now. The error is
+// [ErrNotFound] for an id that no question has.
 func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string) (q Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (Question, error) {
 		settled = false
@@ -102,7 +103,7 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 			return Question{}, err
 		case len(found) == 0:
 			return Question{}, ErrNotFound
-		case found[0].State != QuestionOpen:
+		case found[0].State != QuestionOpen && (found[0].State != QuestionAnswered || state != QuestionWithdrawn):
 			return found[0], nil
 		}
 		q := found[0]

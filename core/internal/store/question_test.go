@@ -48,7 +48,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", answered, settled, err)
 	}
 	want(t, "the question's message", []string{"m-Yes or no?=Allowed"}, b.texts(t))
-	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
+	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionExpired, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
 		t.Errorf("settled again: %+v, %v, %v", q, settled, err)
 	}
 	if _, _, err := b.Settle(b.ctx, "ZZZZZ", store.QuestionExpired, nil, "Over"); !errors.Is(err, store.ErrNotFound) {
@@ -66,8 +66,8 @@ func TestQuestions(t *testing.T) {
 	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed"); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.TakeAnswer(b.ctx, "EEEEE"); err != nil {
-		t.Fatal(err)
+	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionWithdrawn, nil, "Too late"); !settled || err != nil {
+		t.Fatal(settled, err)
 	}
 	if q := ask(question("FFFFF")); q.ID != "FFFFF" {
 		t.Errorf("a void answer holds: %+v", q)

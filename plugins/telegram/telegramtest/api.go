@@ -23,7 +23,7 @@ const (
 )
 
 // reactions are some of those that a bot may use.
-var reactions = []string{"👍", "👎", "❤", "🔥", "👀", "🎉", "🤔", "👌", "🙏", "✍", "⚡", "💯"}
+var reactions = []string{"👍", "👎", "❤", "🔥", "👀", "🎉", "🤔", "👌", "🙏", "✍", "⚡", "💯", "💔", "🫡"}
 
 // call runs one method.
 func (s *Server) call(ctx context.Context, method string, params map[string]string, files uploads) response {

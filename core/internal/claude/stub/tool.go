@@ -239,7 +239,11 @@ func (s *session) request(request map[string]any) string {
 
 // await waits for the answer to a control request; there is none when the turn is stopped.
 func (s *session) await(id string) (json.RawMessage, bool) {
-	for !s.stop && s.fatal == "" && !s.over {
+	for !s.stop && s.fatal == "" {
+		if s.over {
+			s.crash(s.script, "orphaned", s.running)
+			break
+		}
 		if data, ok := s.answers[id]; ok {
 			delete(s.answers, id)
 			return data, true
