@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+const (
+	pageSize      = 100
+	backfillTries = 5
+)
+
+// ready is what a session begins with.
+type ready struct {
+	SessionID string `json:"session_id"`
+	URL       string `json:"resume_gateway_url"`
+	Guilds    []struct{ ID string }
+}
+
+// guild is a server as Discord describes it, so far as the bot looks.
+type guild struct {
+	ID          string
+	Unavailable bool
+	JoinedAt    time.Time `json:"joined_at"`
+	Channels    []*discordgo.Channel
+	Threads     []*discordgo.Channel // those that are not archived
+}
+
+// begun notes what a new session owes: what was written since the last one, which Discord does not send again. The direct
+// channels come at once, those of a server when Discord tells of it.
+func (r *receiver) begun(session ready) {
+	r.owed, r.recall = nil, true
+	for _, channel := range slices.Sorted(maps.Keys(r.cursors.at)) {
+		if r.cursors.at[channel].guild == "" {
+			r.owed = append(r.owed, channel)
+		}
+	}
+	r.awaited = map[string]bool{}
+	for _, g := range session.Guilds {
+		r.awaited[g.ID] = true
+	}
+}
+
+// settled tells whether nothing is owed any more: the session can be resumed by another life.
+func (r *receiver) settled() bool { return len(r.owed) == 0 && len(r.awaited) == 0 && !r.recall }
+
+// settle submits what is owed, so far as it can be had.
+func (r *receiver) settle(ctx context.Context) error {
+	if r.recall {
+		if err := r.recallInteractions(ctx); err != nil {
+			return err
+		}
+		r.recall = false
+	}
+	for len(r.owed) > 0 {
+		channel := r.owed[0]
+		if err := r.backfill(ctx, channel, "", r.cursors.after(channel)); err != nil {
+			return fmt.Errorf("catch up in channel %s: %w", channel, err)
+		}
+		r.owed = r.owed[1:]
+	}
+	return nil
+}
+
+// idle is called when all events that came are handled: interactions that are kept all the same came with a session that
+// was lost.
+func (r *receiver) idle(ctx context.Context) error {
+	r.recall = r.kept.Swap(false)
+	return r.settle(ctx)
+}
+
+// meetGuild learns a server's channels and catches up in them. A channel where the bot has heard nobody yet is asked for
+// what was written since the bot was last there, or was let in.
+func (r *receiver) meetGuild(ctx context.Context, g *guild) error {
+	if g.Unavailable {
+		return nil
+	}
+	listed := map[string]bool{}
+	channels := slices.DeleteFunc(slices.Concat(g.Channels, g.Threads), func(c *discordgo.Channel) bool { return c == nil })
+	for _, c := range channels {
+		r.places.learn(c, g.ID)
+		listed[c.ID] = true
+	}
+	for _, c := range channels {
+		newest, after := parseID(c.LastMessageID), max(r.cursors.present, snowflakeAt(g.JoinedAt.Add(-slack)))
+		if at, known := r.cursors.at[c.ID]; known {
+			after = r.cursors.after(c.ID)
+			if newest <= at.last {
+				continue
+			}
+		}
+		if newest <= after || !hasMessages(c.Type) {
+			continue
+		}
+		if err := r.backfill(ctx, c.ID, g.ID, after); err != nil {
+			return fmt.Errorf("catch up in channel %s: %w", c.ID, err)
+		}
+	}
+	// Those that were archived meanwhile.
+	for _, channel := range slices.Sorted(maps.Keys(r.cursors.at)) {
+		if r.cursors.at[channel].guild != g.ID || listed[channel] {
+			continue
+		}
+		if err := r.backfill(ctx, channel, g.ID, r.cursors.after(channel)); err != nil {
+			return fmt.Errorf("catch up in channel %s: %w", channel, err)
+		}
+	}
+	delete(r.awaited, g.ID)
+	return nil
+}
+
+// leaveGuild forgets a server that the bot was taken off; one that is broken comes back.
+func (r *receiver) leaveGuild(ctx context.Context, g *guild) error {
+	if g.Unavailable {
+		return nil
+	}
+	delete(r.awaited, g.ID)
+	for channel, at := range maps.Clone(r.cursors.at) {
+		if at.guild != g.ID {
+			continue
+		}
+		r.places.forget(channel)
+		if err := r.cursors.drop(ctx, channel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasMessages(t discordgo.ChannelType) bool {
+	switch t {
+	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice:
+		return true
+	default:
+		return isThread(t)
+	}
+}
+
+// backfill submits what was written in a channel after a message.
+func (r *receiver) backfill(ctx context.Context, channel, guild string, after snowflake) error {
+	for {
+		page, err := r.page(ctx, channel, after)
+		if e, ok := errors.AsType[*callError](err); ok && e.gone() {
+			r.log.Info("a channel is gone, or the bot may not read it", "channel", channel, "error", e)
+			return r.cursors.drop(ctx, channel)
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range slices.Backward(page) { // The newest comes first.
+			if m == nil || parseID(m.ID) <= after {
+				return errors.New("the channel's messages do not go on")
+			}
+			after, m.GuildID = parseID(m.ID), guild
+			if err := r.message(ctx, m); err != nil {
+				if _, ok := errors.AsType[*unreadableError](err); !ok {
+					return err
+				}
+				r.log.Error("skipping a message that cannot be read", "message", m.ID, "error", err)
+			}
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+	}
+}
+
+// page asks for the next messages, again if that may help.
+func (r *receiver) page(ctx context.Context, channel string, after snowflake) ([]*discordgo.Message, error) {
+	path := fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", channel, after, pageSize)
+	var page []*discordgo.Message
+	err := r.persist(ctx, func() error {
+		page = nil
+		return r.rest.call(ctx, "GET messages", http.MethodGet, path, nil, &page)
+	})
+	return page, err
+}
+
+// persist makes a call again, some times, if that may help.
+func (r *receiver) persist(ctx context.Context, call func() error) error {
+	wait := r.pace.first
+	for try := 1; ; try, wait = try+1, 2*wait {
+		err := call()
+		e, ok := errors.AsType[*callError](err)
+		if err == nil || !ok || !e.mayPass() || try == backfillTries || !pause(ctx, max(wait, e.retryAfter)) {
+			return err
+		}
+	}
+}

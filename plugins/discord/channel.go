@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var (
+	_ sdk.Editor        = (*channel)(nil)
+	_ sdk.Deleter       = (*channel)(nil)
+	_ sdk.Reactor       = (*channel)(nil)
+	_ sdk.Typer         = (*channel)(nil)
+	_ sdk.CommandMenu   = (*channel)(nil)
+	_ sdk.Limiter       = (*channel)(nil)
+	_ sdk.HealthChecker = (*channel)(nil)
+	_ sdk.Stopper       = (*channel)(nil)
+)
+
+// maxText is the longest message. Discord counts characters; in UTF-16 code units it is never too long.
+const maxText = 2000
+
+// channel is one bot.
+type channel struct {
+	rest    *rest
+	token   string
+	content bool // the bot may read all messages
+	flags   int  // of every message
+	env     sdk.Env
+	log     hclog.Logger
+	pace    pace
+	reacted reacted
+
+	mu      sync.Mutex
+	trouble error // why the bot is not connected
+}
+
+// open makes a channel; it talks to nobody yet.
+func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	r, err := newREST(cfg.Token.Reveal(), cfg.TestEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	flags := int(discordgo.MessageFlagsSuppressEmbeds)
+	if cfg.LinkPreviews {
+		flags = 0
+	}
+	return &channel{
+		flags:   flags,
+		rest:    r,
+		token:   cfg.Token.Reveal(),
+		content: cfg.MessageContent,
+		env:     env,
+		log:     env.Log,
+		pace:    usualPace(),
+		trouble: errors.New("not connected yet"),
+	}, nil
+}
+
+// Limits implements sdk.Limiter.
+func (*channel) Limits(kind chat.Kind) chat.Limits {
+	limits := chat.Limits{
+		Text:           chat.TextLimit{Max: maxText, Unit: chat.UTF16},
+		Markup:         chat.Markdown,
+		Edit:           chat.EditLimits{MinInterval: 1500 * time.Millisecond},
+		TypingTTL:      10 * time.Second,
+		Draft:          chat.DraftByEdit,
+		Buttons:        chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
+		Threads:        kind != chat.Direct,
+		Replies:        true,
+		IdempotentSend: true,
+	}
+	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video} {
+		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
+	}
+	return limits
+}
+
+// Run implements sdk.Channel.
+func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
+	s := &session{
+		token: c.token, content: c.content, rest: c.rest, state: c.env.State, log: c.log, pace: c.pace,
+		report: func(state chat.State, detail string) {
+			c.note(state, detail)
+			in.Report(state, detail)
+		},
+		receiver: newReceiver(c.rest, c.env, in, c.pace),
+	}
+	err := s.run(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (c *channel) note(state chat.State, detail string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble = nil
+	if state != chat.Connected {
+		c.trouble = errors.New(state.String() + ": " + detail)
+	}
+}
+
+// Health implements sdk.HealthChecker.
+func (c *channel) Health(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
+}
+
+// Stop implements sdk.Stopper.
+func (c *channel) Stop(context.Context) error {
+	c.rest.close()
+	return nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// config is the plugin's block in the host's config file.
+type config struct {
+	Token          sdk.Secret `json:"token"                          jsonschema:"the bot's token from the Bot page of Discord's developer portal"`
+	MessageContent bool       `json:"message_content" default:"true" jsonschema:"read all messages of a server's channels; needs the Message Content Intent in the developer portal. Without it only direct messages and mentions can be read"`
+	LinkPreviews   bool       `json:"link_previews" default:"false" jsonschema:"show previews of the links of a message"`
+	TestEndpoint   string     `json:"test_endpoint"   default:""     jsonschema:"a server for tests on this machine in place of Discord, such as http://127.0.0.1:8080"`
+}
+
+// tokenShape is the bot's id in base64, a time and a secret.
+var tokenShape = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{20,}$`)
+
+// validate checks what the schema cannot.
+func (c config) validate() error {
+	return errors.Join(
+		sdk.ConfigError("token", checkToken(c.Token.Reveal())),
+		sdk.ConfigError("test_endpoint", checkEndpoint(c.TestEndpoint)),
+	)
+}
+
+// checkToken never quotes the token.
+func checkToken(token string) error {
+	switch {
+	case token == "":
+		return errors.New("the token is empty; discord.com/developers gives one on the Bot page of an application")
+	case token != strings.TrimSpace(token):
+		return errors.New("there is white space around the token")
+	case strings.HasPrefix(token, "Bot "):
+		return errors.New(`the token is written without "Bot " before it`)
+	case !tokenShape.MatchString(token):
+		return errors.New("this is no bot token: three parts of letters with dots between them. The public key, the client secret and the application id are others")
+	default:
+		return nil
+	}
+}
+
+// checkEndpoint takes addresses of this machine only: whoever else got the requests would get the token.
+func checkEndpoint(endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("this is no address of a server for tests, such as http://127.0.0.1:8080")
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err != nil || !addr.IsLoopback() {
+		return errors.New("the server for tests must be on this machine, at 127.0.0.1 or [::1]")
+	}
+	return nil
+}

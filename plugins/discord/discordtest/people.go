@@ -1,0 +1,221 @@
+package discordtest
+
+import (
+	"slices"
+	"time"
+)
+
+// User makes a person, or names one anew.
+func (s *Server) User(id, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users[id] = name
+}
+
+// Direct makes a person's direct channel, whose id is given.
+func (s *Server) Direct(id string) { s.make(&channel{id: id, kind: direct}) }
+
+// Channel makes a text channel of a guild.
+func (s *Server) Channel(guild, id, name string) {
+	s.make(&channel{id: id, guild: guild, name: name, kind: guildText})
+}
+
+// Forum makes a forum of a guild.
+func (s *Server) Forum(guild, id, name string) {
+	s.make(&channel{id: id, guild: guild, name: name, kind: forum})
+}
+
+// Thread makes a thread of a channel or a post of a forum.
+func (s *Server) Thread(parent, id, name string) {
+	s.mu.Lock()
+	guild := s.channels[parent].guild
+	s.mu.Unlock()
+	s.make(&channel{id: id, guild: guild, parent: parent, name: name, kind: publicThread})
+}
+
+// make adds a channel, and tells of one in a guild.
+func (s *Server) make(c *channel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.channels[c.id] = c
+	s.order = append(s.order, c.id)
+	name := map[int]string{guildText: "CHANNEL_CREATE", forum: "CHANNEL_CREATE", publicThread: "THREAD_CREATE"}[c.kind]
+	if name == "" {
+		return
+	}
+	for _, session := range s.sessions {
+		s.push(session, name, s.channelObject(c))
+	}
+}
+
+// Option is something more of a message that a person writes.
+type Option func(*Server, *Message)
+
+// ReplyingTo makes it an answer to another message.
+func ReplyingTo(id string) Option { return func(_ *Server, m *Message) { m.ReplyTo = id } }
+
+// WithFile adds a file.
+func WithFile(name, mime string, content []byte) Option {
+	return func(s *Server, m *Message) { s.attach(m, File{Name: name, Type: mime, Content: content}) }
+}
+
+// ByWebhook makes it come from a program.
+func ByWebhook() Option { return func(_ *Server, m *Message) { m.webhook = true } }
+
+// attach adds a file to a message; mu is held.
+func (s *Server) attach(m *Message, f File) {
+	id := s.newID()
+	path := "/attachments/" + m.Channel + "/" + id + "/file"
+	s.files[path] = f.Content
+	m.attached = append(m.attached, &attachment{id: id, name: f.Name, mime: f.Type, path: path, size: len(f.Content)})
+}
+
+// WithEmbed adds an embed of this title.
+func WithEmbed(title string) Option { return func(_ *Server, m *Message) { m.embed = title } }
+
+// Forwarding makes it a forward of a message with this text.
+func Forwarding(text string) Option { return func(_ *Server, m *Message) { m.snapshot = text } }
+
+// Say has a person write into a channel, and returns the message's id.
+func (s *Server) Say(channel, user, text string, options ...Option) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channel]
+	m := &Message{Channel: channel, Author: user, Text: text}
+	for _, o := range options {
+		o(s, m)
+	}
+	s.add(c, m)
+	s.dispatch("MESSAGE_CREATE", c, func(content bool) object { return s.messageObject(m, content) }, m)
+	return m.ID
+}
+
+// add gives a message its id and place; mu is held.
+func (s *Server) add(c *channel, m *Message) {
+	m.ID, m.at = s.newID(), time.Now()
+	s.messages[m.ID] = m
+	c.last = m.ID
+	s.signal()
+}
+
+// Change has a person edit a message.
+func (s *Server) Change(id, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.messages[id]
+	m.Text, m.edited = text, time.Now()
+	s.dispatch("MESSAGE_UPDATE", s.channels[m.Channel], func(content bool) object { return s.messageObject(m, content) }, m)
+}
+
+// Remove has a person delete messages of one channel; several go in one event.
+func (s *Server) Remove(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(ids...)
+}
+
+// remove deletes messages; mu is held.
+func (s *Server) remove(ids ...string) {
+	for _, id := range ids {
+		s.messages[id].Deleted = true
+	}
+	c := s.channels[s.messages[ids[0]].Channel]
+	o := object{"channel_id": c.id}
+	if c.guild != "" {
+		o["guild_id"] = c.guild
+	}
+	name := "MESSAGE_DELETE_BULK"
+	if o["ids"] = ids; len(ids) == 1 {
+		name, o["id"] = "MESSAGE_DELETE", ids[0]
+		delete(o, "ids")
+	}
+	s.dispatch(name, c, func(bool) object { return o }, nil)
+}
+
+// Role makes a role of a guild; that of a bot has the bot's id.
+func (s *Server) Role(guild, id, name, bot string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	role := roleObject(id, name)
+	if bot != "" {
+		role["managed"], role["tags"] = true, object{"bot_id": bot}
+	}
+	s.roles[guild] = append(s.roles[guild], role)
+	for _, session := range s.sessions {
+		s.push(session, "GUILD_ROLE_CREATE", object{"guild_id": guild, "role": role})
+	}
+}
+
+// Joined says when the bot was let into the guilds, for later sessions.
+func (s *Server) Joined(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined = at
+}
+
+// React has a person put an emoji on a message, or take it back.
+func (s *Server) React(id, user, emoji string, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.messages[id]
+	c := s.channels[m.Channel]
+	o := object{"user_id": user, "channel_id": c.id, "message_id": id, "emoji": object{"id": nil, "name": emoji}}
+	if c.guild != "" {
+		o["guild_id"] = c.guild
+		o["member"] = object{"user": s.userObject(user)}
+	}
+	name := "MESSAGE_REACTION_ADD"
+	if !on {
+		name = "MESSAGE_REACTION_REMOVE"
+	}
+	s.dispatch(name, c, func(bool) object { return o }, nil)
+}
+
+// Replies are the messages that the bot has sent to a channel and not deleted, in order.
+func (s *Server) Replies(channel string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Message
+	for _, m := range s.messages {
+		if m.Channel == channel && m.Author == BotID && !m.Deleted {
+			list = append(list, *m)
+		}
+	}
+	slices.SortFunc(list, func(a, b Message) int { return int(min(1, max(-1, number(a.ID)-number(b.ID)))) })
+	return list
+}
+
+// Get returns a message.
+func (s *Server) Get(id string) Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.messages[id]
+}
+
+// Commands is the bot's menu.
+func (s *Server) Commands() []Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands)
+}
+
+// Typings counts the typing signals in a channel.
+func (s *Server) Typings(channel string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.channels[channel].typing
+}
+
+// Asked counts the requests for a channel's messages.
+func (s *Server) Asked(channel string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.channels[channel].asked
+}
+
+// Forbid takes the bot's access to a channel away.
+func (s *Server) Forbid(channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forbidden[channel] = true
+}

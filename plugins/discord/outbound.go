@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// post is a message as Discord takes it. The library's own form has no nonce.
+type post struct {
+	Content    string     `json:"content"`
+	Nonce      string     `json:"nonce,omitempty"`
+	Enforce    bool       `json:"enforce_nonce,omitempty"`
+	Flags      int        `json:"flags"`
+	Mentions   mentions   `json:"allowed_mentions"`
+	Reference  *reference `json:"message_reference,omitempty"`
+	Components []row      `json:"components"`
+}
+
+// mentions says whom a text may ping. Its zero value marshals as null, by which Discord would let it ping everybody.
+type mentions struct {
+	Parse   []string `json:"parse"`
+	Replied bool     `json:"replied_user"`
+}
+
+type reference struct {
+	MessageID string `json:"message_id"`
+	Strict    bool   `json:"fail_if_not_exists"`
+}
+
+// row is a row of buttons.
+type row struct {
+	Type       int      `json:"type"`
+	Components []button `json:"components"`
+}
+
+type button struct {
+	Type  int    `json:"type"`
+	Style int    `json:"style"`
+	Label string `json:"label"`
+	Data  string `json:"custom_id"`
+}
+
+// What Discord takes of buttons.
+const (
+	maxLabel   = 80 // characters
+	maxRows    = 5
+	maxColumns = 5
+	maxData    = 100 // characters
+)
+
+// newPost is what sending and editing have in common. What the agent writes pings nobody.
+func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
+	if strings.TrimSpace(text) == "" && !files {
+		return post{}, refuse(chat.Invalid, "the message has no text")
+	}
+	p := post{Content: tables(text), Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	if len(buttons) > maxRows {
+		return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d rows of buttons; Discord takes %d", len(buttons), maxRows))
+	}
+	data := map[string]bool{}
+	for _, line := range buttons {
+		if len(line) > maxColumns {
+			return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d buttons in a row; Discord takes %d", len(line), maxColumns))
+		}
+		r := row{Type: int(discordgo.ActionsRowComponent), Components: []button{}}
+		for _, b := range line {
+			switch {
+			case b.Label == "" || b.Data == "":
+				return post{}, refuse(chat.Invalid, "a button has no label or no data")
+			case utf8.RuneCountInString(b.Data) > maxData:
+				return post{}, refuse(chat.Invalid, fmt.Sprintf("a button's data has %d characters; Discord takes %d", utf8.RuneCountInString(b.Data), maxData))
+			case data[b.Data]:
+				return post{}, refuse(chat.Invalid, "two buttons have the same data, which Discord does not take")
+			}
+			data[b.Data] = true
+			label := []rune(b.Label)
+			r.Components = append(r.Components, button{
+				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,
+			})
+		}
+		if len(r.Components) > 0 {
+			p.Components = append(p.Components, r)
+		}
+	}
+	return p, nil
+}
+
+// Send implements sdk.Channel. A text and up to ten files are one message, more files are more. The same key again is the
+// same messages: Discord knows each by its nonce for some minutes.
+func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	id, err := target(out.To)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	files, err := bundles(out.Media)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	if parseID(string(out.ReplyTo)) != 0 {
+		first.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
+	}
+	var receipt chat.Receipt
+	for nth := range max(1, len(files)) {
+		p := post{Mentions: first.Mentions, Components: []row{}}
+		if nth == 0 {
+			p = first
+		}
+		p.Flags = c.flags
+		if out.Key != "" {
+			p.Nonce, p.Enforce = nonceOf(out.Key, nth), true
+		}
+		if out.Silent {
+			p.Flags |= int(discordgo.MessageFlagsSuppressNotifications)
+		}
+		var enclosed []chat.Media
+		if len(files) > 0 {
+			enclosed = files[nth]
+		}
+		sent, err := c.post(ctx, "channels/"+id+"/messages", p, enclosed)
+		if err != nil {
+			return chat.Receipt{}, failure(err)
+		}
+		receipt.IDs = append(receipt.IDs, chat.MessageID(sent.ID))
+	}
+	return receipt, nil
+}
+
+func (c *channel) post(ctx context.Context, path string, p post, files []chat.Media) (sent discordgo.Message, err error) {
+	const what = "POST message"
+	if len(files) == 0 {
+		return sent, c.rest.call(ctx, what, http.MethodPost, path, p, &sent)
+	}
+	form, err := newForm(ctx, c.env.Media, p, files)
+	if err != nil {
+		return sent, c.rest.unread(what, err)
+	}
+	defer form.Close()
+	return sent, c.rest.upload(ctx, what, path, form, &sent)
+}
+
+// messagePath is where a message is.
+func messagePath(to chat.Address, id chat.MessageID) (string, error) {
+	channel, err := target(to)
+	if err != nil {
+		return "", err
+	}
+	if parseID(string(id)) == 0 {
+		return "", refuse(chat.TargetGone, "this is no id of a message of Discord")
+	}
+	return "channels/" + channel + "/messages/" + string(id), nil
+}
+
+// Edit implements sdk.Editor.
+func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	p, err := newPost(text, buttons, false)
+	if err != nil {
+		return err
+	}
+	p.Flags = c.flags
+	return failure(c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil))
+}
+
+// Delete implements sdk.Deleter. A message that is not there is deleted.
+func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	err = c.rest.call(ctx, "DELETE message", http.MethodDelete, path, nil, nil)
+	if e, ok := errors.AsType[*callError](err); ok && e.code == unknownMessage {
+		return nil
+	}
+	return failure(err)
+}
+
+// React implements sdk.Reactor. An empty emoji takes back what the bot put on the message last.
+func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	path, err := messagePath(to, id)
+	if err != nil {
+		return err
+	}
+	before := c.reacted.swap(id, emoji)
+	if before != "" && before != emoji {
+		err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(before)+"/@me", nil, nil)
+		if err != nil {
+			c.reacted.swap(id, before)
+			return failure(err)
+		}
+	}
+	if emoji == "" {
+		return nil
+	}
+	return failure(c.rest.call(ctx, "PUT reaction", http.MethodPut, path+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil))
+}
+
+// Typing implements sdk.Typer. It shows for 10 seconds or until a message comes; it cannot be taken back.
+func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
+	id, err := target(to)
+	if err != nil || !active {
+		return err
+	}
+	return failure(c.rest.call(ctx, "POST typing", http.MethodPost, "channels/"+id+"/typing", nil, nil))
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxChats is how many refused chats are remembered.
+const maxChats = 1000
+
+// receiver takes events of the gateway to the host. One goroutine uses it, but for what answers interactions.
+type receiver struct {
+	rest    *rest
+	in      sdk.Inbox
+	state   sdk.State
+	log     hclog.Logger
+	pace    pace
+	places  places
+	cursors cursors
+	files   fetcher
+	answers answers
+
+	self    string            // the bot's id; empty: not known yet
+	name    string            // the bot's
+	wasted  map[chat.ID]int64 // bytes fetched for chats that the host refuses
+	owed    []string          // channels to catch up in
+	awaited map[string]bool   // servers that the session has and Discord has not told of yet
+	recall  bool              // kept interactions are to be submitted
+	kept    atomic.Bool       // some were kept since they were looked for
+}
+
+func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
+	return &receiver{
+		rest: r, in: in, state: env.State, log: env.Log, pace: p,
+		places:  newPlaces(r),
+		cursors: newCursors(env.State),
+		files:   fetcher{rest: r, store: env.Media, log: env.Log, wait: p.first},
+		answers: answers{waiting: map[string]chan chat.Verdict{}},
+		wasted:  map[chat.ID]int64{},
+		recall:  true,
+	}
+}
+
+// begin is called once, before the first event.
+func (r *receiver) begin(ctx context.Context, self discordgo.User) error {
+	if err := r.cursors.load(ctx); err != nil {
+		return fmt.Errorf("read how far the host is: %w", err)
+	}
+	r.self, r.name = self.ID, self.Username
+	return nil
+}
+
+func (r *receiver) inbound() inbound { return inbound{r.self, &r.places} }
+
+// handle returns nil once the host has what the event says, or it says nothing to the host. An event that cannot be read
+// is skipped: it would be no better the next time.
+func (r *receiver) handle(ctx context.Context, session string, e *discordgo.Event) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	err := r.dispatch(ctx, session, e)
+	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
+		r.log.Error("skipping an event that cannot be read", "event", e.Type, "error", unreadable)
+		return nil
+	}
+	return err
+}
+
+// unreadableError is an event that is not as Discord describes it.
+type unreadableError struct{ err error }
+
+// Error implements error.
+func (e *unreadableError) Error() string { return e.err.Error() }
+
+// read decodes an event for f.
+func read[T any](e *discordgo.Event, f func(*T) error) error {
+	var data T
+	if err := decode(e, &data); err != nil {
+		return &unreadableError{err}
+	}
+	return f(&data)
+}
+
+func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Event) error {
+	switch e.Type {
+	case "GUILD_CREATE":
+		return read(e, func(g *guild) error { return r.meetGuild(ctx, g) })
+	case "GUILD_DELETE":
+		return read(e, func(g *guild) error { return r.leaveGuild(ctx, g) })
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
+		return read(e, func(of *struct {
+			GuildID string `json:"guild_id"`
+		},
+		) error {
+			r.places.forgetRoles(of.GuildID)
+			return nil
+		})
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		return read(e, func(c *discordgo.Channel) error {
+			r.places.learn(c, "")
+			return nil
+		})
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		return read(e, func(c *discordgo.Channel) error {
+			r.places.forget(c.ID)
+			return r.cursors.drop(ctx, c.ID)
+		})
+	case "MESSAGE_CREATE":
+		return read(e, func(m *discordgo.Message) error { return r.message(ctx, m) })
+	case "MESSAGE_UPDATE":
+		return read(e, func(m *discordgo.Message) error { return r.edit(ctx, m) })
+	case "MESSAGE_DELETE":
+		return read(e, func(d *deletion) error { return r.deletion(ctx, d, d.ID) })
+	case "MESSAGE_DELETE_BULK":
+		return read(e, func(d *deletion) error { return r.deletion(ctx, d, d.IDs...) })
+	case "MESSAGE_REACTION_ADD":
+		return read(e, func(a *discordgo.MessageReactionAdd) error {
+			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, a.Member, emojiOf(a.Emoji))
+		})
+	case "MESSAGE_REACTION_REMOVE":
+		return read(e, func(a *discordgo.MessageReactionRemove) error {
+			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, nil, "")
+		})
+	case "INTERACTION_CREATE":
+		return read(e, func(i *interaction) error { return r.interaction(ctx, *i) })
+	default:
+		return nil
+	}
+}
+
+// message submits a message and notes that the host has it. The bot's own are none.
+func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
+	id := parseID(m.ID)
+	if id == 0 || parseID(m.ChannelID) == 0 || m.Author == nil {
+		return &unreadableError{errors.New("a message without id, channel or author")}
+	}
+	if m.Author.ID == r.self {
+		return nil
+	}
+	event := chat.Event{ID: messageEvent(m.ID), Sender: r.inbound().author(m), At: m.Timestamp}
+	if err := r.places.locate(ctx, &event, m.ChannelID, m.GuildID); err != nil {
+		return err
+	}
+	body, says, err := r.inbound().message(ctx, m)
+	if err != nil || !says {
+		return err
+	}
+	if err := r.cursors.meet(ctx, m.ChannelID, m.GuildID, id); err != nil {
+		return err
+	}
+	if event.Thread != "" && r.cursors.first(m.ChannelID, id) {
+		if body.ThreadStarter, err = r.places.starter(ctx, r.inbound(), m.ChannelID, m.ID); err != nil {
+			return err
+		}
+	}
+	r.fetch(ctx, event.Chat.ID, body.Media, m)
+	event.Body = body
+	if _, err := r.submit(ctx, event); err != nil {
+		return err
+	}
+	r.cursors.passed(m.ChannelID, id)
+	return nil
+}
+
+// fetch has the host store a message's files, unless the host takes nothing from the chat: no stranger fills its disk.
+func (r *receiver) fetch(ctx context.Context, from chat.ID, media []chat.Media, m *discordgo.Message) {
+	size := int64(0)
+	for _, file := range media {
+		size += file.Size
+	}
+	if wasted := r.wasted[from]; wasted > 0 && wasted+size > maxFile {
+		return
+	}
+	r.files.fetch(ctx, media, attachmentsOf(m))
+}
+
+// submit hands an event over and remembers what was wasted on it.
+func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, error) {
+	verdict, err := r.in.Submit(ctx, event)
+	if err != nil {
+		return 0, fmt.Errorf("submit: %w", err)
+	}
+	message, isMessage := event.Body.(chat.Message)
+	switch {
+	case verdict != chat.Rejected:
+		delete(r.wasted, event.Chat.ID)
+		return verdict, nil
+	case !isMessage: // Such as the deletion of what does not matter.
+		return verdict, nil
+	}
+	if _, known := r.wasted[event.Chat.ID]; !known {
+		if len(r.wasted) >= maxChats {
+			clear(r.wasted)
+		}
+		r.log.Info("the host refused a message; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
+	}
+	wasted := r.wasted[event.Chat.ID]
+	for _, file := range message.Media {
+		if file.Ref != "" {
+			wasted += file.Size
+		}
+	}
+	r.wasted[event.Chat.ID] = wasted
+	return verdict, nil
+}

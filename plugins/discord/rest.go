@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+const (
+	// callTimeout bounds a REST call, but for the bytes of its files.
+	callTimeout = 20 * time.Second
+	// slowest is how fast files must go at least, in bytes a second.
+	slowest = 256 << 10
+	// maxAnswer is the largest answer of a call that is read, in bytes.
+	maxAnswer = 8 << 20
+)
+
+// rest calls Discord's REST API with the library's session. That waits for nothing: a refused call comes back with the
+// time to wait, and whoever called decides.
+type rest struct {
+	session   *discordgo.Session
+	token     string
+	transport *transport
+	limits    *limits
+}
+
+// newREST makes a client of Discord, or of the server for tests where there is one.
+func newREST(token, endpoint string) (*rest, error) {
+	session, err := discordgo.New("Bot " + token)
+	if err != nil {
+		return nil, err
+	}
+	session.ShouldRetryOnRateLimit = false
+	session.MaxRestRetries = 0
+	session.LogLevel = -1 // It logs what it also returns.
+	base, _ := http.DefaultTransport.(*http.Transport)
+	to := &transport{base: base.Clone()}
+	if endpoint != "" {
+		to.base.Proxy = nil
+		to.host = strings.TrimPrefix(endpoint, "http://")
+	}
+	return &rest{session: session, token: token, transport: to, limits: newLimits()}, nil
+}
+
+func (r *rest) close() { r.transport.base.CloseIdleConnections() }
+
+// call sends body as JSON and reads the answer into result; both may be nil. Its error is a [*callError]. The path begins
+// behind the API's version.
+func (r *rest) call(ctx context.Context, what, method, path string, body, result any) error {
+	var raw []byte
+	if body != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return &callError{what: what, status: http.StatusBadRequest, message: "the request cannot be written"}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path)}
+	return r.do(ctx, x, what, method, path, "application/json", raw, result)
+}
+
+// upload is call with a form of files in place of a body.
+func (r *rest) upload(ctx context.Context, what, path string, form *form, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(form.length/slowest)*time.Second)
+	defer cancel()
+	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path), form: form}
+	err := r.do(ctx, x, what, http.MethodPost, path, form.contentType, []byte{}, result)
+	if e, ok := errors.AsType[*callError](err); ok {
+		e.files = true
+		if cause := form.failed.Load(); cause != nil && e.status == 0 && e.ended == nil {
+			return r.unread(what, *cause) // What Discord got was no whole request.
+		}
+	}
+	return err
+}
+
+func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentType string, raw []byte, result any) error {
+	if wait := r.limits.wait(x.route); wait > 0 {
+		return &callError{what: what, status: http.StatusTooManyRequests, message: "Discord asked to wait", retryAfter: wait}
+	}
+	client := &http.Client{Transport: x, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	// The library's own buckets sleep with a lock held, and no context ends that.
+	bucket := discordgo.NewRatelimiter().LockBucket(path)
+	answer, err := r.session.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, contentType, raw, bucket, 0,
+		discordgo.WithClient(client), discordgo.WithContext(ctx))
+	if err != nil {
+		return r.failed(ctx, what, x, err)
+	}
+	if result != nil && json.Unmarshal(answer, result) != nil {
+		return &callError{what: what, status: x.status, message: "the answer cannot be read", sent: true}
+	}
+	return nil
+}
+
+// failed says what went wrong without a word that could be secret.
+func (r *rest) failed(ctx context.Context, what string, x *exchange, err error) *callError {
+	e := &callError{what: what, status: x.status, sent: x.sent}
+	if x.status == 0 {
+		e.ended = ctx.Err()
+		e.message = r.clean(bare(err).Error())
+		return e
+	}
+	e.message = http.StatusText(x.status)
+	if x.status == http.StatusTooManyRequests {
+		e.message, e.retryAfter = "too many requests", seconds(x.header.Get("Retry-After"))
+		limited, own := errors.AsType[*discordgo.RateLimitError](err)
+		if own && limited.RetryAfter > 0 {
+			e.retryAfter = limited.RetryAfter // The header has whole seconds.
+		}
+		// What is not in Discord's words comes from the wall before it, which is closed as a whole.
+		r.limits.refused(x.route, !own || x.header.Get("X-RateLimit-Global") == "true", e.retryAfter)
+	}
+	if refusal, ok := errors.AsType[*discordgo.RESTError](err); ok {
+		if refusal.Message != nil {
+			e.code = refusal.Message.Code
+			if refusal.Message.Message != "" {
+				e.message = r.clean(refusal.Message.Message)
+			}
+		}
+		e.details = string(refusal.ResponseBody)
+	}
+	return e
+}
+
+// bare takes the address off a transport's error: that of an answer to an interaction has a token in it.
+func bare(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func (r *rest) clean(text string) string { return strings.ReplaceAll(text, r.token, "<token>") }
+
+// transport carries requests to Discord, or to the server for tests. No other host is asked for anything.
+type transport struct {
+	base *http.Transport
+	host string // of the server for tests; empty: Discord
+}
+
+// hosts are those of the API and of people's files.
+var hosts = map[string]bool{"discord.com": true, "cdn.discordapp.com": true, "media.discordapp.net": true}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme != "https" || !hosts[request.URL.Host] {
+		return nil, errors.New("this is no host of Discord")
+	}
+	if t.host != "" {
+		request = request.Clone(request.Context())
+		request.URL.Scheme, request.URL.Host = "http", t.host
+	}
+	return t.base.RoundTrip(request)
+}
+
+// exchange notes how far one request came, and has its files streamed: the library takes bodies as a whole.
+type exchange struct {
+	to     *transport
+	limits *limits
+	route  string
+	form   *form // nil: the library's body
+	sent   bool
+	status int
+	header http.Header
+}
+
+// RoundTrip implements http.RoundTripper.
+func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := request.Context().Err(); err != nil {
+		return nil, err
+	}
+	if x.form != nil {
+		request = request.Clone(request.Context())
+		request.Body, request.ContentLength = x.form, x.form.length
+	}
+	response, err := x.to.RoundTrip(request)
+	if err != nil {
+		failed, ok := errors.AsType[*net.OpError](err)
+		x.sent = !ok || failed.Op != "dial"
+		return nil, err
+	}
+	x.sent, x.status, x.header = true, response.StatusCode, response.Header.Clone()
+	x.limits.learn(x.route, x.header)
+	// The library would read the headers of its limits and sleep by them.
+	for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global", "X-RateLimit-Reset-After", "Retry-After"} {
+		response.Header.Del(name)
+	}
+	response.Body = limited{io.LimitReader(response.Body, maxAnswer), response.Body}
+	return response, nil
+}
+
+type limited struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// pace is how fast the bot does things.
+type pace struct {
+	first    time.Duration // the wait after a failure; it doubles
+	longest  time.Duration // of the waits; a connection that lasted longer was a good one
+	save     time.Duration // between two writes of how far the host is
+	patience time.Duration // how long an interaction waits for the host before it is kept
+	keep     time.Duration // how long that may take; Discord waits for 3 seconds in all
+}
+
+func usualPace() pace {
+	return pace{first: time.Second, longest: time.Minute, save: 2 * time.Second, patience: time.Second, keep: time.Second}
+}
+
+// maxResumes is how often a session is resumed in vain before it is given up.
+const maxResumes = 3
+
+// session is the bot's session with the gateway over its connections and the lives of its process. The library's own gives
+// up no session that Discord has closed for good, ends its sessions by how it closes, and lets events overtake each other;
+// so this one does it. An event counts as received when the host has it: what is resumed begins there.
+type session struct {
+	token    string
+	content  bool
+	rest     *rest
+	state    sdk.State
+	log      hclog.Logger
+	pace     pace
+	report   func(chat.State, string)
+	receiver *receiver
+
+	resumption
+	saved  resumption
+	vain   int  // connections in a row on which no event came
+	live   bool // what was missed has come, on this connection
+	before struct {
+		state  chat.State
+		detail string
+	}
+}
+
+// resumption is what a session is resumed by. It can be for no longer than some minutes, and only by who began it.
+type resumption struct {
+	ID      string `json:"id"` // empty: a new session is begun
+	URL     string `json:"url"`
+	Seq     int64  `json:"seq"` // the last event that the host has
+	Bot     string `json:"bot"`
+	Intents int    `json:"intents"`
+}
+
+const sessionKey = "session"
+
+// run keeps the bot connected until ctx ends or only a person can help.
+func (s *session) run(ctx context.Context) error {
+	s.tell(chat.Connecting, "")
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	defer s.close(ctx)
+	whole, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := func(e *discordgo.Event) {
+		do := s.receiver.answer(e)
+		answering.Go(func() { do(whole) })
+	}
+	for wait := s.pace.first; ; {
+		began := time.Now()
+		came, err := s.connect(ctx, answer)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := fatal(err); err != nil {
+			s.tell(chat.Disconnected, err.Error())
+			return err
+		}
+		if time.Since(began) > s.pace.longest {
+			wait = s.pace.first
+		}
+		if s.vain++; came {
+			s.vain = 0
+		}
+		closed, ok := errors.AsType[*closedError](err)
+		if s.vain >= maxResumes || ok && closed.sessionEnded() {
+			s.forget()
+		}
+		after := wait/2 + rand.N(wait) // Not all bots at once, after Discord was away.
+		if e, ok := errors.AsType[*callError](err); ok {
+			after = max(after, e.retryAfter)
+		}
+		s.tell(chat.Disconnected, err.Error())
+		s.log.Warn("the connection to Discord ended", "error", err, "again_in", after.String())
+		if !pause(ctx, after) {
+			return ctx.Err()
+		}
+		wait = min(2*wait, s.pace.longest)
+	}
+}
+
+// forget has the next connection begin a new session.
+func (s *session) forget() {
+	s.resumption, s.vain = resumption{Bot: s.Bot, Intents: s.Intents}, 0
+}
+
+// connect goes through one connection, and tells whether an event came. Its error, never nil, is why it ended. Interactions
+// it also shows to answer, as soon as they come.
+func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (came bool, err error) {
+	if s.receiver.self == "" {
+		if err := s.signIn(ctx); err != nil {
+			return false, err
+		}
+	}
+	address, err := s.address(ctx)
+	if err != nil {
+		return false, err
+	}
+	link, err := dial(ctx, s.rest.transport, address)
+	if err != nil {
+		return false, err
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The session stays, to be resumed, by a code of the bot's own.
+	defer context.AfterFunc(ctx, func() { link.close() })()
+	defer link.close()
+	if err := s.introduce(link); err != nil {
+		return false, err
+	}
+	events := make(chan *discordgo.Event, 256)
+	var ended error
+	work.Go(func() { link.beat(ctx) })
+	work.Go(func() {
+		defer close(events)
+		ended = link.read(ctx, events, answer)
+	})
+	s.live = false
+	if err := s.take(ctx, link, events); err != nil {
+		return link.seq.Load() > 0, err
+	}
+	return link.seq.Load() > 0, ended
+}
+
+// address is where to connect. Discord counts the sessions that a bot begins in a day, and gives a new token to whom begins
+// too many: then the bot waits.
+func (s *session) address(ctx context.Context) (string, error) {
+	if s.ID != "" && s.URL != "" {
+		return s.URL, nil
+	}
+	var found struct {
+		URL    string
+		Starts *struct {
+			Remaining  int
+			ResetAfter int64 `json:"reset_after"` // milliseconds
+		} `json:"session_start_limit"`
+	}
+	const what = "GET gateway"
+	if err := s.rest.call(ctx, what, http.MethodGet, "gateway/bot", nil, &found); err != nil {
+		return "", err
+	}
+	if found.Starts != nil && found.Starts.Remaining <= 0 && s.ID == "" {
+		return "", &callError{
+			what: what, status: http.StatusTooManyRequests, message: "the bot has begun as many sessions as Discord lets it in a day",
+			retryAfter: min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond),
+		}
+	}
+	return found.URL, nil
+}
+
+// signIn learns who the bot is, and what a life before this one left.
+func (s *session) signIn(ctx context.Context) error {
+	var self discordgo.User
+	if err := s.rest.call(ctx, "GET user", http.MethodGet, "users/@me", nil, &self); err != nil {
+		return err
+	}
+	if parseID(self.ID) == 0 {
+		return errors.New("the bot has no id")
+	}
+	if err := s.recall(ctx, self.ID); err != nil {
+		return fmt.Errorf("read the session: %w", err)
+	}
+	return s.receiver.begin(ctx, self)
+}
+
+// recall goes on with the session of the life before, if it is one of this bot and of the same intents.
+func (s *session) recall(ctx context.Context, bot string) error {
+	s.Bot, s.Intents = bot, int(s.intents())
+	raw, _, err := s.state.Get(ctx, sessionKey)
+	if errors.Is(err, sdk.ErrNotFound) {
+		return nil
+	}
+	var left resumption
+	if err != nil || json.Unmarshal(raw, &left) != nil || left.Bot != s.Bot || left.Intents != s.Intents {
+		return err
+	}
+	s.resumption, s.saved = left, left
+	return nil
+}
+
+// save writes down how far the host is, and the session, if it owes nothing: a life that resumed another one's would not
+// know what is owed.
+func (s *session) save(ctx context.Context) {
+	s.receiver.cursors.save(ctx)
+	if s.resumption == s.saved || !s.receiver.settled() {
+		return
+	}
+	raw, err := json.Marshal(s.resumption)
+	if err != nil {
+		return
+	}
+	if _, err := s.state.Put(ctx, sessionKey, raw); err == nil {
+		s.saved = s.resumption
+	}
+}
+
+// close saves though ctx has ended.
+func (s *session) close(ctx context.Context) {
+	if s.receiver.self == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	s.save(ctx)
+	s.receiver.cursors.close(ctx)
+}
+
+// introduce begins or resumes the session.
+func (s *session) introduce(link *link) error {
+	if s.ID != "" {
+		return link.write(opResume, resume{Token: s.token, SessionID: s.ID, Seq: s.Seq})
+	}
+	return link.write(opIdentify, identify{
+		Token: s.token, Intents: int(s.intents()), Properties: properties{OS: "linux", Browser: "clawhost", Device: "clawhost"},
+	})
+}
+
+func (s *session) intents() discordgo.Intent {
+	intents := discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsGuildMessageReactions |
+		discordgo.IntentsDirectMessages | discordgo.IntentsDirectMessageReactions
+	if s.content {
+		intents |= discordgo.IntentMessageContent
+	}
+	return intents
+}
+
+// take hands the events of a connection to the receiver, one after the other.
+func (s *session) take(ctx context.Context, link *link, events <-chan *discordgo.Event) error {
+	ticker := time.NewTicker(s.pace.save)
+	defer ticker.Stop()
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				return nil
+			}
+			if err := s.handle(ctx, e); err != nil {
+				return err
+			}
+		case <-ticker.C:
+			if s.live && s.receiver.settled() && len(events) == 0 {
+				s.receiver.cursors.there(time.UnixMilli(link.heard.Load()))
+				if err := s.receiver.idle(ctx); err != nil {
+					return err
+				}
+			}
+			s.save(ctx)
+		}
+	}
+}
+
+// handle takes one event. What comes twice in a session is dropped here.
+func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if s.ID != "" && e.Sequence <= s.Seq {
+		return nil
+	}
+	if e.Type == "READY" {
+		var begun ready
+		if err := decode(e, &begun); err != nil {
+			return err
+		}
+		// From here on the session can be resumed, even if what it owes cannot be had now.
+		s.ID, s.URL, s.Seq = begun.SessionID, begun.URL, e.Sequence
+		s.receiver.begun(begun)
+	}
+	if err := s.receiver.handle(ctx, s.ID, e); err != nil {
+		return fmt.Errorf("event %d, %s: %w", e.Sequence, e.Type, err)
+	}
+	s.Seq = e.Sequence
+	if e.Type == "READY" || e.Type == "RESUMED" {
+		s.live = true
+		s.tell(chat.Connected, "as "+s.receiver.name)
+	}
+	return nil
+}
+
+// tell reports each change once.
+func (s *session) tell(state chat.State, detail string) {
+	if s.before.state == state && s.before.detail == detail {
+		return
+	}
+	s.before.state, s.before.detail = state, detail
+	s.report(state, detail)
+}
+
+// fatal is what only a person can mend; nil: it may pass.
+func fatal(err error) error {
+	if e, ok := errors.AsType[*callError](err); ok && e.status == http.StatusUnauthorized {
+		return fmt.Errorf("%w: Discord does not know the token; make a new one in the developer portal: %w", sdk.ErrBadCredentials, err)
+	}
+	if e, ok := errors.AsType[*closedError](err); ok {
+		if advice, ok := fatalCodes[e.code]; ok {
+			return fmt.Errorf("%w: %s (close code %d)", sdk.ErrBadCredentials, advice, e.code)
+		}
+	}
+	return nil
+}
+
+// fatalCodes are the close codes after which Discord wants no new connection, and what to do.
+var fatalCodes = map[int]string{
+	4004: "Discord does not know the token; make a new one in the developer portal",
+	4010: "Discord refuses the shard",
+	4011: "the bot is on too many servers for one connection",
+	4012: "Discord has given up the gateway's version; a newer clawhost is needed",
+	4013: "Discord does not know the intents; a newer clawhost is needed",
+	4014: "the Message Content Intent is not enabled; enable it on the Bot page of the developer portal, or set message_content = false",
+}
+
+// pause waits and tells whether it came to its end.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
