@@ -13,13 +13,16 @@ import (
 	"time"
 )
 
-// person writes numbered messages in one chat and notes the answers.
+// person writes numbered messages in one chat and notes the answers. What they write, and what they make of what they read, is
+// the behaviour's.
 type person struct {
 	chat, address string
+	behaviour
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	sent    int               // messages that the host took
+	replies []line            // to what was asked, not taken yet
 	answers []int             // the numbers answered, in the order seen first
 	keys    map[string]string // the text seen under each key
 	repeats int
@@ -28,8 +31,23 @@ type person struct {
 	ended   bool
 }
 
-func newPerson(chat, address string) *person {
-	p := &person{chat: chat, address: address, keys: map[string]string{}}
+// behaviour is what a person does. Its methods are called under the person's lock.
+type behaviour interface {
+	// says is what message n says; ahead is how many messages are written ahead of the answers.
+	says(n int) string
+	ahead() int
+	// hears takes a text that was not seen before: it returns the numbers that are answered by it, and what is to be written in
+	// reply. An error says what is wrong with the text.
+	hears(text string) (answered []int, replies []line, err error)
+	// problems says what is wrong with all that was heard, when everything is answered.
+	problems(sent int) []string
+}
+
+// line is a message as the channel knows it.
+type line struct{ id, text string }
+
+func newPerson(chat, address string, b behaviour) *person {
+	p := &person{chat: chat, address: address, behaviour: b, keys: map[string]string{}}
 	p.changed = sync.NewCond(&p.mu)
 	return p
 }
@@ -66,7 +84,7 @@ func (p *person) converse(ctx context.Context, conn net.Conn) {
 	p.mu.Lock()
 	p.conn = conn
 	p.mu.Unlock()
-	oks := make(chan int)
+	oks := make(chan string)
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer close(oks)
@@ -78,21 +96,35 @@ func (p *person) converse(ctx context.Context, conn net.Conn) {
 	defer reading.Wait()
 	defer conn.Close()
 	fmt.Fprintln(conn, p.chat) // join, to hear answers to earlier messages
-	for p.mayWrite(ctx, conn) {
-		n := p.sent + 1
-		if _, err := fmt.Fprintf(conn, "%s %d number-%d-\n", p.chat, n, n); err != nil {
+	for {
+		next, reply, open := p.next(ctx, conn)
+		if !open {
+			break
+		}
+		if _, err := fmt.Fprintln(conn, p.chat, next.id, next.text); err != nil {
 			return
 		}
-		if ok, open := <-oks; !open {
+		ok, open := <-oks
+		if !open {
 			return
-		} else if ok != n {
-			p.complain("message %d was acknowledged for %d", ok, n)
 		}
-		p.mu.Lock()
-		p.sent = n
-		p.mu.Unlock()
+		p.taken(next, reply, ok)
 	}
 	for range oks { // nothing more to write
+	}
+}
+
+// taken notes that the host has a line.
+func (p *person) taken(l line, reply bool, ok string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case ok != l.id:
+		p.wrong = append(p.wrong, fmt.Sprintf("message %s was acknowledged for %s", ok, l.id))
+	case reply:
+		p.replies = p.replies[1:]
+	default:
+		p.sent++
 	}
 }
 
@@ -106,26 +138,29 @@ func (p *person) lost(conn net.Conn) {
 	p.changed.Broadcast()
 }
 
-// mayWrite waits for answers before the person gets too far ahead, and returns false when there is no more to write or the
-// connection has ended.
-func (p *person) mayWrite(ctx context.Context, conn net.Conn) bool {
+// next waits for something to write, be it a reply or the next message, but for messages not so far ahead of the answers as the
+// person writes. It is false when the connection has ended, or the person hangs up.
+func (p *person) next(ctx context.Context, conn net.Conn) (next line, reply, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for ctx.Err() == nil && p.conn == conn && p.sent-len(p.answers) >= unanswered {
+	for p.conn == conn && !p.ended {
+		if len(p.replies) > 0 {
+			return p.replies[0], true, true
+		}
+		if n := p.sent + 1; ctx.Err() == nil && p.sent-len(p.answers) < p.behaviour.ahead() {
+			return line{strconv.Itoa(n), p.behaviour.says(n)}, false, true
+		}
 		p.changed.Wait()
 	}
-	return ctx.Err() == nil && p.conn == conn
+	return line{}, false, false
 }
 
 var saying = regexp.MustCompile(`^say (\S+) (\S+) (".*")$`)
 
-var number = regexp.MustCompile(`number-(\d+)-`)
-
 // hear notes a line of the host's.
-func (p *person) hear(line string, oks chan<- int) {
+func (p *person) hear(line string, oks chan<- string) {
 	if id, ok := strings.CutPrefix(line, "ok "); ok {
-		n, _ := strconv.Atoi(id)
-		oks <- n
+		oks <- id
 		return
 	}
 	said := saying.FindStringSubmatch(line)
@@ -149,13 +184,12 @@ func (p *person) hear(line string, oks chan<- int) {
 		return
 	}
 	p.keys[said[2]] = text
-	n := number.FindStringSubmatch(text)
-	if n == nil {
-		p.wrong = append(p.wrong, fmt.Sprintf("an answer to nothing: %q", text))
-		return
+	answered, replies, err := p.behaviour.hears(text)
+	if err != nil {
+		p.wrong = append(p.wrong, err.Error())
 	}
-	answered, _ := strconv.Atoi(n[1])
-	p.answers = append(p.answers, answered)
+	p.answers = append(p.answers, answered...)
+	p.replies = append(p.replies, replies...)
 }
 
 func (p *person) complain(format string, args ...any) {
@@ -183,6 +217,7 @@ func (p *person) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
+	p.changed.Broadcast()
 	if p.conn != nil {
 		p.conn.Close()
 	}
@@ -207,5 +242,5 @@ func (p *person) problems() []string {
 			found = append(found, fmt.Sprintf("message %d of %d was lost", n, p.sent))
 		}
 	}
-	return found
+	return append(found, p.behaviour.problems(p.sent)...)
 }

@@ -20,19 +20,18 @@ import (
 )
 
 // The crash test: people write numbered messages in several chats while the host, its plugin and its claude are killed at
-// random moments and at named points. Afterwards every message must have been answered once, in order. A piece whose send
-// had an unknown outcome may be seen again under its own key: such repeats are counted.
+// random moments and at named points. Afterwards every message must have been answered once, in order, be it in one message or in
+// many, and nothing must have been done without leave. A piece whose send had an unknown outcome may be seen again under its own
+// key: such repeats are counted.
 
 const (
-	crashChats = 5
-	// unanswered is how many messages a person writes ahead of the answers.
-	unanswered = 5
+	crashChats, crashReaders, crashAskers = 4, 2, 1
 	// drainTime bounds the time to answer all that is left when the killing is over.
 	drainTime = 3 * time.Minute
 )
 
 // crashPoints are the places in the host that the test names. See the points of package core.
-var crashPoints = []string{"accepted", "result", "sent"}
+var crashPoints = []string{"accepted", "result", "sent", "early", "answered"}
 
 func TestCrash(t *testing.T) {
 	kills, seed := 30, uint64(time.Now().UnixNano())
@@ -96,15 +95,26 @@ func newCrashWorld(t *testing.T, random *rand.Rand) *crashWorld {
 state_dir  = %q
 inbound { debounce = "0" }
 queue { mode = "queue" }
+reply {
+  stream = "block"
+  block {
+    min  = 40
+    max  = 200
+    idle = "0"
+  }
+}
 plugin_dir = %q
 log { level = "debug" }
 agent { workspace = %q }
 claude {
   command       = %q
-  max_processes = 3
+  max_processes = 4
   env           = { CLAUDE_STUB_DELAY_MS = "30" }
 }
-access { dm = "open" }
+access {
+  owners = ["echo:asker0"]
+  dm     = "open"
+}
 plugin "echo" {
   config { listen = %q }
 }
@@ -116,7 +126,13 @@ plugin "echo" {
 		t.Fatal(err)
 	}
 	for i := range crashChats {
-		w.people = append(w.people, newPerson(fmt.Sprint("chat", i), w.address))
+		w.people = append(w.people, newPerson(fmt.Sprint("chat", i), w.address, chatty{}))
+	}
+	for i := range crashReaders {
+		w.people = append(w.people, newPerson(fmt.Sprint("reader", i), w.address, &reader{}))
+	}
+	for i := range crashAskers {
+		w.people = append(w.people, newPerson(fmt.Sprint("asker", i), w.address, newAsker(dir)))
 	}
 	return w
 }
@@ -285,7 +301,7 @@ func (w *crashWorld) check(t *testing.T) {
 		total += w.killed[kind]
 		kinds[i] = fmt.Sprintf("%d %s", w.killed[kind], kind)
 	}
-	outcome := "0 lost, 0 answered twice, order kept"
+	outcome := "0 lost, 0 answered twice, order kept, nothing done without leave"
 	if t.Failed() {
 		outcome = "some went wrong"
 	}

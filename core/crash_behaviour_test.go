@@ -1,0 +1,160 @@
+package core_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/reply"
+)
+
+// unanswered is how many messages a person writes ahead of the answers.
+const unanswered = 5
+
+// chatty writes messages that are echoed.
+type chatty struct{}
+
+var number = regexp.MustCompile(`number-(\d+)-`)
+
+func (chatty) says(n int) string { return fmt.Sprintf("number-%d-", n) }
+
+func (chatty) ahead() int { return unanswered }
+
+func (chatty) hears(text string) ([]int, []line, error) {
+	n, err := numberIn(number, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []int{n}, nil, nil
+}
+
+func (chatty) problems(int) []string { return nil }
+
+func numberIn(pattern *regexp.Regexp, text string) (int, error) {
+	found := pattern.FindStringSubmatch(text)
+	if found == nil {
+		return 0, fmt.Errorf("an answer to nothing: %q", text)
+	}
+	return strconv.Atoi(found[1])
+}
+
+// reader asks for stories, which come in several messages while they are told, and reads each to its end.
+type reader struct{ read strings.Builder }
+
+const storyParts = 5
+
+var ending = regexp.MustCompile(`The end of story (\d+)\.`)
+
+func story(n int) string {
+	var parts []string
+	for i := range storyParts {
+		parts = append(parts, fmt.Sprintf("Part %d of story %d goes on and on, with so many words that it is sent by itself.", i+1, n))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("The end of story %d.", n)), "\n\n")
+}
+
+func (*reader) says(n int) string {
+	return fmt.Sprintf(`[[stub {"token_delay_ms": 3, "answer": %q}]] tell me story %d`, story(n), n)
+}
+
+func (*reader) ahead() int { return unanswered }
+
+func (r *reader) hears(text string) (answered []int, _ []line, _ error) {
+	r.read.WriteString(strings.TrimPrefix(text, reply.Continued))
+	for _, found := range ending.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		answered = append(answered, n)
+	}
+	return answered, nil, nil
+}
+
+// problems compares all that was read with all that was to be told. How it was cut leaves out blanks.
+func (r *reader) problems(sent int) []string {
+	var told strings.Builder
+	for n := range sent {
+		told.WriteString(story(n + 1))
+	}
+	want, got := squeeze(told.String()), squeeze(r.read.String())
+	if want == got {
+		return nil
+	}
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
+	}
+	return []string{fmt.Sprintf("the stories differ at byte %d: %q, want %q", at, excerpt(got, at), excerpt(want, at))}
+}
+
+func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
+
+func excerpt(text string, at int) string { return text[max(0, at-60):min(len(text), at+120)] }
+
+// asker has claude do things that it asks leave for, and gives it to some of them.
+type asker struct {
+	home   string      // where the things are done
+	leaves map[int]int // how often leave was given for each
+	asked  map[string]bool
+}
+
+var (
+	questionID = regexp.MustCompile(`/answer ([A-Z2-9]{5})`)
+	asking     = regexp.MustCompile(`echo (\d+) >>`)
+	finished   = regexp.MustCompile(`finished-(\d+)-`)
+	late       = regexp.MustCompile(`^(This question is over\.|No question has this id\.)`)
+)
+
+func newAsker(home string) *asker {
+	return &asker{home: home, leaves: map[int]int{}, asked: map[string]bool{}}
+}
+
+func (*asker) says(n int) string {
+	return fmt.Sprintf(`[[stub {"tool": "echo %d >> $HOME/done", "ask": true, "again": true, "crash": "orphaned", "answer": "finished-%d-"}]] do it`, n, n)
+}
+
+func (*asker) ahead() int { return 1 }
+
+func (a *asker) hears(text string) (answered []int, replies []line, err error) {
+	if id := questionID.FindStringSubmatch(text); id != nil {
+		n, err := numberIn(asking, text)
+		if err != nil || a.asked[id[1]] {
+			return nil, nil, fmt.Errorf("asked again, or for nothing: %q", text)
+		}
+		a.asked[id[1]] = true
+		word := "no"
+		if n%3 != 0 {
+			word = "once"
+			a.leaves[n]++
+		}
+		return nil, []line{{"answer-" + id[1], "/answer " + id[1] + " " + word}}, nil
+	}
+	if late.MatchString(text) {
+		return nil, nil, nil
+	}
+	n, err := numberIn(finished, text)
+	return []int{n}, nil, err
+}
+
+// problems counts what was done, which is never more than there was leave for.
+func (a *asker) problems(int) (found []string) {
+	written, err := os.ReadFile(a.home + "/done")
+	if err != nil {
+		return []string{fmt.Sprintf("nothing was done: %v", err)}
+	}
+	times := map[int]int{}
+	for _, field := range bytes.Fields(written) {
+		n, err := strconv.Atoi(string(field))
+		if err != nil {
+			return []string{fmt.Sprintf("something else was done: %q", field)}
+		}
+		if times[n]++; times[n] > a.leaves[n] {
+			found = append(found, fmt.Sprintf("%d was done %d times, with leave for %d", n, times[n], a.leaves[n]))
+		}
+	}
+	return found
+}
