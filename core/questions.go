@@ -58,11 +58,9 @@ func (h *Host) resume(ctx context.Context, id, session string, caller chat.Calle
 	return err
 }
 
-// ask has people decide on what claude asks in a run. Whoever only has an owner's authority lent has none of the owner's leave.
+// ask has people decide on what claude asks in a run.
 func (h *Host) ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
-	own := *run
-	own.Message.Message.Authority = h.authority(run.Message.Message)
-	return h.questions.Ask(ctx, &own, q)
+	return h.questions.Ask(ctx, run, q)
 }
 
 // reading makes a command of a text that answers what claude asks in the chat.
