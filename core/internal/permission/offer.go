@@ -33,7 +33,8 @@ func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
 	return err
 }
 
-// resume takes the answer to an offer. The work goes on with the authority of who wants it.
+// resume takes the answer to an offer. The work goes on where it was given up, and with no more authority than it had: who wants it
+// does not vouch for what others have asked for.
 func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
 	state, said := store.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
 	switch {
@@ -41,7 +42,9 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 		state, said = store.QuestionExpired, q.body.Line
 	case word == "go":
 		// First, so that a crash behind it loses nothing: the same id begins it once.
-		if err := d.options.Resume(ctx, q.row.ID, q.row.Session, caller); err != nil {
+		as := caller
+		as.Address, as.Kind, as.Authority = q.row.To, q.body.Kind, min(caller.Authority, q.row.Authority)
+		if err := d.options.Resume(ctx, q.row.ID, q.row.Session, as); err != nil {
 			return "", true, err
 		}
 		said = q.body.Line + "\n\n▶ Going on, said " + name(caller) + "."

@@ -24,9 +24,9 @@ func TestOffer(t *testing.T) {
 		resumed []string
 		state   store.QuestionState
 	}{
-		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna"}, store.QuestionTaken},
-		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna"}, store.QuestionTaken},
-		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"s by owner"}, store.QuestionTaken},
+		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna as other in anna"}, store.QuestionTaken},
+		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna as other in anna"}, store.QuestionTaken},
+		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"s by owner as other in anna"}, store.QuestionTaken},
 		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, store.QuestionTaken},
 		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, store.QuestionOpen},
 		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, store.QuestionOpen},

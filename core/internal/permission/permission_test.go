@@ -133,7 +133,7 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 		},
 		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
 		Resume: func(_ context.Context, _, session string, caller chat.Caller) error {
-			r.resumed = append(r.resumed, session+" by "+string(caller.Sender.ID))
+			r.resumed = append(r.resumed, fmt.Sprintf("%s by %s as %s in %s", session, caller.Sender.ID, caller.Authority, caller.Address.Chat))
 			return nil
 		},
 		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
