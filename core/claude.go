@@ -92,6 +92,14 @@ func (h *Host) owned(m store.Message) bool {
 	return m.Chat.Kind == chat.Direct && slices.Contains(h.config.For(m.Channel).Access.Owners, m.Channel+":"+string(m.Sender.ID))
 }
 
+// authority is that of a message, but for an owner's where no owner is behind it.
+func (h *Host) authority(m store.Message) chat.Authority {
+	if m.Authority == chat.Owner && !h.owned(m) {
+		return chat.Authorised
+	}
+	return m.Authority
+}
+
 // systemPrompt is what the agent is told before all messages of a session.
 func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
 	settings := h.config.For(m.Channel)

@@ -57,6 +57,9 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 			if (p.PermissionMode == dangerous) != test.powers {
 				t.Errorf("permission mode %s", p.PermissionMode)
 			}
+			if owns := h.authority(run.Message.Message) == chat.Owner; owns != test.powers {
+				t.Errorf("an owner's authority: %v", owns)
+			}
 			if flush := h.next(run, full); (flush != nil) != test.opens {
 				t.Errorf("what comes next is %+v", flush)
 			}

@@ -58,9 +58,11 @@ func (h *Host) resume(ctx context.Context, id, session string, caller chat.Calle
 	return err
 }
 
-// ask has people decide on what claude asks in a run.
+// ask has people decide on what claude asks in a run. Whoever only has an owner's authority lent has none of the owner's leave.
 func (h *Host) ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
-	return h.questions.Ask(ctx, run, q)
+	own := *run
+	own.Message.Message.Authority = h.authority(run.Message.Message)
+	return h.questions.Ask(ctx, &own, q)
 }
 
 // reading makes a command of a text that answers what claude asks in the chat.

@@ -50,9 +50,7 @@ func (h *Host) ownersWrite(channel string, id chat.ID) bool {
 // toolsOf is the server of tools for a run. Whoever only has an owner's authority lent has none of their reach.
 func (h *Host) toolsOf(run *store.Run) *tools.Turn {
 	caller := turn.Caller(run)
-	if caller.Authority == chat.Owner && !h.owned(run.Message.Message) {
-		caller.Authority = chat.Authorised
-	}
+	caller.Authority = h.authority(run.Message.Message)
 	return h.tools.Turn(run.Message.UUID, caller)
 }
 

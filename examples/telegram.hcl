@@ -8,7 +8,7 @@ agent {
 }
 
 claude {
-  # What runs unasked. All else that needs a permission is refused. This holds for everybody who may write.
+  # What runs unasked. All else that needs a permission is asked for in the chat. This holds for everybody who may write.
   allowed_tools = ["WebSearch", "Edit(notes/**)"]
   timeout       = "15m"
 }
