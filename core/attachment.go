@@ -27,7 +27,7 @@ func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, l
 	return attachments{
 		files:    files,
 		inbound:  media.NewInbound(files, c.Agent.Workspace),
-		outgoing: media.NewOutgoing(files, c.Agent.Workspace, log),
+		outgoing: media.NewOutgoing(files, c.Agent.Workspace, c.Media.Fetch, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
 			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout,

@@ -37,13 +37,20 @@ func (h *Host) decides(caller chat.Caller) bool {
 	return false
 }
 
-// decider is the direct chat of the first owner whose channel runs. The chat's id is taken to be the person's.
-func (h *Host) decider(context.Context) (chat.Address, bool) {
+// decider is the direct chat of the first owner whose channel runs: the one that they wrote in, or, as long as they have not, the
+// one of their own id.
+func (h *Host) decider(ctx context.Context) (chat.Address, bool) {
 	for _, owner := range h.config.Access.Owners {
 		channel, user, _ := strings.Cut(owner, ":")
-		if _, runs := h.supervisor.Get(channel); runs {
-			return chat.Address{Channel: channel, Chat: chat.ID(user)}, true
+		if _, runs := h.supervisor.Get(channel); !runs {
+			continue
 		}
+		to := chat.Address{Channel: channel, Chat: chat.ID(user)}
+		known, err := h.store.Session(ctx, h.inbox.Session(channel, chat.Chat{ID: to.Chat, Kind: chat.Direct}, ""))
+		if err == nil && known.Kind == chat.Direct && known.Route.Channel == channel {
+			to = known.Route
+		}
+		return to, true
 	}
 	return chat.Address{}, false
 }

@@ -18,8 +18,12 @@ func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 		if a.Waiting > 1 {
 			text = fmt.Sprintf("This waits, with %d before it.", a.Waiting)
 		}
+		var replyTo chat.MessageID
+		if limits.Replies {
+			replyTo = m.ID
+		}
 		return store.Piece{
-			To: m.Address(), Text: text, ReplyTo: m.ID, Silent: true,
+			To: m.Address(), Text: text, ReplyTo: replyTo, Silent: true,
 			Buttons: [][]chat.Button{{
 				{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)}, {Label: "✖ Cancel", Data: fmt.Sprint("/withdraw ", a.Seq)},
 			}},

@@ -144,8 +144,8 @@ func (d *desk) aside(_ context.Context, _ store.Session, question string) (strin
 
 func (d *desk) Grants(context.Context, string) ([]store.Grant, error) { return d.grants, d.fail }
 
-func (d *desk) Revoke(_ context.Context, _, rule string) (int64, error) {
-	d.order = append(d.order, "revoke "+rule)
+func (d *desk) Revoke(_ context.Context, g store.Grant) (int64, error) {
+	d.order = append(d.order, "revoke "+g.Rule)
 	return int64(len(d.grants)), d.fail
 }
 

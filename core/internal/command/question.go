@@ -22,7 +22,7 @@ type Questions interface {
 // Grants is what the commands need of the store for what was allowed for longer than once.
 type Grants interface {
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
-	Revoke(ctx context.Context, session, rule string) (int64, error)
+	Revoke(ctx context.Context, g store.Grant) (int64, error)
 }
 
 const noQuestion = "No question has this id. It may be over."
@@ -74,7 +74,7 @@ func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	case len(words) != 2 || !strings.EqualFold(words[0], "revoke"):
 		return unknown("grants", call.Args, "Options: revoke NUMBER, revoke all."), nil
 	case strings.EqualFold(words[1], "all"):
-		n, err := d.store.Revoke(ctx, call.Caller.Session, "")
+		n, err := d.store.Revoke(ctx, store.Grant{Session: call.Caller.Session})
 		if err != nil {
 			return "", err
 		}
@@ -84,7 +84,7 @@ func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	if err != nil || n < 1 || n > len(held) {
 		return fmt.Sprintf("There is no number %s. /grants lists them.", code(words[1])), nil
 	}
-	if _, err := d.store.Revoke(ctx, call.Caller.Session, held[n-1].Rule); err != nil {
+	if _, err := d.store.Revoke(ctx, held[n-1]); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Taken back: %s. Claude asks again.", rule(held[n-1].Rule)), nil

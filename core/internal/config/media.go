@@ -20,6 +20,7 @@ type Media struct {
 	// empty (default): none.
 	Speak   []string
 	Timeout time.Duration // of either; default 1 minute
+	Fetch   bool          // files of the web are sent that the agent names by their addresses; default false
 	TTS     string        // which answers are spoken: off (default), inbound, always, tagged
 }
 
@@ -36,6 +37,7 @@ func (m *Media) block() block {
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
 		{"timeout", duration(&m.Timeout, time.Second)},
+		{"fetch", boolean(&m.Fetch)},
 		{"tts", m.tts()},
 	}}
 }

@@ -38,17 +38,19 @@ type Outgoing struct {
 	files     *Files
 	workspace string
 	web       fetcher
+	fetches   bool // files of the web, too
 	webTime   time.Duration
 	log       hclog.Logger
 }
 
-// NewOutgoing returns the outgoing files of a workspace.
-func NewOutgoing(files *Files, workspace string, log hclog.Logger) *Outgoing {
-	return newOutgoing(files, workspace, newGuard(), log)
+// NewOutgoing returns the outgoing files of a workspace. Fetches says that files of the web, which the agent names by their
+// addresses, are sent, too: an address can carry something out.
+func NewOutgoing(files *Files, workspace string, fetches bool, log hclog.Logger) *Outgoing {
+	return newOutgoing(files, workspace, fetches, newGuard(), log)
 }
 
-func newOutgoing(files *Files, workspace string, g guard, log hclog.Logger) *Outgoing {
-	return &Outgoing{files: files, workspace: workspace, web: newFetcher(g), webTime: webTime, log: log}
+func newOutgoing(files *Files, workspace string, fetches bool, g guard, log hclog.Logger) *Outgoing {
+	return &Outgoing{files: files, workspace: workspace, fetches: fetches, web: newFetcher(g), webTime: webTime, log: log}
 }
 
 // sessionForm is what names a conversation: the uuid of its claude session.
@@ -168,6 +170,10 @@ func (c *collection) named(ctx, web context.Context, path string) {
 	kind := strings.ToLower(strings.TrimSuffix(scheme.FindString(path), ":"))
 	switch kind {
 	case "http", "https":
+		if !c.fetches || len(c.limits) == 0 {
+			c.problem("Files of the web are not sent from here.")
+			return
+		}
 		c.fetch(ctx, web, path)
 		return
 	case "data":

@@ -40,7 +40,7 @@ var all = []chat.MediaLimit{
 }
 
 func (b *bundle) outgoing() *media.Outgoing {
-	return media.NewOutgoing(b.Files, b.workspace, hclog.NewNullLogger())
+	return media.NewOutgoing(b.Files, b.workspace, true, hclog.NewNullLogger())
 }
 
 // sent describes files, in order.
@@ -568,7 +568,17 @@ func TestWhereTheWebEnds(t *testing.T) {
 	if got, problems := out.Collect(t.Context(), "telegram", []string{server + "/x.txt"}, "", all); len(got) != 1 || problems != nil {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}
-	strict := media.NewOutgoing(b.Files, b.workspace, hclog.NewNullLogger())
+	// Where it is off, and in a chat that takes no files, nothing is asked of the web.
+	never := media.NewOutgoing(b.Files, b.workspace, false, hclog.NewNullLogger())
+	for _, refused := range []struct {
+		out    *media.Outgoing
+		limits []chat.MediaLimit
+	}{{never, all}, {out, nil}} {
+		if got, problems := refused.out.Collect(t.Context(), "telegram", []string{server + "/x.txt"}, "", refused.limits); got != nil || len(problems) != 1 || problems[0] != "Files of the web are not sent from here." {
+			t.Errorf("sent %v, problems %q", got, problems)
+		}
+	}
+	strict := media.NewOutgoing(b.Files, b.workspace, true, hclog.NewNullLogger())
 	if got, problems := strict.Collect(t.Context(), "telegram", []string{"http://127.0.0.1" + port + "/"}, "", all); got != nil || len(problems) != 1 {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}

@@ -58,10 +58,13 @@ func (s *Store) Grants(ctx context.Context, session string) ([]Grant, error) {
 	return list, nil
 }
 
-// Revoke takes a session's grants of a rule back, of whatever authority, and tells how many there were. An empty rule means
-// all of them.
-func (s *Store) Revoke(ctx context.Context, session, rule string) (int64, error) {
+// Revoke takes a grant back, or, where it names no rule, all of its session's. It tells how many there were.
+func (s *Store) Revoke(ctx context.Context, g Grant) (int64, error) {
 	return step(ctx, s, "revoke", func(t *tx) (int64, error) {
-		return t.exec(`DELETE FROM grants WHERE session = ?1 AND (?2 = '' OR rule = ?2)`, session, rule)
+		if g.Rule == "" {
+			return t.exec(`DELETE FROM grants WHERE session = ?1`, g.Session)
+		}
+		return t.exec(`DELETE FROM grants WHERE session = ?1 AND claude_session = ?2 AND authority = ?3 AND rule = ?4`,
+			g.Session, g.ClaudeSession, g.Authority, g.Rule)
 	})
 }

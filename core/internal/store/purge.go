@@ -52,6 +52,12 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT piece FROM kept_pieces WHERE sent_at <= ?1 ORDER BY sent_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
+		{`DELETE FROM questions WHERE id IN
+			(SELECT id FROM questions WHERE ended_at <= ?1 ORDER BY ended_at LIMIT ?2)`, millis(now.Add(-runAge))},
+		// What was allowed in a conversation that is over allows nothing any more.
+		{`DELETE FROM grants WHERE (session, claude_session, authority, rule) IN
+			(SELECT g.session, g.claude_session, g.authority, g.rule FROM grants g LEFT JOIN claude_sessions c ON c.id = g.claude_session
+				WHERE g.claude_session != '' AND g.granted_at <= ?1 AND (c.id IS NULL OR c.replaced_at IS NOT NULL) ORDER BY g.granted_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
 		{`DELETE FROM extracts WHERE source IN
