@@ -32,6 +32,8 @@ type Command struct {
 	Private bool           // answers in direct chats only, because of what the answer tells
 	// Turn marks a command that is run as a turn of the agent, not by the registry. It has no Run.
 	Turn bool
+	// Slow marks a command that may take its time: others of the host's do not wait for it.
+	Slow bool
 	// Run answers with Markdown; an empty answer sends nothing. Its error is for the log: the user is told that the command
 	// failed.
 	Run func(ctx context.Context, call Call) (string, error)

@@ -115,7 +115,7 @@ func (d desk) commands() []Command {
 		{Name: "reset", Usage: "/reset [model] [text]", Summary: "the same as /new", Group: groupSession, Least: chat.Authorised, Run: d.fresh},
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or keep it", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.stop},
 		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, Least: chat.Authorised, Menu: true, Turn: true},
-		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.aside},
+		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, Least: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
 		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next", Group: groupSession, Least: chat.Authorised, Run: d.next},
 		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back", Group: groupSession, Least: chat.Authorised, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.session},

@@ -74,10 +74,10 @@ func (r *Registry) plugins() []Command {
 	return list
 }
 
-// Builtin tells whether a command is the host's own.
-func (r *Registry) Builtin(name string) bool {
-	_, ok := r.byName[canonical(name)]
-	return ok
+// Quick tells whether a command is one of the host's own that answer at once.
+func (r *Registry) Quick(name string) bool {
+	c, ok := r.byName[canonical(name)]
+	return ok && !c.Slow
 }
 
 // List returns the commands that somebody with this authority may use, by group: in each the host's in the order in which

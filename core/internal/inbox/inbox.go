@@ -40,8 +40,8 @@ type Store interface {
 // Commands finds what a text asks of the host.
 type Commands interface {
 	Parse(text string) (store.Command, bool)
-	// Builtin tells whether a command is the host's own.
-	Builtin(name string) bool
+	// Quick tells whether a command is one of the host's own that answer at once.
+	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)
 	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, or, where

@@ -102,7 +102,7 @@ func (known) Parse(text string) (store.Command, bool) {
 	return store.Command{Name: name, Args: args}, true
 }
 
-func (known) Builtin(name string) bool { return name != "roll" }
+func (known) Quick(name string) bool { return name != "roll" }
 
 // Skill knows the skill deploy.
 func (known) Skill(text string) (string, bool) {

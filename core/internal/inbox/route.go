@@ -12,7 +12,7 @@ import (
 )
 
 // inbound decides what a message asks for and how it waits. A command goes around what runs, and one of the host's own
-// around those of plugins, which may hang. A command of somebody who may not use it goes the same way, and is told so.
+// around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
 func (in *Inbox) inbound(a arrival) store.Inbound {
 	m := a.message
 	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
@@ -20,7 +20,7 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	inbound.Message = m
 	if m.Command != nil {
 		inbound.Lane = store.CommandLane
-		if in.options.Commands.Builtin(m.Command.Name) {
+		if in.options.Commands.Quick(m.Command.Name) {
 			inbound.Lane = store.ControlLane
 		}
 		return inbound
