@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -42,5 +43,19 @@ func TestAnEmptyAnswer(t *testing.T) {
 				t.Errorf("said (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What was begun to be said before it is said to its end, also where nobody waits for an answer.
+func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
+	t.Parallel()
+	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.tools = h.newTools()
+	run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}}
+	v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
+	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
+	got := v.Reply(t.Context(), agent.Result{})
+	if len(got) != 1 || got[0].Text != "the rest of a sentence." {
+		t.Errorf("said %+v", got)
 	}
 }

@@ -99,7 +99,10 @@ func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 	case said.Text == "" && len(files) > 0:
 		return append(v.options.Rest(said, v.outcome, "", ""), files...)
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
-		return nil // nobody waits for it
+		if !v.outcome.Begun {
+			return nil // nobody waits for it
+		}
+		return v.options.Rest(said, v.outcome, "", "")
 	case said.Text == "" && len(v.outcome.Whole) == 0:
 		said.Text = reply.Empty
 	}
