@@ -1,5 +1,5 @@
-// Package claude runs the agent: the claude CLI, a persistent process for each session, spoken to by stream-json over its
-// stdin and stdout.
+// Package claude runs the agent: the claude CLI, a persistent process for each session or one for each turn, spoken to by
+// stream-json over its stdin and stdout.
 //
 // A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
 // process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
@@ -33,6 +33,7 @@ type Config struct {
 	Workspace       string   // the working directory; it must exist
 	RunDir          string   // a 0700 folder of the host for the files that flags name
 	DenyPaths       []string // files and folders that the agent's file tools may not touch
+	OneShot         bool     // a process serves one turn: none is idle, and each turn waits for a new one
 	MaxProcesses    int      // zero: 4
 	ParkAfter       time.Duration
 	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes

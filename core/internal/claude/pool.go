@@ -170,7 +170,7 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 	}
 }
 
-// exit ends what enter began, and keeps a live process for the session's next turn.
+// exit ends what enter began, and keeps a live process for the session's next turn, unless there is one for each.
 func (p *Pool) exit(id string, s *session) {
 	defer p.work.Done()
 	p.mu.Lock()
@@ -184,7 +184,7 @@ func (p *Pool) exit(id string, s *session) {
 	}
 	s.since = time.Now()
 	p.idle[id] = s
-	if retired || p.closed {
+	if retired || p.closed || p.config.OneShot {
 		p.leave(s)
 	} else {
 		p.grant()

@@ -51,52 +51,50 @@ func TestParksTheLeastRecentlyUsed(t *testing.T) {
 }
 
 func TestManySessionsShareTheSlots(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.MaxProcesses = 3
-	pool := r.pool()
-	var most atomic.Int64
-	var group sync.WaitGroup
-	for i := range 12 {
-		session := uuid.NewString()
-		group.Go(func() {
-			for turn := range 3 {
-				text := fmt.Sprintf("%d of %d", turn, i)
-				result, err := pool.Run(r.Context(), r.in(session, turn > 0, text))
-				if err != nil || result.Text != "echo: [Bob] "+text {
-					t.Errorf("turn %s: %q, %v", text, result.Text, err)
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 3
+		pool := r.pool()
+		var most atomic.Int64
+		var group sync.WaitGroup
+		for i := range 12 {
+			session := uuid.NewString()
+			group.Go(func() {
+				for turn := range 3 {
+					text := fmt.Sprintf("%d of %d", turn, i)
+					result, err := pool.Run(r.Context(), r.in(session, turn > 0, text))
+					if err != nil || result.Text != "echo: [Bob] "+text {
+						t.Errorf("turn %s: %q, %v", text, result.Text, err)
+					}
+					most.Store(max(most.Load(), int64(len(pool.Stats().PIDs))))
 				}
-				most.Store(max(most.Load(), int64(len(pool.Stats().PIDs))))
-			}
-		})
-	}
-	group.Wait()
-	if most.Load() > 3 {
-		t.Errorf("%d processes at once, want at most 3", most.Load())
-	}
-	if stats := pool.Stats(); stats.Running != 0 || stats.Waiting != 0 {
-		t.Errorf("after all turns: %+v", stats)
-	}
+			})
+		}
+		group.Wait()
+		if most.Load() > 3 {
+			t.Errorf("%d processes at once, want at most 3", most.Load())
+		}
+		if stats := pool.Stats(); stats.Running != 0 || stats.Waiting != 0 {
+			t.Errorf("after all turns: %+v", stats)
+		}
+	})
 }
 
 func TestOneRunASession(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	var group sync.WaitGroup
-	for i := range 5 {
-		text := fmt.Sprintf("message %d", i)
-		turn := r.in(r.session, false, text)
-		group.Go(func() {
-			if result, err := pool.Run(r.Context(), turn); err != nil || result.Text != "echo: [Bob] "+text {
-				t.Errorf("%s: %q, %v", text, result.Text, err)
-			}
-		})
-	}
-	group.Wait()
-	if n := r.processes.spawned(); n != 1 {
-		t.Errorf("%d processes were started for one session", n)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		var group sync.WaitGroup
+		for i := range 5 {
+			text := fmt.Sprintf("message %d", i)
+			turn := r.in(r.session, false, text)
+			group.Go(func() {
+				if result, err := pool.Run(r.Context(), turn); err != nil || result.Text != "echo: [Bob] "+text {
+					t.Errorf("%s: %q, %v", text, result.Text, err)
+				}
+			})
+		}
+		group.Wait()
+		r.wantSpawned(pool, 1)
+	})
 }
 
 func TestParksAfterIdling(t *testing.T) {
@@ -113,106 +111,104 @@ func TestParksAfterIdling(t *testing.T) {
 }
 
 func TestRetire(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.ask(pool, r.turn("idle when retired"))
-	pool.Retire(r.session)
-	poll(t, "the idle process ends", func() bool { return len(r.processes.all()) == 0 })
-
-	r.session, r.started = uuid.NewString(), false
-	turn := r.turn("running when retired")
-	consumed := turn.OnConsumed
-	turn.OnConsumed = func() {
-		consumed()
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.ask(pool, r.turn("idle when retired"))
 		pool.Retire(r.session)
-	}
-	if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
-		t.Errorf("answer = %q", got)
-	}
-	poll(t, "the process ends after its turn", func() bool { return len(r.processes.all()) == 0 })
-	pool.Retire("nobody")
+		poll(t, "the idle process ends", func() bool { return len(r.processes.all()) == 0 })
+
+		r.session, r.started = uuid.NewString(), false
+		turn := r.turn("running when retired")
+		consumed := turn.OnConsumed
+		turn.OnConsumed = func() {
+			consumed()
+			pool.Retire(r.session)
+		}
+		if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
+			t.Errorf("answer = %q", got)
+		}
+		poll(t, "the process ends after its turn", func() bool { return len(r.processes.all()) == 0 })
+		pool.Retire("nobody")
+	})
 }
 
 // A session whose process is leaving gets the next one when that has left.
 func TestNeverTwoProcessesOfASession(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	for i := range 10 {
-		text := fmt.Sprintf("message %d", i)
-		if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
-			t.Errorf("answer = %q", got)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		for i := range 10 {
+			text := fmt.Sprintf("message %d", i)
+			if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
+				t.Errorf("answer = %q", got)
+			}
+			pool.Retire(r.session)
 		}
-		pool.Retire(r.session)
-	}
-	if n := r.processes.spawned(); n != 10 {
-		t.Errorf("%d processes were started, want 10", n)
-	}
+		r.wantSpawned(pool, 10)
+	})
 }
 
 func TestCloseStopsTurns(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.ask(pool, r.in(uuid.NewString(), false, "leave one idle"))
-	begun := filepath.Join(r.config.Workspace, "begun")
-	running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; sleep 100"})))
-	poll(t, "the tool runs", func() bool { return exists(begun) })
-	r.closeNow(pool)
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
-	if left := tools(t, r.session); len(left) > 0 {
-		t.Errorf("tools outlived the pool: %v", left)
-	}
-	if left := r.processes.all(); len(left) > 0 {
-		t.Errorf("processes outlived the pool: %v", left)
-	}
-	_, err := pool.Run(r.Context(), r.in(uuid.NewString(), false, "too late"))
-	r.wantClass(err, agent.Aborted)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.ask(pool, r.in(uuid.NewString(), false, "leave one idle"))
+		begun := filepath.Join(r.config.Workspace, "begun")
+		running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; sleep 100"})))
+		poll(t, "the tool runs", func() bool { return exists(begun) })
+		r.closeNow(pool)
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+		if left := tools(t, r.session); len(left) > 0 {
+			t.Errorf("tools outlived the pool: %v", left)
+		}
+		if left := r.processes.all(); len(left) > 0 {
+			t.Errorf("processes outlived the pool: %v", left)
+		}
+		_, err := pool.Run(r.Context(), r.in(uuid.NewString(), false, "too late"))
+		r.wantClass(err, agent.Aborted)
+	})
 }
 
 func TestCloseHasNoPatience(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	turn := r.turn(directive(map[string]any{"hang": "dead"}))
-	ctx, cancel := context.WithCancel(r.Context())
-	turn.OnConsumed = cancel
-	running := r.begin(r.Context(), pool, turn)
-	<-ctx.Done()
-	if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("close: %v", err)
-	}
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		turn := r.turn(directive(map[string]any{"hang": "dead"}))
+		ctx, cancel := context.WithCancel(r.Context())
+		turn.OnConsumed = cancel
+		running := r.begin(r.Context(), pool, turn)
+		<-ctx.Done()
+		if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("close: %v", err)
+		}
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+	})
 }
 
 func TestGiveUpWaiting(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.MaxProcesses = 1
-	pool := r.pool()
-	hold, release := context.WithCancel(r.Context())
-	defer release()
-	turn := r.turn(directive(map[string]any{"hang": "stream"}))
-	holding := make(chan struct{})
-	turn.OnConsumed = func() { close(holding) }
-	holder := r.begin(hold, pool, turn)
-	<-holding
-	ctx, cancel := context.WithCancel(r.Context())
-	waiter := r.begin(ctx, pool, r.in(uuid.NewString(), false, "never"))
-	second := r.begin(r.Context(), pool, r.in(uuid.NewString(), false, "later"))
-	poll(t, "two wait", func() bool { return pool.Stats().Waiting == 2 })
-	cancel()
-	<-waiter.done
-	r.wantClass(waiter.err, agent.Aborted)
-	release()
-	<-holder.done
-	<-second.done
-	if second.err != nil || second.result.Text != "echo: [Bob] later" {
-		t.Errorf("the one that waited on got %q, %v", second.result.Text, second.err)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 1
+		pool := r.pool()
+		hold, release := context.WithCancel(r.Context())
+		defer release()
+		turn := r.turn(directive(map[string]any{"hang": "stream"}))
+		holding := make(chan struct{})
+		turn.OnConsumed = func() { close(holding) }
+		holder := r.begin(hold, pool, turn)
+		<-holding
+		ctx, cancel := context.WithCancel(r.Context())
+		waiter := r.begin(ctx, pool, r.in(uuid.NewString(), false, "never"))
+		second := r.begin(r.Context(), pool, r.in(uuid.NewString(), false, "later"))
+		poll(t, "two wait", func() bool { return pool.Stats().Waiting == 2 })
+		cancel()
+		<-waiter.done
+		r.wantClass(waiter.err, agent.Aborted)
+		release()
+		<-holder.done
+		<-second.done
+		if second.err != nil || second.result.Text != "echo: [Bob] later" {
+			t.Errorf("the one that waited on got %q, %v", second.result.Text, second.err)
+		}
+	})
 }
 
 // An idle process that is killed is replaced before the next message is written, or with it; nobody notices.

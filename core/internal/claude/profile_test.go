@@ -87,19 +87,19 @@ func TestProfile(t *testing.T) {
 
 // The file goes with a process that cannot be recorded, too.
 func TestNoPromptIsLeft(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.processes.fail = os.ErrPermission
-	_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
-	r.wantClass(err, agent.Unavailable)
-	if files := r.prompts(); len(files) > 0 {
-		t.Errorf("prompts were left: %v", files)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		r.processes.fail = os.ErrPermission
+		_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
+		r.wantClass(err, agent.Unavailable)
+		if files := r.prompts(); len(files) > 0 {
+			t.Errorf("prompts were left: %v", files)
+		}
+	})
 }
 
 // A session begins as a copy of another one, which stays as it is.
 func TestFork(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, parent := r.pool(), r.session
 		r.ask(pool, r.turn("the number is 4711"))
 		before := r.transcript()
