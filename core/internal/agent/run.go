@@ -37,6 +37,7 @@ type Line struct {
 
 // Turn is one message for Claude Code.
 type Turn struct {
+	Key       string // the host's session: of its Claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session is there: it is resumed, not begun
 	ForkOf    string // the Claude session that one which is not there begins as a copy of; empty: none

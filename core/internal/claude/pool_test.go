@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
@@ -296,6 +297,72 @@ func TestCannotStart(t *testing.T) {
 			if _, err := claude.New(r.config, hclog.NewNullLogger(), r.processes); err == nil {
 				t.Errorf("claude.args took %s", arg)
 			}
+		}
+	})
+}
+
+// Where a conversation goes on in another claude session, however that came, the process of the one before is not kept.
+func TestOneProcessAConversation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	say := func(key, session string, started bool) {
+		t.Helper()
+		turn := r.in(session, started, "hello")
+		turn.Key = key
+		r.ask(pool, turn)
+	}
+	first, second, other, nameless := uuid.NewString(), uuid.NewString(), uuid.NewString(), uuid.NewString()
+	say("", nameless, false)
+	say("telegram:2", other, false)
+	say("telegram:1", first, false)
+	say("telegram:1", first, true)
+	say("telegram:1", second, false)
+	poll(t, "the process of the first is ended", func() bool { return !r.held()[first] })
+	if held := r.held(); len(held) != 3 || !held[second] || !held[other] || !held[nameless] {
+		t.Errorf("processes are held for %v", held)
+	}
+	say("telegram:1", first, true) // a message that is bound to it yet
+	poll(t, "the process of the second is ended", func() bool { return !r.held()[second] })
+	if n := r.processes.spawned(); n != 5 {
+		t.Errorf("%d processes were started, want 5", n)
+	}
+}
+
+// Turns that wait get a process in their order, also where others come back again and again.
+func TestWaitingTurnsAreServedInOrder(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 1
+		pool := r.pool()
+		var mu sync.Mutex
+		var order []string
+		consumes := func(name string, turn agent.Turn) agent.Turn {
+			turn.OnConsumed = func() {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+			}
+			return turn
+		}
+		busy := uuid.NewString()
+		holder := r.begin(r.Context(), pool, consumes("busy", r.in(busy, false, directive(map[string]any{"tool": until("begun", "go")}))))
+		poll(t, "the tool runs", func() bool { return exists(r.file("begun")) })
+		var others []*attempt
+		for i := range 3 {
+			others = append(others, r.begin(r.Context(), pool, consumes(fmt.Sprint(i), r.in(uuid.NewString(), false, "hello"))))
+			poll(t, "it waits", func() bool { return pool.Stats().Waiting == i+1 })
+		}
+		r.touch("go")
+		<-holder.done
+		r.ask(pool, consumes("busy again", r.in(busy, true, "hello"))) // it is behind those that waited before
+		for _, a := range others {
+			<-a.done
+			if a.err != nil {
+				t.Error(a.err)
+			}
+		}
+		if diff := cmp.Diff([]string{"busy", "0", "1", "2", "busy again"}, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
 		}
 	})
 }
