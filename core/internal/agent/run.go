@@ -20,8 +20,9 @@ var (
 // ErrWithdrawn is why the context of a [Question] ended that Claude does not want answered any more, while its turn goes on.
 var ErrWithdrawn = errors.New("the question was withdrawn")
 
-// Profile is how Claude Code is run for a turn. A process that runs with another one is replaced before the turn, but for a
-// SystemPrompt that alone is another one: prompts stay as they are while a process lives, so that they can be cached.
+// Profile is how Claude Code is run for a turn. A process goes on with another Model and Effort, where it takes them. One that
+// runs with another profile otherwise is replaced before the turn, but for a SystemPrompt that alone is another one: prompts
+// stay as they are while a process lives, so that they can be cached.
 type Profile struct {
 	Model          string // empty: the CLI's own
 	Effort         string // empty: the CLI's own
@@ -40,6 +41,7 @@ type Line struct {
 
 // Turn is one message for Claude Code.
 type Turn struct {
+	Key       string // the host's session: of its Claude sessions only that of the latest turn keeps a process; may be empty
 	Session   string // the uuid of Claude's session
 	Started   bool   // the session is there: it is resumed, not begun
 	ForkOf    string // the Claude session that one which is not there begins as a copy of; empty: none

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,5 +72,27 @@ func TestAsideNeedsAProcess(t *testing.T) {
 		if _, err := pool.Aside(t.Context(), r.session, bad); err == nil {
 			t.Errorf("a question of %d bytes was asked", len(bad))
 		}
+	}
+}
+
+// With a process for each turn a question beside one is answered, and beside none there is nobody to ask.
+func TestAsideOfOneTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.OneShot = true
+	pool := r.pool()
+	begun := filepath.Join(r.config.Workspace, "begun")
+	running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": until("begun", "go")})))
+	poll(t, "the tool runs", func() bool { return exists(begun) })
+	if answer, err := pool.Aside(t.Context(), r.session, "well?"); err != nil || answer != "aside: well?" {
+		t.Errorf("beside a turn: %q, %v", answer, err)
+	}
+	r.touch("go")
+	<-running.done
+	if running.err != nil {
+		t.Fatal(running.err)
+	}
+	if _, err := pool.Aside(t.Context(), r.session, "and now?"); !errors.Is(err, claude.ErrNotRunning) {
+		t.Errorf("behind the turn: %v", err)
 	}
 }

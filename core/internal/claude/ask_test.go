@@ -27,104 +27,102 @@ func TestAsk(t *testing.T) {
 		"no object":        {agent.Decision{Allow: true, Input: json.RawMessage(`[1]`)}, "The answer to the question of Bash could not be passed on.", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			turn := r.turn(`[[stub {"tool":"echo asked","ask":true,"answer":"done"}]]`)
-			var asked []agent.Question
-			turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
-				asked = append(asked, q)
-				return tc.decision
-			}
-			result := r.ask(r.pool(), turn)
-			want := []agent.ToolUse{{Name: "Bash", Summary: "echo asked", Output: tc.output, Failed: tc.failed}}
-			if diff := cmp.Diff(want, result.Tools); diff != "" || result.Text != "done" {
-				t.Errorf("answer %q, tools (-want +got):\n%s", result.Text, diff)
-			}
-			if len(asked) != 1 || asked[0].Tool != "Bash" || asked[0].ToolUseID == "" || string(asked[0].Input) != `{"command":"echo asked"}` {
-				t.Errorf("asked %+v", asked)
-			}
+			modes(t, func(t *testing.T, r *rig) {
+				turn := r.turn(`[[stub {"tool":"echo asked","ask":true,"answer":"done"}]]`)
+				var asked []agent.Question
+				turn.Ask = func(_ context.Context, q agent.Question) agent.Decision {
+					asked = append(asked, q)
+					return tc.decision
+				}
+				result := r.ask(r.pool(), turn)
+				want := []agent.ToolUse{{Name: "Bash", Summary: "echo asked", Output: tc.output, Failed: tc.failed}}
+				if diff := cmp.Diff(want, result.Tools); diff != "" || result.Text != "done" {
+					t.Errorf("answer %q, tools (-want +got):\n%s", result.Text, diff)
+				}
+				if len(asked) != 1 || asked[0].Tool != "Bash" || asked[0].ToolUseID == "" || string(asked[0].Input) != `{"command":"echo asked"}` {
+					t.Errorf("asked %+v", asked)
+				}
+			})
 		})
 	}
 }
 
 // A decision can end the turn; the next one goes on with the same process.
 func TestAskStops(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
-	turn.Ask = func(context.Context, agent.Question) agent.Decision {
-		return agent.Decision{Message: "stop", Stop: true}
-	}
-	_, err := pool.Run(t.Context(), turn)
-	r.wantClass(err, agent.Aborted)
-	r.ask(pool, r.turn("and now?"))
-	if n := r.processes.spawned(); n != 1 {
-		t.Errorf("%d processes were started, want 1", n)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
+		turn.Ask = func(context.Context, agent.Question) agent.Decision {
+			return agent.Decision{Message: "stop", Stop: true}
+		}
+		_, err := pool.Run(t.Context(), turn)
+		r.wantClass(err, agent.Aborted)
+		r.ask(pool, r.turn("and now?"))
+		r.wantSpawned(pool, 1)
+	})
 }
 
 // A question is withdrawn when its turn is stopped, and Run waits for whoever decides.
 func TestAskEndsWithTheTurn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	ctx, stop := context.WithCancelCause(t.Context())
-	turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
-	asked, decided := make(chan struct{}), false
-	turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
-		close(asked)
-		<-ctx.Done()
-		decided = true
-		return agent.Decision{Allow: true}
-	}
-	running := r.begin(ctx, pool, turn)
-	<-asked
-	stop(agent.ErrStopped)
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
-	if !decided {
-		t.Error("Run did not wait for the decision")
-	}
-	if result := r.ask(pool, r.turn("next")); result.Text != "echo: [Bob] next" {
-		t.Errorf("the next answer is %q", result.Text)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		ctx, stop := context.WithCancelCause(t.Context())
+		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
+		asked, decided := make(chan struct{}), false
+		turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
+			close(asked)
+			<-ctx.Done()
+			decided = true
+			return agent.Decision{Allow: true}
+		}
+		running := r.begin(ctx, pool, turn)
+		<-asked
+		stop(agent.ErrStopped)
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+		if !decided {
+			t.Error("Run did not wait for the decision")
+		}
+		if result := r.ask(pool, r.turn("next")); result.Text != "echo: [Bob] next" {
+			t.Errorf("the next answer is %q", result.Text)
+		}
+	})
 }
 
 // While somebody is asked, neither the turn's time nor the watchdog's runs.
 func TestAskTakesItsTime(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.Stall = 300 * time.Millisecond
-	pool := r.pool()
-	r.ask(pool, r.turn("warm up"))
-	turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
-	turn.Timeout = 700 * time.Millisecond
-	turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
-		const long = time.Second
-		select {
-		case <-time.After(long):
-			return agent.Decision{Allow: true}
-		case <-ctx.Done():
-			return agent.Decision{}
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.Stall = 300 * time.Millisecond
+		pool := r.pool()
+		r.ask(pool, r.turn("warm up"))
+		turn := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
+		turn.Timeout = 700 * time.Millisecond
+		turn.Ask = func(ctx context.Context, _ agent.Question) agent.Decision {
+			const long = time.Second
+			select {
+			case <-time.After(long):
+				return agent.Decision{Allow: true}
+			case <-ctx.Done():
+				return agent.Decision{}
+			}
 		}
-	}
-	if result := r.ask(pool, turn); result.Text != "done" {
-		t.Errorf("answer = %q", result.Text)
-	}
-	// Not so a tool, of which the turn's time is.
-	turn = r.turn(`[[stub {"tool":"sleep 20","answer":"done"}]]`)
-	turn.Timeout = 700 * time.Millisecond
-	_, err := pool.Run(t.Context(), turn)
-	r.wantClass(err, agent.Timeout)
+		if result := r.ask(pool, turn); result.Text != "done" {
+			t.Errorf("answer = %q", result.Text)
+		}
+		// Not so a tool, of which the turn's time is.
+		turn = r.turn(`[[stub {"tool":"sleep 20","answer":"done"}]]`)
+		turn.Timeout = 700 * time.Millisecond
+		_, err := pool.Run(t.Context(), turn)
+		r.wantClass(err, agent.Timeout)
+	})
 }
 
 // Nobody to decide: the answer is no, and says what to do.
 func TestNobodyToAsk(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	result := r.ask(r.pool(), r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`))
-	if len(result.Tools) != 1 || !result.Tools[0].Failed || !strings.Contains(result.Tools[0].Output, "claude.allowed_tools") {
-		t.Errorf("tools = %+v", result.Tools)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		result := r.ask(r.pool(), r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`))
+		if len(result.Tools) != 1 || !result.Tools[0].Failed || !strings.Contains(result.Tools[0].Output, "claude.allowed_tools") {
+			t.Errorf("tools = %+v", result.Tools)
+		}
+	})
 }

@@ -1,5 +1,5 @@
-// Package claude runs the agent: the claude CLI, a persistent process for each session, spoken to by stream-json over its
-// stdin and stdout.
+// Package claude runs the agent: the claude CLI, a persistent process for each session or one for each turn, spoken to by
+// stream-json over its stdin and stdout.
 //
 // A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
 // process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
@@ -30,10 +30,14 @@ type Config struct {
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
-	Workspace       string   // the working directory; it must exist
-	RunDir          string   // a 0700 folder of the host for the files that flags name
-	DenyPaths       []string // files and folders that the agent's file tools may not touch
-	MaxProcesses    int      // zero: 4
+	Workspace       string        // the working directory; it must exist
+	RunDir          string        // a 0700 folder of the host for the files that flags name
+	DenyPaths       []string      // files and folders that the agent's file tools may not touch
+	OneShot         bool          // a process serves one turn: none is idle, and each turn waits for a new one
+	MaxProcesses    int           // zero: 4
+	MaxMemory       int64         // bytes that all processes and their tools may hold before idle ones are ended; zero: no limit; negative: half of the machine's
+	RecycleAt       int64         // bytes above which a process is ended once it is idle; zero: never
+	WeighEvery      time.Duration // how often memory is looked at; zero: 15 seconds
 	ParkAfter       time.Duration
 	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
 	Stall           time.Duration // silence after which a turn has hung, while no tool runs; zero: 3 minutes
@@ -55,6 +59,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxProcesses <= 0 {
 		c.MaxProcesses = defaultMaxProcesses
+	}
+	if c.MaxMemory < 0 {
+		c.MaxMemory = machineMemory() / 2
+	}
+	if c.WeighEvery <= 0 {
+		c.WeighEvery = weighEvery
 	}
 	if c.ParkAfter <= 0 {
 		c.ParkAfter = defaultParkAfter

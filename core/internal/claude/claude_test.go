@@ -65,6 +65,42 @@ func newRig(t *testing.T) *rig {
 	}
 }
 
+// ways are how claude behaves and is run: as the newest CLI that is known, as the oldest, and with a process for each turn.
+var ways = map[string]func(*rig){
+	"new":     func(*rig) {},
+	"legacy":  func(r *rig) { r.config.Env["CLAUDE_STUB_LEGACY"] = "1" },
+	"oneshot": func(r *rig) { r.config.OneShot = true },
+}
+
+// everyWay runs a test in each of the ways.
+func everyWay(t *testing.T, test func(*testing.T, *rig)) { inWays(t, test, "new", "legacy", "oneshot") }
+
+// modes runs a test with a process for each session and with one for each turn.
+func modes(t *testing.T, test func(*testing.T, *rig)) { inWays(t, test, "new", "oneshot") }
+
+func inWays(t *testing.T, test func(*testing.T, *rig), names ...string) {
+	t.Parallel()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			ways[name](r)
+			test(t, r)
+		})
+	}
+}
+
+// wantSpawned fails unless so many processes were started, where they are kept. Else there must be none that is idle.
+func (r *rig) wantSpawned(pool *claude.Pool, n int) {
+	r.Helper()
+	if stats := pool.Stats(); r.config.OneShot && stats.Idle > 0 {
+		r.Errorf("%d processes are idle", stats.Idle)
+	}
+	if got := r.processes.spawned(); !r.config.OneShot && got != n {
+		r.Errorf("%d processes were started, want %d", got, n)
+	}
+}
+
 // pool starts a life of the host. The test ends with no process left.
 func (r *rig) pool() *claude.Pool {
 	r.Helper()
@@ -207,26 +243,24 @@ func (r *records) spawned() int {
 }
 
 func TestAnswersOverOneProcess(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	for i := range 3 {
-		text := fmt.Sprintf("message %d", i)
-		result := r.ask(pool, r.turn(text))
-		if want := "echo: [Bob] " + text; result.Text != want {
-			t.Errorf("answer = %q, want %q", result.Text, want)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		for i := range 3 {
+			text := fmt.Sprintf("message %d", i)
+			result := r.ask(pool, r.turn(text))
+			if want := "echo: [Bob] " + text; result.Text != want {
+				t.Errorf("answer = %q, want %q", result.Text, want)
+			}
+			if result.CostMicros != 12500 || result.ContextWindow != 200000 || result.ContextTokens == 0 || result.OutputTokens == 0 {
+				t.Errorf("turn %d has the figures %+v", i, result)
+			}
+			if !strings.HasPrefix(result.Model, "claude-") {
+				t.Errorf("model = %q", result.Model)
+			}
 		}
-		if result.CostMicros != 12500 || result.ContextWindow != 200000 || result.ContextTokens == 0 || result.OutputTokens == 0 {
-			t.Errorf("turn %d has the figures %+v", i, result)
+		r.wantSpawned(pool, 1)
+		if !r.started {
+			t.Error("OnConsumed was not called")
 		}
-		if !strings.HasPrefix(result.Model, "claude-") {
-			t.Errorf("model = %q", result.Model)
-		}
-	}
-	if n := r.processes.spawned(); n != 1 {
-		t.Errorf("%d processes were started, want 1", n)
-	}
-	if !r.started {
-		t.Error("OnConsumed was not called")
-	}
+	})
 }

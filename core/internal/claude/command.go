@@ -27,6 +27,7 @@ type command struct {
 	args      []string
 	allowed   []string // tools that nobody is asked about
 	env       []string
+	usual     string // the model where none is chosen
 	workspace string // as given
 	projects  string // the folder of the workspace's transcripts
 }
@@ -62,7 +63,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{allowed: cfg.AllowedTools, path: path, workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c := &command{allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,
@@ -225,12 +226,10 @@ func (c *command) tooled(t agent.Turn) []string {
 	return args
 }
 
-// profiled are the flags of a profile; prompt is the file of its system prompt, empty if it has none.
-func profiled(p agent.Profile, prompt string) []string {
-	args := []string{"--permission-mode", permissionMode(p)}
-	if p.Model != "" {
-		args = append(args, "--model", p.Model)
-	}
+// profiled are the flags of a profile; prompt is the file of its system prompt, empty if it has none. A resumed session would
+// go on with the model that it had last, be it that of one message, so one is always named.
+func (c *command) profiled(p agent.Profile, prompt string) []string {
+	args := []string{"--permission-mode", permissionMode(p), "--model", cmp.Or(p.Model, c.usual)}
 	if p.Effort != "" {
 		args = append(args, "--effort", p.Effort)
 	}
@@ -247,10 +246,9 @@ func permissionMode(p agent.Profile) string {
 	return p.PermissionMode
 }
 
-// sameProcess tells whether a process that runs with one profile serves a turn with the other.
+// sameProcess tells whether a process that runs with one profile serves a turn with the other, or can be brought to it.
 func sameProcess(a, b agent.Profile) bool {
-	return a.Model == b.Model && a.Effort == b.Effort && permissionMode(a) == permissionMode(b) &&
-		a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
+	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
 }
 
 // writePrivate replaces a file by one that only this user can read.

@@ -18,15 +18,15 @@ func (r *rig) compact(prompt string) agent.Turn {
 }
 
 func TestCompact(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		if got := r.ask(pool, r.compact("/compact")); got.Text != "" || got.Compactions != 0 {
 			t.Errorf("with nothing to compact: %+v", got)
 		}
-		r.ask(pool, r.turn(directive(map[string]any{"answer": "long", "context": 190000, "window": 250000})))
+		r.ask(pool, r.turn(directive(map[string]any{"answer": "long", "context": 190000})))
 		turn := r.compact("/compact keep the numbers")
 		got := r.ask(pool, turn)
-		if got.Text != "" || got.Compactions != 1 || got.ContextTokens != 626 || got.ContextWindow != 250000 || got.CostMicros == 0 {
+		if got.Text != "" || got.Compactions != 1 || got.ContextTokens != 626 || got.ContextWindow != 200000 || got.CostMicros == 0 {
 			t.Errorf("the compaction brought %+v", got)
 		}
 		again := r.ask(pool, r.again(turn))
@@ -44,7 +44,7 @@ func TestCompact(t *testing.T) {
 
 // A compaction that was cut off is done again.
 func TestKillInCompaction(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		for _, point := range []string{"before", "answered", "result"} {
 			pool := r.pool()
 			r.ask(pool, r.turn("hello"))
@@ -63,35 +63,35 @@ func TestKillInCompaction(t *testing.T) {
 }
 
 func TestStopInCompaction(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.ask(pool, r.turn("hello"))
-	ctx, stop := context.WithCancel(r.Context())
-	turn := r.compact("/compact " + directive(map[string]any{"delay_ms": 100000}))
-	turn.OnConsumed = stop
-	result, err := pool.Run(ctx, turn)
-	r.wantClass(err, agent.Aborted)
-	if result.Compactions != 0 {
-		t.Errorf("result = %+v", result)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.ask(pool, r.turn("hello"))
+		ctx, stop := context.WithCancel(r.Context())
+		turn := r.compact("/compact " + directive(map[string]any{"delay_ms": 100000}))
+		turn.OnConsumed = stop
+		result, err := pool.Run(ctx, turn)
+		r.wantClass(err, agent.Aborted)
+		if result.Compactions != 0 {
+			t.Errorf("result = %+v", result)
+		}
+	})
 }
 
 // The CLI compacts by itself in the course of a turn.
 func TestCompactionWithinTurn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	turn := r.turn(directive(map[string]any{"compact": true, "answer": "short", "crash": "answered"}))
-	result, err := pool.Run(r.Context(), turn)
-	r.wantClass(err, agent.Died)
-	if result.Compactions != 1 {
-		t.Errorf("the failed turn brought %+v", result)
-	}
-	r.ask(pool, r.compact("/compact"))
-	if got := r.ask(pool, r.again(turn)); got.Text != "short" || got.Compactions != 1 || !got.Recovered {
-		t.Errorf("the next attempt brought %+v", got)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		turn := r.turn(directive(map[string]any{"compact": true, "answer": "short", "crash": "answered"}))
+		result, err := pool.Run(r.Context(), turn)
+		r.wantClass(err, agent.Died)
+		if result.Compactions != 1 {
+			t.Errorf("the failed turn brought %+v", result)
+		}
+		r.ask(pool, r.compact("/compact"))
+		if got := r.ask(pool, r.again(turn)); got.Text != "short" || got.Compactions != 1 || !got.Recovered {
+			t.Errorf("the next attempt brought %+v", got)
+		}
+	})
 }
 
 func TestNoOtherCommand(t *testing.T) {
@@ -109,13 +109,13 @@ func TestNoOtherCommand(t *testing.T) {
 
 // The context that a turn has taken is told, so that the host can act before it is full.
 func TestContextIsTold(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	got := r.ask(pool, r.turn(directive(map[string]any{"answer": "x", "context": 150000})))
-	if got.ContextTokens != 150000 || got.ContextWindow != 200000 {
-		t.Errorf("context = %d of %d", got.ContextTokens, got.ContextWindow)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		got := r.ask(pool, r.turn(directive(map[string]any{"answer": "x", "context": 150000})))
+		if got.ContextTokens != 150000 || got.ContextWindow != 200000 {
+			t.Errorf("context = %d of %d", got.ContextTokens, got.ContextWindow)
+		}
+	})
 }
 
 func TestWorkIsTold(t *testing.T) {

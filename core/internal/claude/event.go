@@ -60,6 +60,9 @@ type control struct {
 			Cancelled bool   `json:"cancelled"` // cancel_async_message; a list for others
 			Text      string `json:"response"`  // side_question
 			Synthetic bool   `json:"synthetic"` // the CLI's own text
+			Applied   *struct {
+				Effort string `json:"effort"` // null where the model knows none
+			} `json:"applied"` // get_settings
 		} `json:"response"`
 	} `json:"response"`
 }

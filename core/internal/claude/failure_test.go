@@ -16,37 +16,35 @@ import (
 )
 
 func TestFailures(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.MaxProcesses = 2
-	pool := r.pool()
-	for name, want := range map[string]agent.Class{
-		"401": agent.Auth, "403": agent.Auth, "nologin": agent.Auth,
-		"402": agent.Billing, "credit": agent.Billing,
-		"429": agent.RateLimit, "limit": agent.RateLimit,
-		"500": agent.Server, "refused": agent.Server,
-		"529": agent.Overloaded, "529repeat": agent.Overloaded, "overloaded": agent.Overloaded,
-		"timeout": agent.Timeout, "timeout2": agent.Timeout,
-		"overflow": agent.ContextOverflow, "blocking": agent.ContextOverflow, "window": agent.ContextOverflow, "413": agent.ContextOverflow,
-		"refusal": agent.ContentFilter, "filter": agent.ContentFilter,
-		"404": agent.Model, "maxturns": agent.Limit, "budget": agent.Limit, "other": agent.Unknown,
-	} {
-		_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"error": name})))
-		failure := r.wantClass(err, want)
-		if failure.Detail == "" {
-			t.Errorf("%s has no detail", name)
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 2
+		pool := r.pool()
+		for name, want := range map[string]agent.Class{
+			"401": agent.Auth, "403": agent.Auth, "nologin": agent.Auth,
+			"402": agent.Billing, "credit": agent.Billing,
+			"429": agent.RateLimit, "limit": agent.RateLimit,
+			"500": agent.Server, "refused": agent.Server,
+			"529": agent.Overloaded, "529repeat": agent.Overloaded, "overloaded": agent.Overloaded,
+			"timeout": agent.Timeout, "timeout2": agent.Timeout,
+			"overflow": agent.ContextOverflow, "blocking": agent.ContextOverflow, "window": agent.ContextOverflow, "413": agent.ContextOverflow,
+			"refusal": agent.ContentFilter, "filter": agent.ContentFilter,
+			"404": agent.Model, "maxturns": agent.Limit, "budget": agent.Limit, "other": agent.Unknown,
+		} {
+			_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"error": name})))
+			failure := r.wantClass(err, want)
+			if failure.Detail == "" {
+				t.Errorf("%s has no detail", name)
+			}
+			if got := failure.ResetsAt.Unix(); name == "limit" && got != 1795250000 {
+				t.Errorf("the limit resets at %v", failure.ResetsAt)
+			}
 		}
-		if got := failure.ResetsAt.Unix(); name == "limit" && got != 1795250000 {
-			t.Errorf("the limit resets at %v", failure.ResetsAt)
+		// Failures leave the process alive.
+		r.wantSpawned(pool, 1)
+		if got := r.ask(pool, r.turn("and now?")).Text; got != "echo: [Bob] and now?" {
+			t.Errorf("answer = %q", got)
 		}
-	}
-	// Failures leave the process alive.
-	if n := r.processes.spawned(); n != 1 {
-		t.Errorf("%d processes were started", n)
-	}
-	if got := r.ask(pool, r.turn("and now?")).Text; got != "echo: [Bob] and now?" {
-		t.Errorf("answer = %q", got)
-	}
+	})
 }
 
 // What the CLI may write beside a turn's events does not disturb the turn.

@@ -83,24 +83,25 @@ func TestHostTools(t *testing.T) {
 		"too large":  {`{"tool":"large"}`, "MCP error -32603: the answer is too large: at most 1 MB is passed on", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, tools := newRig(t), newToolbox()
-			turn := r.turn(`[[stub {"calls":[` + tc.call + `],"say":"$TOOLS"}]]`)
-			turn.Tools = tools.handle
-			turn.Ask = func(context.Context, agent.Question) agent.Decision {
-				t.Error("somebody was asked about a tool of the host's")
-				return agent.Decision{}
-			}
-			result := r.ask(r.pool(), turn)
-			if result.Text != "echo\nfail\nhang\nlarge" {
-				t.Errorf("the tools are %q", result.Text)
-			}
-			if len(result.Tools) != 1 || result.Tools[0].Output != tc.output || result.Tools[0].Failed != tc.failed {
-				t.Errorf("the call brought %+v", result.Tools)
-			}
-			if got := strings.Join(tools.seen(), " "); !strings.Contains(got, "notifications/initialized") || !strings.HasPrefix(got, "initialize ") {
-				t.Errorf("the server was sent %q", got)
-			}
+			modes(t, func(t *testing.T, r *rig) {
+				tools := newToolbox()
+				turn := r.turn(`[[stub {"calls":[` + tc.call + `],"say":"$TOOLS"}]]`)
+				turn.Tools = tools.handle
+				turn.Ask = func(context.Context, agent.Question) agent.Decision {
+					t.Error("somebody was asked about a tool of the host's")
+					return agent.Decision{}
+				}
+				result := r.ask(r.pool(), turn)
+				if result.Text != "echo\nfail\nhang\nlarge" {
+					t.Errorf("the tools are %q", result.Text)
+				}
+				if len(result.Tools) != 1 || result.Tools[0].Output != tc.output || result.Tools[0].Failed != tc.failed {
+					t.Errorf("the call brought %+v", result.Tools)
+				}
+				if got := strings.Join(tools.seen(), " "); !strings.Contains(got, "notifications/initialized") || !strings.HasPrefix(got, "initialize ") {
+					t.Errorf("the server was sent %q", got)
+				}
+			})
 		})
 	}
 }
@@ -141,25 +142,26 @@ func TestToolsBelongToTheProcess(t *testing.T) {
 
 // A call ends with its turn, and Run waits for it.
 func TestCallsEndWithTheTurn(t *testing.T) {
-	t.Parallel()
-	r, tools := newRig(t), newToolbox()
-	pool := r.pool()
-	ctx, stop := context.WithCancelCause(t.Context())
-	turn := r.turn(`[[stub {"calls":[{"tool":"hang"}]}]]`)
-	turn.Tools = tools.handle
-	running := r.begin(ctx, pool, turn)
-	<-tools.hanging
-	stop(agent.ErrStopped)
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
-	select {
-	case <-tools.ended:
-	default:
-		t.Error("Run did not wait for the call")
-	}
-	next := r.turn(`[[stub {"calls":[{"tool":"echo","input":{"text":"again"}}],"say":"$OUTPUT"}]]`)
-	next.Tools = tools.handle
-	if result := r.ask(pool, next); result.Text != "again" {
-		t.Errorf("the next answer is %q", result.Text)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		tools := newToolbox()
+		pool := r.pool()
+		ctx, stop := context.WithCancelCause(t.Context())
+		turn := r.turn(`[[stub {"calls":[{"tool":"hang"}]}]]`)
+		turn.Tools = tools.handle
+		running := r.begin(ctx, pool, turn)
+		<-tools.hanging
+		stop(agent.ErrStopped)
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+		select {
+		case <-tools.ended:
+		default:
+			t.Error("Run did not wait for the call")
+		}
+		next := r.turn(`[[stub {"calls":[{"tool":"echo","input":{"text":"again"}}],"say":"$OUTPUT"}]]`)
+		next.Tools = tools.handle
+		if result := r.ask(pool, next); result.Text != "again" {
+			t.Errorf("the next answer is %q", result.Text)
+		}
+	})
 }

@@ -28,6 +28,7 @@ type Pool struct {
 	hidden    []string // values that no error may show
 	log       hclog.Logger
 	processes Processes
+	weigh     func([]proc) map[proc]weight
 
 	spawns  chan struct{} // a place for each start that may run
 	closing context.Context
@@ -56,6 +57,8 @@ type Stats struct {
 	Idle    int
 	Waiting int   // turns that wait for a process
 	PIDs    []int // of all processes, in order
+	Memory  int64 // bytes that they and their tools held lately; zero: none, or not known
+	Limit   int64 // of Memory; zero: there is none
 }
 
 // New prepares a pool; processes are started by turns. It returns a [*NotInstalledError] when there is no CLI.
@@ -68,10 +71,13 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	}
 	closing, stop := context.WithCancel(context.Background())
 	p := &Pool{
-		config: cfg, command: command, life: life, hidden: hiddenValues(cfg.Env), log: log, processes: processes,
+		config: cfg, command: command, life: life, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: weigh,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
 		parked: map[string]*session{}, retired: map[string]bool{},
+	}
+	if !canWeigh && cfg.MaxMemory > 0 {
+		log.Warn("claude.max_memory does nothing here: this system does not tell what a process holds")
 	}
 	log.Debug("the claude CLI was found", "path", command.path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
@@ -137,7 +143,7 @@ func (p *Pool) Retire(id string) {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting)}
+	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
 	stats.Running = p.slots - stats.Idle - p.parking
 	for s := range p.live {
 		stats.PIDs = append(stats.PIDs, s.self.pid)
@@ -170,7 +176,7 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 	}
 }
 
-// exit ends what enter began, and keeps a live process for the session's next turn.
+// exit ends what enter began, and keeps a live process for the session's next turn, unless there is one for each.
 func (p *Pool) exit(id string, s *session) {
 	defer p.work.Done()
 	p.mu.Lock()
@@ -183,8 +189,9 @@ func (p *Pool) exit(id string, s *session) {
 		return
 	}
 	s.since = time.Now()
+	s.weight.below = 0 // the tools are over
 	p.idle[id] = s
-	if retired || p.closed {
+	if retired || p.closed || p.config.OneShot || p.grown(s) {
 		p.leave(s)
 	} else {
 		p.grant()
@@ -204,11 +211,10 @@ func (p *Pool) leave(s *session) {
 // acquire returns the session's process: the idle one (reused) if it serves the turn, or a new one as soon as there is a
 // slot and the one before has left, as two on one session would lose messages.
 func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bool, err error) {
-	p.mu.Lock()
-	if s := p.idle[t.Session]; s != nil && !s.serves(t) {
-		s.log.Debug("claude is replaced by one that serves the next turn")
-		p.leave(s)
+	if s := p.take(ctx, t); s != nil {
+		return s, true, nil
 	}
+	p.mu.Lock()
 	for s := p.parked[t.Session]; s != nil && s.isAlive(); s = p.parked[t.Session] {
 		p.mu.Unlock()
 		select {
@@ -217,11 +223,6 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 			return nil, false, aborted(ctx)
 		}
 		p.mu.Lock()
-	}
-	if s := p.idle[t.Session]; s != nil && s.isAlive() {
-		delete(p.idle, t.Session)
-		p.mu.Unlock()
-		return s, true, nil
 	}
 	w := &waiter{granted: make(chan struct{})}
 	p.waiting = append(p.waiting, w)
@@ -244,18 +245,48 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 	return s, false, err
 }
 
-// grant gives free slots to the waiting runs, and sends idle processes away, the least recently used first, while runs
-// still wait. The pool is locked.
+// take returns the session's idle process; nil: there is none that serves the turn. One that does not is sent away.
+func (p *Pool) take(ctx context.Context, t agent.Turn) *session {
+	p.mu.Lock()
+	p.supersede(t)
+	s := p.idle[t.Session]
+	delete(p.idle, t.Session)
+	p.mu.Unlock()
+	if s == nil || s.isAlive() && s.serves(t) && p.adopt(ctx, s, t.Profile) {
+		return s
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !s.over {
+		s.log.Debug("claude is replaced by one that serves the next turn")
+		p.leave(s)
+	}
+	return nil
+}
+
+// supersede sends away what is idle of the conversation's earlier claude sessions: it goes on in another one. The pool is
+// locked.
+func (p *Pool) supersede(t agent.Turn) {
+	for _, s := range p.idle {
+		if t.Key != "" && s.key == t.Key && s.id != t.Session {
+			s.log.Debug("claude is ended: its conversation has begun anew")
+			p.leave(s)
+		}
+	}
+}
+
+// grant gives free slots to the waiting runs, in their order, and sends idle processes away, the least recently used first,
+// while runs still wait or memory is short. The pool is locked.
 func (p *Pool) grant() {
-	for len(p.waiting) > 0 && p.slots < p.config.MaxProcesses {
+	p.relieve()
+	for len(p.waiting) > 0 && p.slots < p.config.MaxProcesses && !p.tight() {
 		p.slots++
 		close(p.waiting[0].granted)
 		p.waiting = p.waiting[1:]
 	}
-	for len(p.waiting) > p.parking && len(p.idle) > 0 {
-		p.leave(slices.MinFunc(slices.Collect(maps.Values(p.idle)), func(a, b *session) int {
-			return a.since.Compare(b.since)
-		}))
+	short := len(p.waiting) - (p.config.MaxProcesses - p.slots) - p.parking
+	for _, s := range p.leastRecent()[:max(0, min(short, len(p.idle)))] {
+		p.leave(s)
 	}
 }
 
@@ -292,14 +323,23 @@ func (p *Pool) ended(s *session) {
 	}
 }
 
-// janitor parks processes that have been idle for long.
+// janitor parks processes that have been idle for long, and weighs all of them.
 func (p *Pool) janitor() {
 	timer := time.NewTimer(p.config.ParkAfter)
 	defer timer.Stop()
+	var looks <-chan time.Time
+	if canWeigh {
+		ticker := time.NewTicker(p.config.WeighEvery)
+		defer ticker.Stop()
+		looks = ticker.C
+	}
 	for {
 		select {
 		case <-p.closing.Done():
 			return
+		case <-looks:
+			p.look()
+			continue
 		case <-timer.C:
 		case <-p.kick:
 		}

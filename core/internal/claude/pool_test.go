@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
@@ -51,52 +52,50 @@ func TestParksTheLeastRecentlyUsed(t *testing.T) {
 }
 
 func TestManySessionsShareTheSlots(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.MaxProcesses = 3
-	pool := r.pool()
-	var most atomic.Int64
-	var group sync.WaitGroup
-	for i := range 12 {
-		session := uuid.NewString()
-		group.Go(func() {
-			for turn := range 3 {
-				text := fmt.Sprintf("%d of %d", turn, i)
-				result, err := pool.Run(r.Context(), r.in(session, turn > 0, text))
-				if err != nil || result.Text != "echo: [Bob] "+text {
-					t.Errorf("turn %s: %q, %v", text, result.Text, err)
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 3
+		pool := r.pool()
+		var most atomic.Int64
+		var group sync.WaitGroup
+		for i := range 12 {
+			session := uuid.NewString()
+			group.Go(func() {
+				for turn := range 3 {
+					text := fmt.Sprintf("%d of %d", turn, i)
+					result, err := pool.Run(r.Context(), r.in(session, turn > 0, text))
+					if err != nil || result.Text != "echo: [Bob] "+text {
+						t.Errorf("turn %s: %q, %v", text, result.Text, err)
+					}
+					most.Store(max(most.Load(), int64(len(pool.Stats().PIDs))))
 				}
-				most.Store(max(most.Load(), int64(len(pool.Stats().PIDs))))
-			}
-		})
-	}
-	group.Wait()
-	if most.Load() > 3 {
-		t.Errorf("%d processes at once, want at most 3", most.Load())
-	}
-	if stats := pool.Stats(); stats.Running != 0 || stats.Waiting != 0 {
-		t.Errorf("after all turns: %+v", stats)
-	}
+			})
+		}
+		group.Wait()
+		if most.Load() > 3 {
+			t.Errorf("%d processes at once, want at most 3", most.Load())
+		}
+		if stats := pool.Stats(); stats.Running != 0 || stats.Waiting != 0 {
+			t.Errorf("after all turns: %+v", stats)
+		}
+	})
 }
 
 func TestOneRunASession(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	var group sync.WaitGroup
-	for i := range 5 {
-		text := fmt.Sprintf("message %d", i)
-		turn := r.in(r.session, false, text)
-		group.Go(func() {
-			if result, err := pool.Run(r.Context(), turn); err != nil || result.Text != "echo: [Bob] "+text {
-				t.Errorf("%s: %q, %v", text, result.Text, err)
-			}
-		})
-	}
-	group.Wait()
-	if n := r.processes.spawned(); n != 1 {
-		t.Errorf("%d processes were started for one session", n)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		var group sync.WaitGroup
+		for i := range 5 {
+			text := fmt.Sprintf("message %d", i)
+			turn := r.in(r.session, false, text)
+			group.Go(func() {
+				if result, err := pool.Run(r.Context(), turn); err != nil || result.Text != "echo: [Bob] "+text {
+					t.Errorf("%s: %q, %v", text, result.Text, err)
+				}
+			})
+		}
+		group.Wait()
+		r.wantSpawned(pool, 1)
+	})
 }
 
 func TestParksAfterIdling(t *testing.T) {
@@ -113,106 +112,104 @@ func TestParksAfterIdling(t *testing.T) {
 }
 
 func TestRetire(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.ask(pool, r.turn("idle when retired"))
-	pool.Retire(r.session)
-	poll(t, "the idle process ends", func() bool { return len(r.processes.all()) == 0 })
-
-	r.session, r.started = uuid.NewString(), false
-	turn := r.turn("running when retired")
-	consumed := turn.OnConsumed
-	turn.OnConsumed = func() {
-		consumed()
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.ask(pool, r.turn("idle when retired"))
 		pool.Retire(r.session)
-	}
-	if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
-		t.Errorf("answer = %q", got)
-	}
-	poll(t, "the process ends after its turn", func() bool { return len(r.processes.all()) == 0 })
-	pool.Retire("nobody")
+		poll(t, "the idle process ends", func() bool { return len(r.processes.all()) == 0 })
+
+		r.session, r.started = uuid.NewString(), false
+		turn := r.turn("running when retired")
+		consumed := turn.OnConsumed
+		turn.OnConsumed = func() {
+			consumed()
+			pool.Retire(r.session)
+		}
+		if got := r.ask(pool, turn).Text; got != "echo: [Bob] running when retired" {
+			t.Errorf("answer = %q", got)
+		}
+		poll(t, "the process ends after its turn", func() bool { return len(r.processes.all()) == 0 })
+		pool.Retire("nobody")
+	})
 }
 
 // A session whose process is leaving gets the next one when that has left.
 func TestNeverTwoProcessesOfASession(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	for i := range 10 {
-		text := fmt.Sprintf("message %d", i)
-		if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
-			t.Errorf("answer = %q", got)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		for i := range 10 {
+			text := fmt.Sprintf("message %d", i)
+			if got := r.ask(pool, r.turn(text)).Text; got != "echo: [Bob] "+text {
+				t.Errorf("answer = %q", got)
+			}
+			pool.Retire(r.session)
 		}
-		pool.Retire(r.session)
-	}
-	if n := r.processes.spawned(); n != 10 {
-		t.Errorf("%d processes were started, want 10", n)
-	}
+		r.wantSpawned(pool, 10)
+	})
 }
 
 func TestCloseStopsTurns(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.ask(pool, r.in(uuid.NewString(), false, "leave one idle"))
-	begun := filepath.Join(r.config.Workspace, "begun")
-	running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; sleep 100"})))
-	poll(t, "the tool runs", func() bool { return exists(begun) })
-	r.closeNow(pool)
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
-	if left := tools(t, r.session); len(left) > 0 {
-		t.Errorf("tools outlived the pool: %v", left)
-	}
-	if left := r.processes.all(); len(left) > 0 {
-		t.Errorf("processes outlived the pool: %v", left)
-	}
-	_, err := pool.Run(r.Context(), r.in(uuid.NewString(), false, "too late"))
-	r.wantClass(err, agent.Aborted)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.ask(pool, r.in(uuid.NewString(), false, "leave one idle"))
+		begun := filepath.Join(r.config.Workspace, "begun")
+		running := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; sleep 100"})))
+		poll(t, "the tool runs", func() bool { return exists(begun) })
+		r.closeNow(pool)
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+		if left := tools(t, r.session); len(left) > 0 {
+			t.Errorf("tools outlived the pool: %v", left)
+		}
+		if left := r.processes.all(); len(left) > 0 {
+			t.Errorf("processes outlived the pool: %v", left)
+		}
+		_, err := pool.Run(r.Context(), r.in(uuid.NewString(), false, "too late"))
+		r.wantClass(err, agent.Aborted)
+	})
 }
 
 func TestCloseHasNoPatience(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	turn := r.turn(directive(map[string]any{"hang": "dead"}))
-	ctx, cancel := context.WithCancel(r.Context())
-	turn.OnConsumed = cancel
-	running := r.begin(r.Context(), pool, turn)
-	<-ctx.Done()
-	if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("close: %v", err)
-	}
-	<-running.done
-	r.wantClass(running.err, agent.Aborted)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		turn := r.turn(directive(map[string]any{"hang": "dead"}))
+		ctx, cancel := context.WithCancel(r.Context())
+		turn.OnConsumed = cancel
+		running := r.begin(r.Context(), pool, turn)
+		<-ctx.Done()
+		if err := pool.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("close: %v", err)
+		}
+		<-running.done
+		r.wantClass(running.err, agent.Aborted)
+	})
 }
 
 func TestGiveUpWaiting(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.config.MaxProcesses = 1
-	pool := r.pool()
-	hold, release := context.WithCancel(r.Context())
-	defer release()
-	turn := r.turn(directive(map[string]any{"hang": "stream"}))
-	holding := make(chan struct{})
-	turn.OnConsumed = func() { close(holding) }
-	holder := r.begin(hold, pool, turn)
-	<-holding
-	ctx, cancel := context.WithCancel(r.Context())
-	waiter := r.begin(ctx, pool, r.in(uuid.NewString(), false, "never"))
-	second := r.begin(r.Context(), pool, r.in(uuid.NewString(), false, "later"))
-	poll(t, "two wait", func() bool { return pool.Stats().Waiting == 2 })
-	cancel()
-	<-waiter.done
-	r.wantClass(waiter.err, agent.Aborted)
-	release()
-	<-holder.done
-	<-second.done
-	if second.err != nil || second.result.Text != "echo: [Bob] later" {
-		t.Errorf("the one that waited on got %q, %v", second.result.Text, second.err)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 1
+		pool := r.pool()
+		hold, release := context.WithCancel(r.Context())
+		defer release()
+		turn := r.turn(directive(map[string]any{"hang": "stream"}))
+		holding := make(chan struct{})
+		turn.OnConsumed = func() { close(holding) }
+		holder := r.begin(hold, pool, turn)
+		<-holding
+		ctx, cancel := context.WithCancel(r.Context())
+		waiter := r.begin(ctx, pool, r.in(uuid.NewString(), false, "never"))
+		second := r.begin(r.Context(), pool, r.in(uuid.NewString(), false, "later"))
+		poll(t, "two wait", func() bool { return pool.Stats().Waiting == 2 })
+		cancel()
+		<-waiter.done
+		r.wantClass(waiter.err, agent.Aborted)
+		release()
+		<-holder.done
+		<-second.done
+		if second.err != nil || second.result.Text != "echo: [Bob] later" {
+			t.Errorf("the one that waited on got %q, %v", second.result.Text, second.err)
+		}
+	})
 }
 
 // An idle process that is killed is replaced before the next message is written, or with it; nobody notices.
@@ -300,6 +297,72 @@ func TestCannotStart(t *testing.T) {
 			if _, err := claude.New(r.config, hclog.NewNullLogger(), r.processes); err == nil {
 				t.Errorf("claude.args took %s", arg)
 			}
+		}
+	})
+}
+
+// Where a conversation goes on in another claude session, however that came, the process of the one before is not kept.
+func TestOneProcessAConversation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pool := r.pool()
+	say := func(key, session string, started bool) {
+		t.Helper()
+		turn := r.in(session, started, "hello")
+		turn.Key = key
+		r.ask(pool, turn)
+	}
+	first, second, other, nameless := uuid.NewString(), uuid.NewString(), uuid.NewString(), uuid.NewString()
+	say("", nameless, false)
+	say("telegram:2", other, false)
+	say("telegram:1", first, false)
+	say("telegram:1", first, true)
+	say("telegram:1", second, false)
+	poll(t, "the process of the first is ended", func() bool { return !r.held()[first] })
+	if held := r.held(); len(held) != 3 || !held[second] || !held[other] || !held[nameless] {
+		t.Errorf("processes are held for %v", held)
+	}
+	say("telegram:1", first, true) // a message that is bound to it yet
+	poll(t, "the process of the second is ended", func() bool { return !r.held()[second] })
+	if n := r.processes.spawned(); n != 5 {
+		t.Errorf("%d processes were started, want 5", n)
+	}
+}
+
+// Turns that wait get a process in their order, also where others come back again and again.
+func TestWaitingTurnsAreServedInOrder(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 1
+		pool := r.pool()
+		var mu sync.Mutex
+		var order []string
+		consumes := func(name string, turn agent.Turn) agent.Turn {
+			turn.OnConsumed = func() {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+			}
+			return turn
+		}
+		busy := uuid.NewString()
+		holder := r.begin(r.Context(), pool, consumes("busy", r.in(busy, false, directive(map[string]any{"tool": until("begun", "go")}))))
+		poll(t, "the tool runs", func() bool { return exists(r.file("begun")) })
+		var others []*attempt
+		for i := range 3 {
+			others = append(others, r.begin(r.Context(), pool, consumes(fmt.Sprint(i), r.in(uuid.NewString(), false, "hello"))))
+			poll(t, "it waits", func() bool { return pool.Stats().Waiting == i+1 })
+		}
+		r.touch("go")
+		<-holder.done
+		r.ask(pool, consumes("busy again", r.in(busy, true, "hello"))) // it is behind those that waited before
+		for _, a := range others {
+			<-a.done
+			if a.err != nil {
+				t.Error(a.err)
+			}
+		}
+		if diff := cmp.Diff([]string{"busy", "0", "1", "2", "busy again"}, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -28,7 +28,8 @@ func (r *rig) with(p agent.Profile) agent.Turn {
 	return t
 }
 
-// A turn runs with its own profile. Another process takes over where one cannot serve it, and knows the conversation.
+// A turn runs with its own profile. A process goes on with another model and effort; where one cannot serve the profile,
+// another takes over and knows the conversation.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -39,23 +40,28 @@ func TestProfile(t *testing.T) {
 		edit(&p)
 		return p
 	}
-	r.ask(pool, r.turn("remember me"))
+	first := r.turn("remember me")
+	first.Profile = agent.Profile{SystemPrompt: "be kind"}
+	r.ask(pool, first)
 	spawned := 1
 	for _, step := range []struct {
 		profile agent.Profile
 		want    string
 		renewed bool
 	}{
-		{base, "m1 default default be kind", true},
+		{base, "m1 default default be kind", false},
 		{base, "m1 default default be kind", false},
 		{change(func(p *agent.Profile) { p.SystemPrompt = "be rude" }), "m1 default default be kind", false},
 		{change(func(p *agent.Profile) { p.PermissionMode = "default" }), "m1 default default be kind", false},
-		{change(func(p *agent.Profile) { p.Effort = "high" }), "m1 high default be kind", true},
+		{change(func(p *agent.Profile) { p.Effort = "high" }), "m1 high default be kind", false},
+		{change(func(p *agent.Profile) { p.Model = "" }), "claude-sonnet-5-5 default default be kind", false},
+		{change(func(p *agent.Profile) { p.Model, p.Effort = "m2", "low" }), "m2 low default be kind", false},
+		{change(func(p *agent.Profile) { p.Model = "unknown" }), "unknown default default be kind", true}, // the process does not take it
 		{change(func(p *agent.Profile) { p.PermissionMode = "plan" }), "m1 default plan be kind", true},
 		{change(func(p *agent.Profile) { p.Skills = "a b"; p.SystemPrompt = "with skills" }), "m1 default default with skills", true},
 		{change(func(p *agent.Profile) { p.Private, p.SystemPrompt = true, "remember" }), "m1 default default remember", true},
 		{change(func(p *agent.Profile) { p.SystemPrompt = "forget" }), "m1 default default forget", true},
-		{change(func(p *agent.Profile) { p.Model = "m2"; p.SystemPrompt = "" }), "m2 default default", true},
+		{change(func(p *agent.Profile) { p.Model = "m2"; p.SystemPrompt = "" }), "m2 default default forget", false},
 	} {
 		if got := r.ask(pool, r.with(step.profile)).Text; got != step.want {
 			t.Errorf("with %+v claude says %q, want %q", step.profile, got, step.want)
@@ -87,19 +93,19 @@ func TestProfile(t *testing.T) {
 
 // The file goes with a process that cannot be recorded, too.
 func TestNoPromptIsLeft(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.processes.fail = os.ErrPermission
-	_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
-	r.wantClass(err, agent.Unavailable)
-	if files := r.prompts(); len(files) > 0 {
-		t.Errorf("prompts were left: %v", files)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		r.processes.fail = os.ErrPermission
+		_, err := r.pool().Run(t.Context(), r.with(agent.Profile{SystemPrompt: "x"}))
+		r.wantClass(err, agent.Unavailable)
+		if files := r.prompts(); len(files) > 0 {
+			t.Errorf("prompts were left: %v", files)
+		}
+	})
 }
 
 // A session begins as a copy of another one, which stays as it is.
 func TestFork(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, parent := r.pool(), r.session
 		r.ask(pool, r.turn("the number is 4711"))
 		before := r.transcript()

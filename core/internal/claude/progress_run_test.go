@@ -87,24 +87,24 @@ func TestProgressIsTold(t *testing.T) {
 
 // The answer of a line that ran behind the turn joins that of the turn.
 func TestProgressOfSeveralTurns(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	written := filepath.Join(t.TempDir(), "written")
-	turn := r.turn(`[[stub {"tool":"while ! test -e ` + written + `; do sleep 0.01; done","answer":"first","token_delay_ms":1}]]`)
-	nudged, calls := make(chan struct{}, 1), 0
-	turn.Nudged = nudged
-	turn.Steer = func(context.Context) ([]agent.Line, error) {
-		calls++
-		if calls > 1 { // the line was written
-			return nil, os.WriteFile(written, nil, 0o600)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		written := filepath.Join(t.TempDir(), "written")
+		turn := r.turn(`[[stub {"tool":"while ! test -e ` + written + `; do sleep 0.01; done","answer":"first","token_delay_ms":1}]]`)
+		nudged, calls := make(chan struct{}, 1), 0
+		turn.Nudged = nudged
+		turn.Steer = func(context.Context) ([]agent.Line, error) {
+			calls++
+			if calls > 1 { // the line was written
+				return nil, os.WriteFile(written, nil, 0o600)
+			}
+			nudged <- struct{}{}
+			return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
 		}
-		nudged <- struct{}{}
-		return []agent.Line{{UUID: "22222222-0000-4000-8000-000000000001", Text: "[Bob] also"}}, nil
-	}
-	result, told := r.watch(pool, turn)
-	last := told[len(told)-1]
-	if last.Text != result.Text || last.Steered != 1 {
-		t.Errorf("the last that was told is %+v, the answer %q", last, result.Text)
-	}
+		result, told := r.watch(pool, turn)
+		last := told[len(told)-1]
+		if last.Text != result.Text || last.Steered != 1 {
+			t.Errorf("the last that was told is %+v, the answer %q", last, result.Text)
+		}
+	})
 }

@@ -43,12 +43,9 @@ func TestKillAnywhere(t *testing.T) {
 	for point, want := range points {
 		for _, first := range []bool{true, false} {
 			for _, life := range []string{"same", "next"} {
-				for _, legacy := range []string{"", "1"} {
-					name := strings.Join([]string{point, map[bool]string{true: "first", false: "later"}[first], life, legacy}, " ")
-					t.Run(name, func(t *testing.T) {
-						t.Parallel()
-						r := newRig(t)
-						r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
+				name := strings.Join([]string{point, map[bool]string{true: "first", false: "later"}[first], life}, " ")
+				t.Run(name, func(t *testing.T) {
+					everyWay(t, func(t *testing.T, r *rig) {
 						pool := r.pool()
 						if !first {
 							r.ask(pool, r.turn("earlier"))
@@ -59,7 +56,7 @@ func TestKillAnywhere(t *testing.T) {
 						}
 						turn := r.turn(directive(script))
 						want := want
-						if point == "before" && !first {
+						if point == "before" && !first && !r.config.OneShot {
 							// An idle process that dies before it takes the line is replaced unseen.
 							want.alive, want.recovered = true, true
 						}
@@ -94,7 +91,7 @@ func TestKillAnywhere(t *testing.T) {
 							t.Errorf("the next message is answered by %q", got)
 						}
 					})
-				}
+				})
 			}
 		}
 	}
@@ -110,10 +107,7 @@ func (r *rig) closeNow(pool *claude.Pool) {
 
 // An id that claude has answered already is never answered again, even if the host has forgotten its attempts.
 func TestRepeatedID(t *testing.T) {
-	t.Parallel()
-	for _, legacy := range []string{"", "1"} {
-		r := newRig(t)
-		r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
 		turn := r.turn("once")
 		r.ask(pool, turn)
@@ -126,58 +120,58 @@ func TestRepeatedID(t *testing.T) {
 		if n := strings.Count(r.transcript(), `"stop_reason":"end_turn"`); n != 1 {
 			t.Errorf("claude has answered %d times", n)
 		}
-	}
+	})
 }
 
 // A failed turn is tried again by asking claude to go on: its id is spent.
 func TestRetryAfterFailure(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	turn := r.turn(directive(map[string]any{"error": "529"}))
-	_, err := pool.Run(r.Context(), turn)
-	r.wantClass(err, agent.Overloaded)
-	result := r.ask(pool, r.again(turn))
-	if result.Recovered || !strings.Contains(result.Text, "was cut off") {
-		t.Errorf("the second attempt brought %+v", result)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		turn := r.turn(directive(map[string]any{"error": "529"}))
+		_, err := pool.Run(r.Context(), turn)
+		r.wantClass(err, agent.Overloaded)
+		result := r.ask(pool, r.again(turn))
+		if result.Recovered || !strings.Contains(result.Text, "was cut off") {
+			t.Errorf("the second attempt brought %+v", result)
+		}
+	})
 }
 
 // A new session's message is not counted as taken before it is on claude's disk.
 func TestConsumedIsDurable(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"crash": "ack"})))
-	r.wantClass(err, agent.Died)
-	if r.started {
-		t.Error("the message is not in the transcript, but OnConsumed was called")
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		_, err := pool.Run(r.Context(), r.turn(directive(map[string]any{"crash": "ack"})))
+		r.wantClass(err, agent.Died)
+		if r.started {
+			t.Error("the message is not in the transcript, but OnConsumed was called")
+		}
+	})
 }
 
 func TestTranscriptIsGone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	r.started = true
-	_, err := pool.Run(r.Context(), r.turn("hello"))
-	r.wantClass(err, agent.TranscriptMissing)
-	if stats := pool.Stats(); stats.Running != 0 || stats.Idle != 0 {
-		t.Errorf("slots are taken: %+v", stats)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		r.started = true
+		_, err := pool.Run(r.Context(), r.turn("hello"))
+		r.wantClass(err, agent.TranscriptMissing)
+		if stats := pool.Stats(); stats.Running != 0 || stats.Idle != 0 {
+			t.Errorf("slots are taken: %+v", stats)
+		}
+	})
 }
 
 // The host may not know that its session has begun: the transcript tells.
 func TestSessionBeganUnseen(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	first := r.pool()
-	r.ask(first, r.turn("hello"))
-	r.closeNow(first)
-	r.started = false
-	if got := r.ask(r.pool(), r.turn("again")).Text; got != "echo: [Bob] again" {
-		t.Errorf("answer = %q", got)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		first := r.pool()
+		r.ask(first, r.turn("hello"))
+		r.closeNow(first)
+		r.started = false
+		if got := r.ask(r.pool(), r.turn("again")).Text; got != "echo: [Bob] again" {
+			t.Errorf("answer = %q", got)
+		}
+	})
 }
 
 // The CLI names the transcript's folder by the real path.

@@ -21,6 +21,7 @@ import (
 // for the exit and then for the others.
 type session struct {
 	id      string
+	key     string // the host's name of the session; may be empty
 	life    string
 	profile agent.Profile
 	tools   bool            // the host's are offered
@@ -56,6 +57,7 @@ type session struct {
 
 	// The pool's.
 	since   time.Time // idle
+	weight  weight    // when it was weighed last
 	holds   bool      // a slot, which its end gives back
 	leaving bool      // parked
 	over    bool      // ended
@@ -82,9 +84,9 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 	case forked:
 		args = []string{"--resume", t.ForkOf, "--fork-session", "--session-id", t.Session}
 	}
-	args = slices.Concat(args, c.args, c.tooled(t), profiled(t.Profile, prompt))
+	args = slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile, prompt))
 	s := &session{
-		id: t.Session, life: life, profile: t.Profile, tools: t.Tools != nil, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
+		id: t.Session, key: t.Key, life: life, profile: t.Profile, tools: t.Tools != nil, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}

@@ -92,9 +92,11 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	env, revoke := credentials(p.config)
+	recorded := make(chan struct{}) // or it could be forgotten first, and stay in the records
 	p.work.Add(1)
 	s, err := p.command.launch(ctx, t, from, prompt, env, p.life, p.log, func(s *session) {
 		revoke()
+		<-recorded
 		p.ended(s)
 	})
 	if err != nil {
@@ -112,7 +114,9 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session,
 		p.live[s] = true
 	}
 	p.mu.Unlock()
-	if err := p.processes.RecordProcess(ctx, s.record()); err != nil {
+	err = p.processes.RecordProcess(ctx, s.record())
+	close(recorded)
+	if err != nil {
 		s.destroy()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}

@@ -187,7 +187,7 @@ func (s *session) withdraw() {
 	}
 }
 
-// serves tells whether an idle process can run a turn.
+// serves tells whether an idle process can run a turn, if it adopts the model and effort.
 func (s *session) serves(t agent.Turn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ func TestKillWithSteeredLine(t *testing.T) {
 	for point, part := range points {
 		for _, life := range []string{"same", "next"} {
 			t.Run(point+" "+life, func(t *testing.T) {
-				both(t, func(t *testing.T, r *rig) {
+				everyWay(t, func(t *testing.T, r *rig) {
 					pool, box := r.pool(), newMailbox()
 					l := box.put("the line")
 					turn := steerable(r.turn(directive(map[string]any{

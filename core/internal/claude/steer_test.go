@@ -94,19 +94,6 @@ func until(begun, gate string) string {
 	return "touch " + begun + "; while [ ! -e " + gate + " ]; do sleep 0.01; done"
 }
 
-// both runs a test with the newest and the oldest behaviour of the CLI that is known.
-func both(t *testing.T, test func(*testing.T, *rig)) {
-	t.Parallel()
-	for name, legacy := range map[string]string{"new": "", "legacy": "1"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			r.config.Env["CLAUDE_STUB_LEGACY"] = legacy
-			test(t, r)
-		})
-	}
-}
-
 // said counts in the transcript how often the user's side has said a text to the model.
 func (r *rig) said(text string) int {
 	r.Helper()
@@ -121,7 +108,7 @@ func (r *rig) said(text string) int {
 
 // What waits when a tool begins, and what comes while it runs, is part of the turn.
 func TestSteer(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()
 		early := box.put("early")
 		a := r.begin(r.Context(), pool, steerable(r.turn(directive(map[string]any{
@@ -156,44 +143,44 @@ func TestSteer(t *testing.T) {
 
 // A turn without a tool asks for nothing, and an error leaves the lines where they are.
 func TestSteerIsNotAsked(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool, box := r.pool(), newMailbox()
-	box.put("waits")
-	if got := r.ask(pool, steerable(r.turn("no tool"), box)); len(got.Covered) > 0 || box.asked > 0 {
-		t.Errorf("asked %d times, result %+v", box.asked, got)
-	}
-	box.err = errors.New("the disk is on fire")
-	if got := r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.1"})), box)); len(got.Covered) > 0 || box.asked == 0 {
-		t.Errorf("asked %d times, result %+v", box.asked, got)
-	}
-	if n := r.said("waits"); n > 0 {
-		t.Error("a line was written although there was an error")
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		box.put("waits")
+		if got := r.ask(pool, steerable(r.turn("no tool"), box)); len(got.Covered) > 0 || box.asked > 0 {
+			t.Errorf("asked %d times, result %+v", box.asked, got)
+		}
+		box.err = errors.New("the disk is on fire")
+		if got := r.ask(pool, steerable(r.turn(directive(map[string]any{"tool": "sleep 0.1"})), box)); len(got.Covered) > 0 || box.asked == 0 {
+			t.Errorf("asked %d times, result %+v", box.asked, got)
+		}
+		if n := r.said("waits"); n > 0 {
+			t.Error("a line was written although there was an error")
+		}
+	})
 }
 
 // Nothing is written that would be a command of the CLI or that it would not run.
 func TestSteerRefuses(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool, box := r.pool(), newMailbox()
-	turn := r.turn(directive(map[string]any{"tool": until("begun", "go"), "say": "heard: $STEERED"}))
-	good := agent.Line{UUID: uuid.NewString(), Text: "[Bob] good"}
-	box.lines = []agent.Line{
-		{UUID: uuid.NewString(), Text: "/clear"},
-		{UUID: uuid.NewString(), Text: " \n"},
-		{Text: "[Bob] nameless"},
-		{UUID: turn.UUID, Text: "[Bob] the same"},
-		good, good,
-	}
-	a := r.begin(r.Context(), pool, steerable(turn, box))
-	poll(t, "the lines are taken", func() bool { return box.given() == 6 })
-	r.touch("go")
-	<-a.done
-	got := a.result
-	if a.err != nil || got.Text != "heard: [Bob] good" || !slices.Equal(got.Covered, []string{good.UUID}) {
-		t.Errorf("result = %+v, %v", got, a.err)
-	}
+	modes(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		turn := r.turn(directive(map[string]any{"tool": until("begun", "go"), "say": "heard: $STEERED"}))
+		good := agent.Line{UUID: uuid.NewString(), Text: "[Bob] good"}
+		box.lines = []agent.Line{
+			{UUID: uuid.NewString(), Text: "/clear"},
+			{UUID: uuid.NewString(), Text: " \n"},
+			{Text: "[Bob] nameless"},
+			{UUID: turn.UUID, Text: "[Bob] the same"},
+			good, good,
+		}
+		a := r.begin(r.Context(), pool, steerable(turn, box))
+		poll(t, "the lines are taken", func() bool { return box.given() == 6 })
+		r.touch("go")
+		<-a.done
+		got := a.result
+		if a.err != nil || got.Text != "heard: [Bob] good" || !slices.Equal(got.Covered, []string{good.UUID}) {
+			t.Errorf("result = %+v, %v", got, a.err)
+		}
+	})
 }
 
 // late is a mailbox that gives its lines out when the turn's tool is over.
@@ -213,7 +200,7 @@ func (r *rig) slow() agent.Turn {
 
 // Lines that miss the last tool run by themselves, merged, as part of the same run.
 func TestSteerTooLate(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), r.late()
 		one, two := box.put("one"), box.put("two")
 		got := r.ask(pool, steerable(r.slow(), box))
@@ -229,15 +216,13 @@ func TestSteerTooLate(t *testing.T) {
 		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" {
 			t.Errorf("the next answer is %q", got)
 		}
-		if n := r.processes.spawned(); n != 1 {
-			t.Errorf("%d processes were started", n)
-		}
+		r.wantSpawned(pool, 1)
 	})
 }
 
 // A late line whose own turn fails is run again as a message, and the answer before it is not lost.
 func TestSteerTooLateAndFails(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), r.late()
 		l := box.put(directive(map[string]any{"error": "529"}))
 		got := r.ask(pool, steerable(r.slow(), box))
@@ -254,7 +239,7 @@ func TestSteerTooLateAndFails(t *testing.T) {
 func TestStopInTheTurnOfALateLine(t *testing.T) {
 	for _, cause := range []error{agent.ErrStopped, agent.ErrShutdown} {
 		t.Run(cause.Error(), func(t *testing.T) {
-			both(t, func(t *testing.T, r *rig) {
+			everyWay(t, func(t *testing.T, r *rig) {
 				pool, box := r.pool(), r.late()
 				l := box.put(directive(map[string]any{"tool": until("late", "never"), "say": "late answer"}))
 				ctx, stop := context.WithCancelCause(r.Context())
@@ -285,7 +270,7 @@ func TestStopInTheTurnOfALateLine(t *testing.T) {
 
 // A stop takes back what claude has not read. The same message runs on its own later, once.
 func TestStopWithdraws(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()
 		read := box.put("read")
 		ctx, stop := context.WithCancelCause(r.Context())
@@ -321,7 +306,7 @@ func TestStopWithdraws(t *testing.T) {
 
 // What claude begins in spite of the stop is stopped as well.
 func TestStopAlsoStopsWhatFollows(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()
 		l := box.put(directive(map[string]any{"tool": until("late", "never")}))
 		ctx, stop := context.WithCancelCause(r.Context())
@@ -337,9 +322,10 @@ func TestStopAlsoStopsWhatFollows(t *testing.T) {
 		if left := tools(t, r.session); len(left) > 0 {
 			t.Errorf("tools outlived the stop: %v", left)
 		}
-		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" || r.processes.spawned() != 1 {
-			t.Errorf("the next answer is %q, by process %d", got, r.processes.spawned())
+		if got := r.ask(pool, r.turn("next")).Text; got != "echo: [Bob] next" {
+			t.Errorf("the next answer is %q", got)
 		}
+		r.wantSpawned(pool, 1)
 	})
 }
 

@@ -70,33 +70,31 @@ func TestStopLeavesNoTool(t *testing.T) {
 	for _, hang := range []string{"", "deaf", "dead"} {
 		for name, command := range commands {
 			t.Run(name+" "+hang, func(t *testing.T) {
-				t.Parallel()
-				r := newRig(t)
-				pool := r.pool()
-				ctx, stop := context.WithCancelCause(r.Context())
-				defer stop(nil)
-				a := r.begin(ctx, pool, r.turn(directive(map[string]any{"tool": command, "hang": hang})))
-				poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
-				poll(t, "its children run", func() bool { return len(tools(t, r.session)) > 1 })
-				stop(agent.ErrStopped)
-				<-a.done
-				failure := r.wantClass(a.err, agent.Aborted)
-				if !errors.Is(failure, agent.ErrStopped) {
-					t.Errorf("the cause is lost: %v", failure)
-				}
-				if left := tools(t, r.session); len(left) > 0 {
-					t.Errorf("processes of the tool outlived the stop: %v", left)
-				}
-				if got := r.ask(pool, r.turn("still there?")).Text; got != "echo: [Bob] still there?" {
-					t.Errorf("the answer after the stop is %q", got)
-				}
-				want := 1
-				if hang != "" {
-					want = 2
-				}
-				if n := r.processes.spawned(); n != want {
-					t.Errorf("%d processes were started, want %d", n, want)
-				}
+				modes(t, func(t *testing.T, r *rig) {
+					pool := r.pool()
+					ctx, stop := context.WithCancelCause(r.Context())
+					defer stop(nil)
+					a := r.begin(ctx, pool, r.turn(directive(map[string]any{"tool": command, "hang": hang})))
+					poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
+					poll(t, "its children run", func() bool { return len(tools(t, r.session)) > 1 })
+					stop(agent.ErrStopped)
+					<-a.done
+					failure := r.wantClass(a.err, agent.Aborted)
+					if !errors.Is(failure, agent.ErrStopped) {
+						t.Errorf("the cause is lost: %v", failure)
+					}
+					if left := tools(t, r.session); len(left) > 0 {
+						t.Errorf("processes of the tool outlived the stop: %v", left)
+					}
+					if got := r.ask(pool, r.turn("still there?")).Text; got != "echo: [Bob] still there?" {
+						t.Errorf("the answer after the stop is %q", got)
+					}
+					want := 1
+					if hang != "" {
+						want = 2
+					}
+					r.wantSpawned(pool, want)
+				})
 			})
 		}
 	}
@@ -106,14 +104,14 @@ func TestStopInTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, hang := range []string{"stream", "deaf", "dead"} {
 		t.Run(hang, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			pool := r.pool()
-			ctx, stop := context.WithCancel(r.Context())
-			turn := r.turn(directive(map[string]any{"hang": hang, "answer": "one two three"}))
-			turn.OnConsumed = stop
-			_, err := pool.Run(ctx, turn)
-			r.wantClass(err, agent.Aborted)
+			modes(t, func(t *testing.T, r *rig) {
+				pool := r.pool()
+				ctx, stop := context.WithCancel(r.Context())
+				turn := r.turn(directive(map[string]any{"hang": hang, "answer": "one two three"}))
+				turn.OnConsumed = stop
+				_, err := pool.Run(ctx, turn)
+				r.wantClass(err, agent.Aborted)
+			})
 		})
 	}
 }
@@ -160,83 +158,83 @@ func TestTimeouts(t *testing.T) {
 
 // A process that dies does not leave its tools to the next attempt.
 func TestDeathEndsItsTools(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	a := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; setsid sleep 100 & sleep 100"})))
-	poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
-	for _, pid := range pool.Stats().PIDs {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		a := r.begin(r.Context(), pool, r.turn(directive(map[string]any{"tool": "touch begun; setsid sleep 100 & sleep 100"})))
+		poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
+		for _, pid := range pool.Stats().PIDs {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	<-a.done
-	r.wantClass(a.err, agent.Died)
-	if left := tools(t, r.session); len(left) > 0 {
-		t.Errorf("processes outlived claude: %v", left)
-	}
+		<-a.done
+		r.wantClass(a.err, agent.Died)
+		if left := tools(t, r.session); len(left) > 0 {
+			t.Errorf("processes outlived claude: %v", left)
+		}
+	})
 }
 
 func TestReap(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pool := r.pool()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	a := r.begin(ctx, pool, r.turn(directive(map[string]any{"tool": "touch begun; setsid sleep 100 & sleep 100"})))
-	poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
-	if len(tools(t, r.session)) == 0 {
-		t.Fatal("no tool runs")
-	}
-	// A stranger that has the pid of a forgotten process, and one of another boot, must live.
-	stranger := exec.Command("sleep", "100")
-	if err := stranger.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := stranger.Process.Kill(); err != nil {
-			t.Errorf("the stranger was killed: %v", err)
+	modes(t, func(t *testing.T, r *rig) {
+		pool := r.pool()
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		a := r.begin(ctx, pool, r.turn(directive(map[string]any{"tool": "touch begun; setsid sleep 100 & sleep 100"})))
+		poll(t, "the tool runs", func() bool { return exists(filepath.Join(r.config.Workspace, "begun")) })
+		if len(tools(t, r.session)) == 0 {
+			t.Fatal("no tool runs")
 		}
-		_ = stranger.Wait()
-	}()
-	began, err := process.StartTime(stranger.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left := append(r.processes.all(),
-		store.Process{Kind: "claude", Name: "reused", PID: stranger.Process.Pid, StartTime: began + 1, BootID: process.BootID()},
-		store.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
-	)
-	// The next life ends what this one, which is taken for dead, has.
-	claude.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())
-	if still := tools(t, r.session); len(still) > 0 {
-		t.Errorf("tools outlived the reaping: %v", still)
-	}
-	if process.Alive(stranger.Process.Pid, began) == false {
-		t.Error("a stranger was ended")
-	}
-	<-a.done
-	r.wantClass(a.err, agent.Died)
-	if list := r.processes.all(); len(list) > 0 {
-		t.Errorf("not forgotten: %v", list)
-	}
-	// Orphans whose claude is gone already are found by their environment.
-	orphan := exec.Command("sh", "-c", "echo; exec sleep 100")
-	orphan.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+r.session, "CLAWHOST_RUN=x")
-	out, err := orphan.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := orphan.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
-	if err := orphan.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("the orphan ended with %v", err)
-	}
+		// A stranger that has the pid of a forgotten process, and one of another boot, must live.
+		stranger := exec.Command("sleep", "100")
+		if err := stranger.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := stranger.Process.Kill(); err != nil {
+				t.Errorf("the stranger was killed: %v", err)
+			}
+			_ = stranger.Wait()
+		}()
+		began, err := process.StartTime(stranger.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := append(r.processes.all(),
+			store.Process{Kind: "claude", Name: "reused", PID: stranger.Process.Pid, StartTime: began + 1, BootID: process.BootID()},
+			store.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
+		)
+		// The next life ends what this one, which is taken for dead, has.
+		claude.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())
+		if still := tools(t, r.session); len(still) > 0 {
+			t.Errorf("tools outlived the reaping: %v", still)
+		}
+		if process.Alive(stranger.Process.Pid, began) == false {
+			t.Error("a stranger was ended")
+		}
+		<-a.done
+		r.wantClass(a.err, agent.Died)
+		if list := r.processes.all(); len(list) > 0 {
+			t.Errorf("not forgotten: %v", list)
+		}
+		// Orphans whose claude is gone already are found by their environment.
+		orphan := exec.Command("sh", "-c", "echo; exec sleep 100")
+		orphan.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+r.session, "CLAWHOST_RUN=x")
+		out, err := orphan.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := orphan.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
+		if err := orphan.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("the orphan ended with %v", err)
+		}
+	})
 }
 
 func TestIsTool(t *testing.T) {

@@ -93,6 +93,8 @@ claude {
   fallback_models = ["a", 2, "-p"]
   model           = "a b"
   env             = ["A"]
+  max_memory      = "5MB"
+  recycle_at      = "much"
 }
 inbound {
   max_age = "24h drop it"
@@ -124,15 +126,19 @@ F:7:30: Unsuitable value; claude.fallback_models must be one name.
 F:8:21: Unsuitable value; claude.model must be one name.
     model           = "a b"
 F:9:21: Unsuitable value; claude.env must be an object, such as { name = "value" }.
-F:12:13: Unsuitable value; inbound.max_age must be a duration, such as "500ms", "30s" or "2h", or one with the word drop behind it, such as "24h drop".
+F:10:21: Unsuitable value; claude.max_memory must be from 64 MB to 1024 GB.
+    max_memory      = "5MB"
+F:11:21: Unsuitable value; claude.recycle_at must be a size, such as "20MB" or "500KB".
+    recycle_at      = "much"
+F:14:13: Unsuitable value; inbound.max_age must be a duration, such as "500ms", "30s" or "2h", or one with the word drop behind it, such as "24h drop".
     max_age = "24h drop it"
-F:15:13: Unsuitable value; outbox.max_age must be at most 366 days.
+F:17:13: Unsuitable value; outbox.max_age must be at most 366 days.
     max_age = "9000h"
-F:18:21: Unsuitable value; access.require_mention must be true or false.
+F:20:21: Unsuitable value; access.require_mention must be true or false.
     require_mention = "perhaps"
-F:21:21: Unsuitable value; reply.text_limit must be 0 or at least 64.
+F:23:21: Unsuitable value; reply.text_limit must be 0 or at least 64.
     text_limit      = 5
-F:22:21: Unsuitable value; reply.typing_interval must be at least "1s".
+F:24:21: Unsuitable value; reply.typing_interval must be at least "1s".
     typing_interval = "10ms"
 `,
 		},

@@ -80,10 +80,13 @@ func (c *Claude) block() block {
 		{"args", arguments(&c.Args)},
 		{"api_keys", keys(&c.APIKeys)},
 		{"env", environment(&c.Env, &c.APIKeys)}, // after api_keys
+		{"mode", oneOf(&c.Mode, "persistent", "oneshot")},
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
 		{"retries", whole(&c.Retries, 0, 10)},
 		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
+		{"max_memory", sizeOrNone(&c.MaxMemory, 64<<20, 1<<40)},
+		{"recycle_at", sizeOrNone(&c.RecycleAt, 64<<20, 1<<40)},
 		{"park_after", duration(&c.ParkAfter, time.Millisecond)},
 	}}
 }

@@ -68,12 +68,18 @@ type Claude struct {
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
 	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
 	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
+	Mode            string            // persistent (default): a process serves a session's turns; oneshot: one turn
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	Retries         int               // of a turn that the service failed; 0 to 10; default 3
 	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
 	MaxProcesses    int               // default 4
+	MaxMemory       int64             // bytes that all processes may have before idle ones are ended; default [HalfOfMemory]; zero: no limit
+	RecycleAt       int64             // bytes above which a process is ended once it is idle; default 512 MB; zero: never
 	ParkAfter       time.Duration     // idle time after which a process is ended; default 10 minutes
 }
+
+// HalfOfMemory is the MaxMemory that is half of what the machine has.
+const HalfOfMemory = -1
 
 // Resolve returns the model that a name is an alias of, whatever its case, or else the name itself.
 func (c Claude) Resolve(name string) string {
@@ -195,10 +201,13 @@ func defaults() *Config {
 		Claude: Claude{
 			Command:        "claude",
 			PermissionMode: "default",
+			Mode:           "persistent",
 			Timeout:        30 * time.Minute,
 			Retries:        3,
 			AskTimeout:     time.Hour,
 			MaxProcesses:   4,
+			MaxMemory:      HalfOfMemory,
+			RecycleAt:      512 << 20,
 			ParkAfter:      10 * time.Minute,
 		},
 		Outbox: Outbox{Attempts: 8, MaxAge: 24 * time.Hour},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -97,21 +98,45 @@ var sizeForm = regexp.MustCompile(`^([0-9]{1,6}) ?(KB|MB|GB)$`)
 // size takes a number of bytes such as "20MB", in units of 1024.
 func size(to *int64, least, most int64) setter {
 	return func(v value) {
-		s, ok := v.text()
-		if !ok {
-			return
+		if s, ok := v.text(); ok {
+			v.size(s, to, least, most)
 		}
-		found := sizeForm.FindStringSubmatch(strings.ToUpper(s))
-		if found == nil {
-			v.refuse(`must be a size, such as "20MB" or "500KB"`)
-			return
-		}
-		n, _ := strconv.ParseInt(found[1], 10, 64) // at most six digits
-		n <<= map[string]uint{"KB": 10, "MB": 20, "GB": 30}[found[2]]
-		if n < least || n > most {
-			v.refuse("must be from %d KB to %d GB", least>>10, most>>30)
-			return
-		}
-		*to = n
 	}
+}
+
+// sizeOrNone takes a number of bytes, or "0" for no limit.
+func sizeOrNone(to *int64, least, most int64) setter {
+	return func(v value) {
+		if s, ok := v.text(); ok && s == "0" {
+			*to = 0
+		} else if ok {
+			v.size(s, to, least, most)
+		}
+	}
+}
+
+// size reads a number of bytes.
+func (v value) size(text string, to *int64, least, most int64) {
+	found := sizeForm.FindStringSubmatch(strings.ToUpper(text))
+	if found == nil {
+		v.refuse(`must be a size, such as "20MB" or "500KB"`)
+		return
+	}
+	n, _ := strconv.ParseInt(found[1], 10, 64) // at most six digits
+	n <<= map[string]uint{"KB": 10, "MB": 20, "GB": 30}[found[2]]
+	if n < least || n > most {
+		v.refuse("must be from %s to %s", inUnits(least), inUnits(most))
+		return
+	}
+	*to = n
+}
+
+// inUnits writes a number of bytes in the largest unit that it is a multiple of.
+func inUnits(n int64) string {
+	for i, unit := range []string{"GB", "MB"} {
+		if shift := uint(30 - 10*i); n>>shift<<shift == n && n > 0 {
+			return fmt.Sprintf("%d %s", n>>shift, unit)
+		}
+	}
+	return fmt.Sprintf("%d KB", n>>10)
 }

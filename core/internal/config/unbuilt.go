@@ -24,7 +24,6 @@ type gap struct {
 var unbuilt = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
-	{name: "claude.mode", is: []string{`"persistent"`}, later: []string{"oneshot"}},
 }
 
 // unbuiltBlocks are refused as a whole.

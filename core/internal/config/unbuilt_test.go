@@ -63,7 +63,7 @@ func TestUnplannedValues(t *testing.T) {
 		"reply {\nreasoning = \"loud\"\n}":    `reply.reasoning must be "off", "on" or "stream"`,
 		"reply {\nstream = \"blocks\"\n}":     `reply.stream must be "off", "block" or "preview"`,
 		"reply {\ntyping = \"allways\"\n}":    `reply.typing must be "never", "instant", "thinking" or "message"`,
-		"claude {\nmode = \"one-shot\"\n}":    `claude.mode must be "persistent"`,
+		"claude {\nmode = \"one-shot\"\n}":    `claude.mode must be "persistent" or "oneshot"`,
 		"access {\ndm = \"everybody\"\n}":     `access.dm must be "pairing", "allowlist", "open" or "disabled"`,
 		"store {\ndriver = \"postgresql\"\n}": `store.driver must be "sqlite"`,
 	} {

@@ -46,11 +46,13 @@ claude {
   args             = ["--add-dir", "/x"]
   api_keys         = [env("A"), "sk-b"]
   env              = { A = env("A"), B = env("B", "b"), C = jsonencode([1]) }
-  mode             = "persistent"
+  mode             = "oneshot"
   timeout          = "90s"
-  ask_timeout          = "5m"
-  retries = 1
+  ask_timeout      = "5m"
+  retries          = 1
   max_processes    = env("PROCESSES")
+  max_memory       = "3GB"
+  recycle_at       = "0"
   park_after       = "1m"
 }
 session {
@@ -215,7 +217,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, MaxProcesses: 2, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{

@@ -177,6 +177,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 	var marks sync.WaitGroup // the consumption marks being written
 	defer marks.Wait()
 	t := agent.Turn{
+		Key:       run.Session.Key,
 		Session:   run.Message.ClaudeSession,
 		Started:   run.Session.ClaudeStarted,
 		ForkOf:    run.Session.ForkOf,

@@ -290,7 +290,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	}
 	got := r.turns[0]
 	got.OnConsumed, got.Steer, got.Ask, got.Progress, got.Tools = nil, nil, nil, nil, nil
-	want := agent.Turn{Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
+	want := agent.Turn{Key: "s", Session: "old", Started: true, Profile: agent.Profile{Model: "m"}, UUID: "u", Attempt: 3, Consumed: true, Prompt: "[host] hello (the time)", Authority: chat.Owner}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -102,3 +102,14 @@ func (s *session) synthetic(text, failure string) []any {
 	s.out.send(event)
 	return content
 }
+
+// hold grows the process's memory. The system gives only what is written to.
+func (s *session) hold(megabytes int) {
+	if megabytes <= 0 {
+		return
+	}
+	s.ballast = make([]byte, megabytes<<20)
+	for i := range s.ballast {
+		s.ballast[i] = byte(i)
+	}
+}

@@ -36,6 +36,7 @@ type Script struct {
 	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
 	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
 	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
+	Hold         int      `json:"hold,omitempty"`           // MB of memory that the process holds from now on
 
 	// Questions are asked before the answer, by AskUserQuestion: the tool's input of that name.
 	Questions json.RawMessage `json:"questions,omitempty"`

@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -52,6 +53,7 @@ type session struct {
 	window   int // in tokens
 	inTokens int
 	output   int
+	ballast  []byte // memory that is held
 }
 
 // loop serves until stdin ends, and returns the exit code.
@@ -180,6 +182,9 @@ type input struct {
 		UUID    string `json:"message_uuid"`
 		Sweep   bool   `json:"cancel_queued"`
 
+		Settings struct {
+			Effort string `json:"effortLevel"`
+		} `json:"settings"`
 		Question string   `json:"question"`
 		Servers  []string `json:"sdkMcpServers"`
 	} `json:"request"`
@@ -269,7 +274,15 @@ func (s *session) control(in input) {
 		s.stop = s.stop || s.busy
 		response = s.interrupt(in.Request.Sweep && !s.opts.legacy)
 	case "set_model":
+		if strings.HasPrefix(in.Request.Model, "unknown") {
+			s.refuse(in.RequestID, "Unable to validate model: "+in.Request.Model)
+			return
+		}
 		s.model = resolveModel(in.Request.Model)
+	case "apply_flag_settings":
+		s.opts.effort = cmp.Or(in.Request.Settings.Effort, defaultEffort)
+	case "get_settings":
+		response = map[string]any{"effective": map[string]any{}, "applied": map[string]any{"model": s.model, "effort": s.opts.effort}}
 	case "set_permission_mode":
 		response = map[string]any{"mode": in.Request.Mode}
 	case "set_max_thinking_tokens":

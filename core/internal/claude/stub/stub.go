@@ -123,7 +123,7 @@ func Run(args []string, getenv func(string) string, stdin io.Reader, stdout, std
 
 // parse reads the command line as the CLI does. Flags that the stub has no use for are passed over, with their value.
 func parse(args []string, getenv func(string) string) (options, error) {
-	opts := options{input: "text", output: "text", mode: "default", effort: "default"}
+	opts := options{input: "text", output: "text", mode: "default", effort: defaultEffort}
 	fork, given := false, ""
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")
@@ -232,6 +232,9 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	opts.workDir, err = os.Getwd()
 	return opts, err
 }
+
+// defaultEffort stands for the effort where none is chosen.
+const defaultEffort = "default"
 
 // resolveModel names the model behind an alias as the CLI does.
 func resolveModel(alias string) string {

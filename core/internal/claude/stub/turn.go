@@ -42,6 +42,7 @@ func (s *session) turn(m message) {
 	if script.Window > 0 {
 		s.window = script.Window
 	}
+	s.hold(script.Hold)
 	if isCompact(m.text) && script.Error == "" {
 		s.compactNow(script, m, began)
 		return

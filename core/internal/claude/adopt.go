@@ -1,0 +1,69 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// A process can go on with another model and effort, so that a message with one of its own needs no new process, and no
+// second one behind it. The CLI takes both between turns, by the control protocol. It takes an effort as a setting that it
+// may not know, and so it is asked what has come of it.
+
+// adopt has an idle process go on with a profile's model and effort. It tells whether it does: one that does not, or does
+// not say so in time, is to be replaced.
+func (p *Pool) adopt(ctx context.Context, s *session, wanted agent.Profile) bool {
+	const patience = 2 * time.Second // the CLI answers in milliseconds
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.mu.Lock()
+	has := s.profile
+	s.mu.Unlock()
+	if has.Model != wanted.Model {
+		if _, ok := s.ask(ctx, map[string]any{"subtype": "set_model", "model": cmp.Or(wanted.Model, p.command.usual)}); !ok {
+			return false
+		}
+	}
+	if has.Effort != wanted.Effort && !s.setEffort(ctx, wanted.Effort) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.profile.Model, s.profile.Effort = wanted.Model, wanted.Effort
+	return true
+}
+
+// setEffort has the process think as hard from now on; empty: as it would by itself.
+func (s *session) setEffort(ctx context.Context, effort string) bool {
+	var level any
+	if effort != "" {
+		level = effort
+	}
+	if _, ok := s.ask(ctx, map[string]any{"subtype": "apply_flag_settings", "settings": map[string]any{"effortLevel": level}}); !ok {
+		return false
+	}
+	answer, ok := s.ask(ctx, map[string]any{"subtype": "get_settings"})
+	if !ok || answer.Response.Response.Applied == nil {
+		return false
+	}
+	return effort == "" || answer.Response.Response.Applied.Effort == effort
+}
+
+// ask sends a request of the control protocol and waits for its answer. It is false for an error, and where none comes.
+func (s *session) ask(ctx context.Context, body map[string]any) (*event, bool) {
+	id := uuid.NewString()
+	answers, forget := s.expectAnswer(id)
+	defer forget()
+	s.request(id, body)
+	select {
+	case e := <-answers:
+		return e, e.Response.Subtype == "success"
+	case <-s.exited:
+	case <-ctx.Done():
+	}
+	return nil, false
+}

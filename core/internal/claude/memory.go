@@ -1,0 +1,103 @@
+package claude
+
+import (
+	"slices"
+	"time"
+)
+
+// The memory of the processes is weighed from time to time, and not for each message: to tell what a claude has of its own,
+// beside what all of them share, takes the system some milliseconds.
+
+// weight is what a process holds, in bytes.
+type weight struct {
+	own   int64 // by itself, with its share of what it shares with others
+	below int64 // the processes below it: its tools
+}
+
+func (w weight) all() int64 { return w.own + w.below }
+
+// look weighs the processes, and ends those that are idle and too heavy.
+func (p *Pool) look() {
+	p.mu.Lock()
+	roots := make([]proc, 0, len(p.live))
+	for s := range p.live {
+		roots = append(roots, s.self)
+	}
+	p.mu.Unlock()
+	if len(roots) == 0 {
+		return
+	}
+	weights := p.weigh(roots)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.live {
+		if w, ok := weights[s.self]; ok {
+			s.weight = w
+		}
+	}
+	for _, s := range p.idle {
+		if p.grown(s) {
+			p.leave(s)
+		}
+	}
+	p.grant()
+}
+
+// grown tells whether a process has become so heavy that a new one is to take its session up. The pool is locked.
+func (p *Pool) grown(s *session) bool {
+	if p.config.RecycleAt <= 0 || s.weight.own <= p.config.RecycleAt {
+		return false
+	}
+	s.log.Debug("claude has grown and is ended", "bytes", s.weight.own)
+	return true
+}
+
+// used is what the processes held when they were weighed last. The pool is locked.
+func (p *Pool) used() int64 {
+	var sum int64
+	for s := range p.live {
+		sum += s.weight.all()
+	}
+	return sum
+}
+
+// relieve sends idle processes away, the least recently used first, until those that stay are within the limit. One that
+// was not weighed yet stays, as nobody can tell what its end would bring. The pool is locked.
+func (p *Pool) relieve() {
+	if p.config.MaxMemory <= 0 {
+		return
+	}
+	stays := p.used()
+	for _, s := range p.parked {
+		stays -= s.weight.all()
+	}
+	for _, s := range p.leastRecent() {
+		if stays <= p.config.MaxMemory {
+			return
+		}
+		if freed := s.weight.all(); freed > 0 {
+			stays -= freed
+			s.log.Debug("claude is ended to free memory", "bytes", freed)
+			p.leave(s)
+		}
+	}
+}
+
+// tight tells whether a new process is to wait until others, which are leaving, have freed memory. Where none leaves
+// there is nothing to wait for. The pool is locked.
+func (p *Pool) tight() bool {
+	return p.config.MaxMemory > 0 && p.parking > 0 && p.used() > p.config.MaxMemory
+}
+
+// leastRecent are the idle processes, that which was used last behind the others. The pool is locked.
+func (p *Pool) leastRecent() []*session {
+	var list []*session
+	for _, s := range p.idle {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *session) int { return a.since.Compare(b.since) })
+	return list
+}
+
+// weighEvery is how often the processes are weighed where the configuration does not say.
+const weighEvery = 15 * time.Second

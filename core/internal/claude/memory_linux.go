@@ -1,0 +1,117 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+)
+
+// canWeigh tells whether weigh does.
+const canWeigh = true
+
+// weigh returns what processes, and those below them, hold. The claude processes share much of their memory, which counts
+// once; their tools may be many and are weighed in the quicker way, which counts it for each. A process that left the tree
+// is nobody's.
+func weigh(roots []proc) map[proc]weight {
+	children := map[int][]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if parent, err := process.Parent(pid); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	weights := map[proc]weight{}
+	for _, root := range roots {
+		own, ok := proportional(root.pid)
+		if !ok || !root.alive() {
+			continue
+		}
+		w := weight{own: own}
+		below := slices.Clone(children[root.pid])
+		for i := 0; i < len(below); i++ {
+			w.below += resident(below[i])
+			below = append(below, children[below[i]]...)
+		}
+		weights[root] = w
+	}
+	return weights
+}
+
+// proportional is what a process holds, with its share of what it shares with others. Where the system does not tell that,
+// it is what it holds at all.
+func proportional(pid int) (bytes int64, ok bool) {
+	rollup, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+	if err == nil {
+		if kilobytes, ok := field(rollup, "Pss:"); ok {
+			return kilobytes << 10, true
+		}
+	}
+	bytes = resident(pid)
+	return bytes, bytes > 0
+}
+
+// resident is what a process holds, with all that it shares with others.
+func resident(pid int) int64 {
+	statm, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(statm))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// field is the number behind a name at the beginning of a line.
+func field(text []byte, name string) (n int64, ok bool) {
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			n, err := strconv.ParseInt(fields[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// machineMemory is what this process and those that it starts may hold at all, by the machine and by the control groups
+// (of version 2) that it is in; zero: nobody knows.
+func machineMemory() int64 {
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	kilobytes, _ := field(info, "MemTotal:")
+	least := kilobytes << 10
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return least
+	}
+	for line := range strings.Lines(string(groups)) {
+		group, found := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		for ; found; group = filepath.Dir(group) {
+			if limit, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
+				if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil { // else "max"
+					least = min(least, n)
+				}
+			}
+			found = len(group) > 1
+		}
+	}
+	return least
+}
