@@ -57,6 +57,8 @@ func run(ctx context.Context) error {
 		measure func(context.Context) error
 	}{
 		{"overhead", b.overhead},
+		{"stream", b.stream},
+		{"channels", b.channels},
 		{"throughput", b.throughput},
 		{"start", b.startup},
 		{"memory", b.footprint},

@@ -23,7 +23,9 @@ const patience = 60 * time.Second
 
 // setup says what a host is to be.
 type setup struct {
-	plugins   []string          // of echo, webchat and clock
+	plugins   []string          // echo, webchat and clock, and those that blocks has
+	blocks    map[string]string // what the config of further plugins says
+	reply     string            // the block of the same name
 	processes int               // claude.max_processes
 	stub      map[string]string // variables of the stub
 	traced    bool              // the stub writes down when it reads messages and writes results
@@ -76,10 +78,10 @@ func (r *rig) config(s setup) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "state_dir  = %q\nplugin_dir = %q\nlog { format = \"json\" }\nagent { workspace = %q }\n", r.path("state"), r.bin, r.path("work"))
-	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess { dm = \"open\" }\ninbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n", command, env, s.processes)
+	fmt.Fprintf(&b, "claude {\n  command = %q\n  env = { %s }\n  max_processes = %d\n}\naccess {\n  dm = \"open\"\n  groups = \"open\"\n  require_mention = false\n}\nreply {\n  %s\n}\ninbound { debounce = \"0\" }\nqueue { mode = \"queue\" }\n", command, env, s.processes, s.reply)
 	for _, name := range s.plugins {
-		listen := ""
-		if name != "clock" {
+		listen := s.blocks[name]
+		if listen == "" && name != "clock" {
 			address, err := freeAddress()
 			if err != nil {
 				return "", err

@@ -136,6 +136,13 @@ type attachment struct {
 
 // New starts a server, which ends with the test.
 func New(t testing.TB) *Server {
+	s := Start()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Start starts a server. The caller stops it.
+func Start() *Server {
 	s := &Server{
 		token:     "NDI0Mg.discordtest.loopback-token-0123456789abcdef",
 		changed:   make(chan struct{}),
@@ -154,13 +161,15 @@ func New(t testing.TB) *Server {
 		heartbeat: 5 * time.Second,
 	}
 	s.http = httptest.NewServer(s.routes())
-	t.Cleanup(func() {
-		s.Heal()
-		s.Cut()
-		s.http.CloseClientConnections()
-		s.http.Close()
-	})
 	return s
+}
+
+// Stop ends the server.
+func (s *Server) Stop() {
+	s.Heal()
+	s.Cut()
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // URL is the server's address, without a path.

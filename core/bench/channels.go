@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// network is the network of a channel, on this machine, with one chat.
+type network struct {
+	block string // of the plugin's config
+	chat  chat.ID
+	// say writes a message into the chat and returns when it began to.
+	say  func(text string) (time.Time, error)
+	stop func()
+}
+
+// networks open them, by the names of the plugins.
+var networks = []struct {
+	name string
+	most int // of the idle plugin's memory, in megabytes
+	open func() (*network, error)
+}{
+	{"telegram", 25, openTelegram},
+	{"discord", 25, openDiscord},
+	{"echo", 25, openEcho},
+}
+
+func openTelegram() (*network, error) {
+	server, err := telegramtest.Start(telegramtest.Options{})
+	if err != nil {
+		return nil, err
+	}
+	user := server.User(1001)
+	return &network{
+		block: telegramBlock(server), chat: "1001", stop: server.Close,
+		say: func(text string) (time.Time, error) {
+			at := time.Now()
+			user.Send(user.ID, text)
+			return at, nil
+		},
+	}, nil
+}
+
+func openDiscord() (*network, error) {
+	server := discordtest.Start()
+	server.User("200000000000000001", "anna")
+	server.Direct("300000000000000001")
+	return &network{
+		block: fmt.Sprintf("token = %q\n    test_endpoint = %q", server.Token(), server.URL()), chat: "300000000000000001", stop: server.Stop,
+		say: func(text string) (time.Time, error) {
+			<-server.First()
+			at := time.Now()
+			server.Say("300000000000000001", "200000000000000001", text)
+			return at, nil
+		},
+	}, nil
+}
+
+func openEcho() (*network, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	n := &network{block: fmt.Sprintf("listen = %q", address), chat: "anna"}
+	var c *client
+	n.say = func(text string) (time.Time, error) {
+		if c == nil { // The plugin listens by now.
+			if c, err = dial(address, "anna"); err != nil {
+				return time.Time{}, err
+			}
+			go func() { // ends with the connection
+				for range c.events {
+				}
+			}()
+		}
+		number, _ := numberIn([]byte(text))
+		return c.say(number, text)
+	}
+	n.stop = func() {
+		if c != nil {
+			c.leave()
+		}
+	}
+	return n, nil
+}
+
+// channels measures what the plugins of channels and the way to them add to a message, without the host: its part is taken by
+// this program, which takes each message in at once.
+func (b *bench) channels(ctx context.Context) error {
+	for _, n := range networks {
+		if err := b.channel(ctx, n.name, n.most, n.open); err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) channel(ctx context.Context, name string, most int, open func() (*network, error)) error {
+	const warmup, repeats, messages, rest = 50, 3, 300, 4 * time.Second
+	n, err := open()
+	if err != nil {
+		return err
+	}
+	defer n.stop()
+	p, err := b.plugin(ctx, name, n.block)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	<-time.After(rest)
+	idle, err := memoryOf(p.pid)
+	if err != nil {
+		return err
+	}
+	number := 0
+	if _, _, err := p.exchange(ctx, n, &number, warmup); err != nil {
+		return err
+	}
+	var in, out, both, costs []time.Duration
+	for range repeats {
+		before, err := cpu(p.pid)
+		if err != nil {
+			return err
+		}
+		ins, outs, err := p.exchange(ctx, n, &number, messages)
+		if err != nil {
+			return err
+		}
+		after, err := cpu(p.pid)
+		if err != nil {
+			return err
+		}
+		in, out, both = append(in, ins.median()), append(out, outs.median()), append(both, ins.median()+outs.median())
+		costs = append(costs, (after-before)/messages)
+	}
+	line(name+": written → with the host", "p50 "+millis(median(in)))
+	line(name+": sent by the host → answered by the network", "p50 "+millis(median(out)))
+	judged(name+": both, added to a message", "p50 "+millis(median(both)), "p50 < 3 ms", median(both) < 3*time.Millisecond)
+	line(name+": processor time of the plugin, a message", millis(median(costs)))
+	judged(name+", idle: RSS", fmt.Sprintf("%s (PSS %s)", megabytes(idle.rss), megabytes(idle.pss)), fmt.Sprintf("< %d MB", most), idle.rss < most*1000*1000/1024)
+	return nil
+}
+
+// plugin is a channel's plugin that runs without a host.
+type plugin struct {
+	live      *supervisor.Live
+	pid       int
+	submitted chan time.Time
+	stop      func()
+}
+
+func (b *bench) plugin(ctx context.Context, name, block string) (_ *plugin, err error) {
+	r, err := newRig(b.bin, setup{plugins: []string{name}, blocks: map[string]string{name: block}, processes: 1})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(r.path("config.hcl"), os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, r.path("plugin.db"), store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := &plugin{submitted: make(chan time.Time, 1)}
+	api := hostapi.New(hostapi.Options{Inbox: p, Store: s, Closing: make(chan struct{})}, hclog.NewNullLogger())
+	c := cfg.Plugins[0]
+	supervised := supervisor.New(supervisor.Options{
+		Plugins:     []supervisor.Spec{{Name: c.Label, Path: c.Source, Decode: c.Decode}},
+		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Register: api.Register, Processes: s,
+		Parked: func(string, string) {}, Opened: func(string, string) {}, Grace: patience,
+	}, hclog.NewNullLogger())
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	gone := make(chan struct{})
+	go func() { // ended by stop
+		defer close(gone)
+		supervised.Run(working)
+	}()
+	p.stop = func() {
+		cancel()
+		<-gone
+		_ = s.Close()
+		r.remove()
+	}
+	wait, done := context.WithTimeout(ctx, patience)
+	defer done()
+	if p.live, err = supervised.Await(wait, name); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("the plugin does not start: %s", supervised.List()[0].Detail)
+	}
+	p.pid = supervised.List()[0].PID
+	return p, nil
+}
+
+// Submit takes an event in.
+func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcome, error) {
+	if _, ok := e.Body.(chat.Message); ok {
+		p.submitted <- time.Now()
+	}
+	return inbox.Outcome{Verdict: chat.Accepted, Session: "bench"}, nil
+}
+
+// Turn is for other plugins than those of channels.
+func (p *plugin) Turn(context.Context, chat.EventID, store.Message) (inbox.Outcome, error) {
+	return inbox.Outcome{Verdict: chat.Rejected}, nil
+}
+
+// Session is for other plugins than those of channels.
+func (p *plugin) Session(string, chat.Chat, chat.ThreadID) string { return "bench" }
+
+// exchange has somebody write messages, and answers each.
+func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages int) (in, out sample, err error) {
+	for range messages {
+		*number++
+		at, err := n.say(text(*number))
+		if err != nil {
+			return nil, nil, err
+		}
+		select {
+		case submitted := <-p.submitted:
+			in = append(in, submitted.Sub(at))
+		case <-time.After(patience):
+			return nil, nil, fmt.Errorf("message %d does not come", *number)
+		}
+		began := time.Now()
+		if _, err := p.live.Send(ctx, chat.Outgoing{Key: fmt.Sprint("bench", *number), To: chat.Address{Channel: p.live.Name, Chat: n.chat}, Text: "echo: " + text(*number)}); err != nil {
+			return nil, nil, err
+		}
+		out = append(out, time.Since(began))
+	}
+	return in, out, nil
+}
