@@ -73,7 +73,7 @@ func (h *Host) postFor(ctx context.Context, p tools.Post) error {
 	}
 	if len(p.Media) > 0 {
 		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
-		list, problems := h.media.outgoing.Collect(ctx, p.To.Channel, p.Media, "", limits.MediaOut)
+		list, problems := h.media.outgoing.Collect(ctx, p.To.Channel, p.Media, "", p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, limits.MediaOut)
 		if len(problems) > 0 {
 			return tools.Refusal(strings.Join(problems, " "))
 		}

@@ -137,7 +137,7 @@ func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
 		folder = v.run.Message.ClaudeSession
 	}
 	if len(paths) > 0 || folder != "" {
-		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, folder, limits.MediaOut)
+		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, folder, h.owned(m) && m.Chat.Kind == chat.Direct, limits.MediaOut)
 		if len(list) > 0 {
 			pieces = append(pieces, store.Piece{To: m.Address(), Media: list})
 		}

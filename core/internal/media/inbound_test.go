@@ -112,7 +112,7 @@ func TestPipesForFolders(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(b.workspace, media.Folder(run)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", nil, run, all); got != nil || problems != nil {
+	if got, problems := out.Collect(t.Context(), "telegram", nil, run, true, all); got != nil || problems != nil {
 		t.Errorf("sent %v, %q", got, problems)
 	}
 	if err := out.Sent(run); err != nil {

@@ -113,15 +113,17 @@ func (o *Outgoing) Forget() error { return forgetOld(o.workspace, outboundDir, f
 // plainer kind, or not at all; problems says so in a sentence each, fit for the chat. All that comes of the web has a minute;
 // where ctx ends nothing more comes of it, and the files of the workspace are taken all the same.
 //
+// Private says that the chat is the owner's alone: elsewhere the owner's memory and the files of other chats are not sent.
+//
 // It may be called again for the same answer: what was taken before and is in no message is forgotten with time.
-func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, session string, limits []chat.MediaLimit) (media []chat.Media, problems []string) {
+func (o *Outgoing) Collect(ctx context.Context, channel string, paths []string, session string, private bool, limits []chat.MediaLimit) (media []chat.Media, problems []string) {
 	root, err := os.OpenRoot(o.workspace)
 	if err != nil {
 		o.log.Error("look for outgoing files", "error", err)
 		return nil, []string{"The files could not be sent. The host's log says why."}
 	}
 	defer root.Close()
-	c := &collection{Outgoing: o, root: root, channel: channel, limits: limits}
+	c := &collection{Outgoing: o, root: root, channel: channel, limits: limits, own: Folder(session), private: private}
 	web, cancel := context.WithTimeout(ctx, o.webTime)
 	defer cancel()
 	ctx = context.WithoutCancel(ctx)
@@ -147,6 +149,8 @@ type collection struct {
 	root    *os.Root
 	channel string
 	limits  []chat.MediaLimit
+	own     string // the conversation's folder
+	private bool   // the owner's memory and the files of other chats may be sent
 
 	taken    []fs.FileInfo // the agent's own files, so that none is sent twice
 	fetched  []string
@@ -181,11 +185,23 @@ func (c *collection) named(ctx, web context.Context, path string) {
 		return
 	}
 	found, err := local(c.workspace, path)
+	if err == nil && !c.private && others(found, c.own) {
+		err = errPrivate
+	}
 	if err != nil {
 		c.unsent(filepath.Base(path), err)
 		return
 	}
 	c.open(ctx, found)
+}
+
+// others tells whether a path of the workspace is the owner's memory, or of other chats than the one whose own folder is given.
+func others(path, own string) bool {
+	if own != "" && strings.HasPrefix(path, own+string(filepath.Separator)) {
+		return false
+	}
+	first, _, _ := strings.Cut(path, string(filepath.Separator))
+	return slices.ContainsFunc([]string{"MEMORY.md", "memory", inboundDir, outboundDir}, func(name string) bool { return strings.EqualFold(first, name) })
 }
 
 // entries are what is in a folder, by name; nothing if it is not there, or one of the agent's making leads elsewhere.

@@ -23,6 +23,7 @@ const (
 	errNoFile  reason = "is not a file"
 	errMissing reason = "is not there"
 	errMoved   reason = "changed while I looked at it"
+	errPrivate reason = "is not for this chat"
 )
 
 // maxPath bounds a path that the agent names, in bytes.
