@@ -22,7 +22,8 @@ func (h *Host) claudeConfig() claude.Config {
 		Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
 		AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
-		DenyPaths: []string{h.config.StateDir, h.config.Path}, OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+		DenyPaths: []string{h.config.StateDir, h.config.Path}, OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses,
+		MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.keys != nil {
 		settings.Credentials = h.keys

@@ -90,10 +90,17 @@ func (h *Host) promptSections(caller chat.Caller, s store.Session) []agent.Secti
 	return h.systemPrompt(m, s, h.model(s.Overrides.Model)).Sections
 }
 
-// poolLine says how many claude processes there are.
+// poolLine says how many claude processes there are, and what they hold.
 func (h *Host) poolLine() string {
 	stats := h.claude.Stats()
-	return fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
+	line := fmt.Sprintf("%d running, %d idle, %d turns wait for one", stats.Running, stats.Idle, stats.Waiting)
+	if stats.Memory > 0 {
+		line += fmt.Sprintf("; %d MiB", stats.Memory>>20)
+	}
+	if stats.Memory > 0 && stats.Limit > 0 {
+		line += fmt.Sprintf(" of %d MiB", stats.Limit>>20)
+	}
+	return line
 }
 
 // configured are the people that the config lets in on a channel.
