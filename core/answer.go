@@ -58,6 +58,15 @@ func pieces(to chat.Address, texts []string) []store.Piece {
 	return list
 }
 
+// undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
+func (h *Host) undelivered(run *store.Run, dead []store.DeadPiece) []store.Piece {
+	lost := make([]string, len(dead))
+	for i, d := range dead {
+		lost[i] = d.Text
+	}
+	return h.notice(run, reply.Undelivered(lost))
+}
+
 // trouble is what the user is told of a turn that failed.
 func (h *Host) trouble(f *agent.Failure) string {
 	return reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -54,6 +55,18 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	result, err := h.claude.Run(ctx, t)
 	h.points.pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
+}
+
+// aside has claude answer a question beside the session's turn.
+func (h *Host) aside(ctx context.Context, s store.Session, question string) (string, error) {
+	answer, err := h.claude.Aside(ctx, s.ClaudeSession, question)
+	if errors.Is(err, claude.ErrNotRunning) {
+		return "", command.ErrNothingRuns
+	}
+	if errors.Is(err, claude.ErrNoAside) {
+		return "This version of Claude Code takes no question beside what is running.", nil
+	}
+	return answer, err
 }
 
 // profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A

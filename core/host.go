@@ -185,7 +185,7 @@ func (h *Host) wire() {
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
 		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Notice: h.notice, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
+		Notice: h.notice, Undelivered: h.undelivered, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
@@ -195,6 +195,7 @@ func (h *Host) wire() {
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+		Settled: h.typist.Delivered,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,

@@ -26,7 +26,7 @@ func (h *Host) registry() *command.Registry {
 		Now:    time.Now, Zone: h.config.Agent.Timezone,
 		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
 		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
-		Speech: len(h.config.Media.Speak) > 0, Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
+		Speech: len(h.config.Media.Speak) > 0, Aside: h.aside, Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
 	})
 }
 

@@ -31,6 +31,7 @@ type view struct {
 	options stream.Options
 	stream  *stream.Stream // nil: nothing is shown while the turn goes on
 	outcome stream.Outcome
+	spoke   bool // the answer has a first word
 }
 
 // view begins to show a run's chat what its turn does.
@@ -47,7 +48,8 @@ func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 // Progress is told how far the turn is.
 func (v *view) Progress(p agent.Progress) {
 	if v.typing != nil {
-		v.typing.Heard(p.Text != "")
+		v.spoke = v.spoke || p.Text != "" && answer.Parse(p.Text, false).Text != ""
+		v.typing.Heard(v.spoke)
 	}
 	if v.stream != nil {
 		v.stream.Progress(p)
@@ -59,11 +61,15 @@ func (v *view) Tools(ctx context.Context, message json.RawMessage) (json.RawMess
 	return v.tools.Handle(ctx, message)
 }
 
-// End says that the turn is over.
-func (v *view) End() turn.Sent {
+// Close says that what is left of the answer is on its way.
+func (v *view) Close() {
 	if v.typing != nil {
 		v.typing.End()
 	}
+}
+
+// End says that the turn is over.
+func (v *view) End() turn.Sent {
 	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
 	if v.stream != nil {
 		v.outcome = v.stream.End()
@@ -86,6 +92,8 @@ func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 	}
 	files := v.files(ctx, said)
 	switch {
+	case (said.Silent || v.tools.Said(said.Text)) && v.outcome.Begun:
+		return append(v.options.Rest(answer.Answer{}, v.outcome, "", ""), files...) // of what was said before
 	case said.Silent, v.tools.Said(said.Text):
 		return files
 	case said.Text == "" && len(files) > 0:

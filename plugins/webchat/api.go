@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/yuin/goldmark"
 
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,72 +22,132 @@ import (
 const (
 	maxBody     = 256 << 10
 	maxHistory  = 200
-	maxRequests = 64 // at the same time, without the streams
+	maxRequests = 64 // at the same time, without the streams and files
 	// answerWithin is how long a post waits for the host before the page is told to ask again.
 	answerWithin = 45 * time.Second
 	// writeWithin is how long a page may take to take what is written to it.
 	writeWithin = 10 * time.Second
 )
 
-// idPattern is a UUID as crypto.randomUUID writes it. A page names its messages by one, so that a message sent again is
-// the same message.
+// idPattern is a UUID as crypto.randomUUID writes it. A page names its messages and conversations by one, so that what is
+// sent again is the same.
 var idPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // api answers the page's requests.
 type api struct {
-	journal  *journal
-	typing   *typing
-	changed  *broadcast
-	markdown goldmark.Markdown
-	title    string
-	log      hclog.Logger
+	journal *journal
+	live    *live
+	menu    *menu
+	media   sdk.Media
+	changed *broadcast
+	render  func(markdown string) string
+	title   string
+	log     hclog.Logger
 	// submit hands an event to the host. It ends with the channel, not with the request.
-	submit  func(chat.Event) (chat.Verdict, error)
-	busy    chan struct{} // a slot a request
-	streams chan struct{} // a slot a stream
+	submit    func(chat.Event) (chat.Verdict, error)
+	busy      chan struct{} // a slot a request
+	transfers chan struct{} // a slot a file on its way
+	streams   chan struct{} // a slot a stream
 }
 
 func (a *api) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST /api/messages", a.limited(a.postMessage))
-	mux.Handle("POST /api/buttons", a.limited(a.postButton))
-	mux.Handle("GET /api/history", a.limited(a.getHistory))
+	mux.Handle("GET /api/state", limited(a.busy, a.getState))
+	mux.Handle("GET /api/history", limited(a.busy, a.getHistory))
+	mux.Handle("POST /api/messages", limited(a.busy, a.postMessage))
+	mux.Handle("POST /api/edits", limited(a.busy, a.postEdit))
+	mux.Handle("POST /api/buttons", limited(a.busy, a.postButton))
+	mux.Handle("POST /api/stop", limited(a.busy, a.postStop))
+	mux.Handle("POST /api/files", limited(a.transfers, a.postFile))
+	mux.Handle("GET /api/files/{ref}", limited(a.transfers, a.getFile))
+	mux.Handle("PUT /api/conversations/{id}", limited(a.busy, a.putConversation))
+	mux.Handle("DELETE /api/conversations/{id}", limited(a.busy, a.deleteConversation))
 	mux.HandleFunc("GET /api/events", a.getEvents)
 	return mux
 }
 
-func (a *api) limited(next http.HandlerFunc) http.Handler {
+func limited(slots chan struct{}, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
-		case a.busy <- struct{}{}:
-			defer func() { <-a.busy }()
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
 			next(w, r)
 		default:
+			w.Header().Set("Retry-After", "1")
 			refuse(w, http.StatusServiceUnavailable, "Too many requests at once.")
 		}
 	})
 }
 
-// postMessage keeps a message, and answers once the host has it. The same id again is the same message.
+// getState answers with what the page needs besides messages. Last is the revision to follow from.
+func (a *api) getState(w http.ResponseWriter, _ *http.Request) {
+	last := a.journal.last()
+	conversations, _ := a.journal.conversations()
+	commands, _ := a.menu.list()
+	respond(w, http.StatusOK, map[string]any{
+		"title": a.title, "conversations": conversations, "commands": commands, "last": last,
+		"limits": map[string]int{"files": maxFiles, "file_bytes": maxUpload, "text_bytes": maxBody - 1024},
+	})
+}
+
+// getHistory answers with a conversation's newest messages before one, or the newest of all, oldest first.
+func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	before, ok1 := number(query.Get("before"), 0)
+	limit, ok2 := number(query.Get("limit"), 50)
+	if !ok1 || !ok2 || limit < 1 {
+		refuse(w, http.StatusBadRequest, "before and limit are numbers.")
+		return
+	}
+	records, more := a.journal.before(chat.ThreadID(query.Get("conversation")), before, int(min(limit, maxHistory)))
+	messages := make([]message, 0, len(records))
+	for _, rec := range records {
+		messages = append(messages, a.show(rec))
+	}
+	respond(w, http.StatusOK, map[string]any{"messages": messages, "more": more})
+}
+
+// postMessage keeps a message, and answers once the host has it. The same id again is the same message. Its conversation
+// begins with it.
 func (a *api) postMessage(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		ID   string `json:"id"`
-		Text string `json:"text"`
+		ID           string          `json:"id"`
+		Conversation string          `json:"conversation"`
+		Text         string          `json:"text"`
+		Files        []chat.MediaRef `json:"files"`
 	}
 	if !decode(w, r, &in) {
 		return
 	}
-	if !idPattern.MatchString(in.ID) || strings.TrimSpace(in.Text) == "" {
-		refuse(w, http.StatusBadRequest, "A message has an id (a UUID) and a text.")
+	if !idPattern.MatchString(in.ID) || strings.TrimSpace(in.Text) == "" && len(in.Files) == 0 {
+		refuse(w, http.StatusBadRequest, "A message has an id (a UUID) and a text or files.")
+		return
+	}
+	if in.Conversation != "" && !idPattern.MatchString(in.Conversation) || len(in.Files) > maxFiles {
+		refuse(w, http.StatusBadRequest, "A conversation is named by a UUID, and a message has at most 10 files.")
 		return
 	}
 	id := chat.MessageID(in.ID)
-	_, added, err := a.journal.say(record{ID: id, Text: in.Text, At: time.Now().UTC()})
-	if errors.Is(err, errTooMany) {
+	rec := record{ID: id, Thread: chat.ThreadID(in.Conversation), Text: in.Text, At: time.Now().UTC()}
+	if _, known := a.journal.get(id); !known {
+		var err error
+		if rec.Files, err = a.resolve(r.Context(), in.Files); errors.Is(err, sdk.ErrNotFound) {
+			refuse(w, http.StatusGone, "A file is not with the host any more: attach it again.")
+			return
+		} else if err != nil {
+			refuse(w, http.StatusServiceUnavailable, "The host is not there.")
+			return
+		}
+	}
+	_, added, err := a.journal.say(rec)
+	switch {
+	case errors.Is(err, errTooMany):
 		refuse(w, http.StatusServiceUnavailable, "Too many messages wait for the host.")
 		return
-	}
-	if err != nil {
+	case errors.Is(err, errManyConversations):
+		refuse(w, http.StatusConflict, "There are too many conversations: delete one.")
+		return
+	case err != nil:
 		a.log.Error("message not kept", "error", err)
 		refuse(w, http.StatusInternalServerError, "The message could not be kept; see the host's log.")
 		return
@@ -120,6 +180,36 @@ func (a *api) settled(ctx context.Context, id chat.MessageID) state {
 	}
 }
 
+// postEdit changes a message that the agent has not read. The host knows whether it has.
+func (a *api) postEdit(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ID      string         `json:"id"`
+		Message chat.MessageID `json:"message"`
+		Text    string         `json:"text"`
+	}
+	if !decode(w, r, &in) {
+		return
+	}
+	m, ok := a.journal.get(in.Message)
+	if !idPattern.MatchString(in.ID) || strings.TrimSpace(in.Text) == "" || !ok || m.From != user || m.State != accepted {
+		refuse(w, http.StatusBadRequest, "An edit has an id (a UUID), a message of the user's that was sent, and a text.")
+		return
+	}
+	if !a.handOver(w, in.ID, m.Thread, chat.Edited{ID: in.Message, Text: in.Text}, "It is too late to change this message.") {
+		return
+	}
+	err := a.journal.update(in.Message, func(r *record) error {
+		r.Text, r.Edited = in.Text, true
+		return nil
+	})
+	if err != nil {
+		a.log.Error("edit not kept", "error", err)
+		refuse(w, http.StatusInternalServerError, "The edit could not be kept; see the host's log.")
+		return
+	}
+	respond(w, http.StatusOK, map[string]any{"id": in.ID})
+}
+
 // postButton presses a button of a message of the agent.
 func (a *api) postButton(w http.ResponseWriter, r *http.Request) {
 	var in struct {
@@ -134,76 +224,93 @@ func (a *api) postButton(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "A press has an id (a UUID).")
 		return
 	}
-	if m, ok := a.journal.get(in.Message); !ok || !m.hasButton(in.Data) {
+	m, ok := a.journal.get(in.Message)
+	if !ok || !m.hasButton(in.Data) {
 		refuse(w, http.StatusNotFound, "This button is gone.")
 		return
 	}
-	verdict, err := a.submit(event(in.ID, time.Now(), chat.ButtonPress{MessageID: in.Message, Data: in.Data}))
+	press := chat.ButtonPress{MessageID: in.Message, Data: in.Data}
+	if a.handOver(w, in.ID, m.Thread, press, "The host refused this; its log says why.") {
+		respond(w, http.StatusOK, map[string]any{"id": in.ID})
+	}
+}
+
+// postStop stops what runs in a conversation.
+func (a *api) postStop(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ID           string        `json:"id"`
+		Conversation chat.ThreadID `json:"conversation"`
+	}
+	if !decode(w, r, &in) {
+		return
+	}
+	if !idPattern.MatchString(in.ID) || !a.journal.hasConversation(in.Conversation) {
+		refuse(w, http.StatusBadRequest, "A stop has an id (a UUID) and a conversation.")
+		return
+	}
+	if a.handOver(w, in.ID, in.Conversation, chat.StopRequest{}, "The host refused to stop; its log says why.") {
+		respond(w, http.StatusOK, map[string]any{"id": in.ID})
+	}
+}
+
+// handOver hands an event to the host. It answers the request itself if the host does not take it.
+func (a *api) handOver(w http.ResponseWriter, id string, thread chat.ThreadID, body chat.Body, refusal string) bool {
+	verdict, err := a.submit(event(id, thread, time.Now(), body))
 	switch {
 	case err != nil:
 		refuse(w, http.StatusServiceUnavailable, "The host is not there.")
+		return false
 	case verdict == chat.Rejected:
-		refuse(w, http.StatusUnprocessableEntity, "The host refused this; its log says why.")
+		refuse(w, http.StatusUnprocessableEntity, refusal)
+		return false
 	default:
-		respond(w, http.StatusOK, map[string]any{"id": in.ID, "duplicate": verdict == chat.Duplicate})
+		return true
 	}
 }
 
-// getHistory answers with the newest messages before one, or the newest of all, oldest first.
-func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
-	before, ok1 := number(r.URL.Query().Get("before"), 0)
-	limit, ok2 := number(r.URL.Query().Get("limit"), 50)
-	if !ok1 || !ok2 || limit < 1 {
-		refuse(w, http.StatusBadRequest, "before and limit are numbers.")
+// putConversation gives a conversation another title. The path names the first one "main".
+func (a *api) putConversation(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Title string `json:"title"`
+	}
+	if !decode(w, r, &in) {
 		return
 	}
-	records, more, last := a.journal.before(before, int(min(limit, maxHistory)))
-	messages := make([]message, 0, len(records))
-	for _, rec := range records {
-		messages = append(messages, a.show(rec))
+	if strings.TrimSpace(in.Title) == "" {
+		refuse(w, http.StatusBadRequest, "A conversation has a title.")
+		return
 	}
-	respond(w, http.StatusOK, map[string]any{"title": a.title, "messages": messages, "more": more, "last": last})
+	a.answer(w, a.journal.rename(conversationOf(r), in.Title))
 }
 
-// message is a record as the page gets it.
-type message struct {
-	Seq     int64          `json:"seq"`
-	Rev     int64          `json:"rev"`
-	ID      chat.MessageID `json:"id"`
-	From    author         `json:"from"`
-	At      time.Time      `json:"at"`
-	Text    string         `json:"text,omitempty"` // of the user, to be shown as it is
-	HTML    string         `json:"html,omitempty"` // of the agent, safe to insert
-	Buttons [][]button     `json:"buttons,omitempty"`
-	State   state          `json:"state,omitempty"`
-	Edited  bool           `json:"edited,omitempty"`
-	Deleted bool           `json:"deleted,omitempty"`
+// deleteConversation forgets a conversation. What the agent remembers of it is the host's.
+func (a *api) deleteConversation(w http.ResponseWriter, r *http.Request) {
+	id := conversationOf(r)
+	err := a.journal.forget(id)
+	if err == nil {
+		a.live.forget(id)
+	}
+	a.answer(w, err)
 }
 
-type button struct {
-	Label string `json:"label"`
-	Data  string `json:"data"`
+func conversationOf(r *http.Request) chat.ThreadID {
+	if id := r.PathValue("id"); id != "main" {
+		return chat.ThreadID(id)
+	}
+	return ""
 }
 
-func (a *api) show(r record) message {
-	m := message{
-		Seq: r.Seq, Rev: r.Rev, ID: r.ID, From: r.From, At: r.At, State: r.State, Edited: r.Edited, Deleted: r.Deleted,
-	}
-	for _, row := range r.Buttons {
-		var shown []button
-		for _, b := range row {
-			shown = append(shown, button(b))
-		}
-		m.Buttons = append(m.Buttons, shown)
-	}
+// answer answers what was to be done with a conversation.
+func (a *api) answer(w http.ResponseWriter, err error) {
 	switch {
-	case r.Deleted:
-	case r.From == user:
-		m.Text = r.Text
+	case errors.Is(err, errNoConversation):
+		refuse(w, http.StatusNotFound, "There is no such conversation.")
+	case err != nil:
+		a.log.Error("conversation not changed", "error", err)
+		refuse(w, http.StatusInternalServerError, "This could not be kept; see the host's log.")
 	default:
-		m.HTML = render(a.markdown, r.Text)
+		respond(w, http.StatusOK, struct{}{})
 	}
-	return m
 }
 
 // decode reads a JSON body. It answers the request itself if there is none.

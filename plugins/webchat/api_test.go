@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -21,6 +24,7 @@ func TestGuard(t *testing.T) {
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
+	anonymous := func(r *http.Request) { r.Header.Del("Authorization") }
 	tests := map[string]struct {
 		method, path string
 		change       func(*http.Request)
@@ -39,7 +43,18 @@ func TestGuard(t *testing.T) {
 		"no token":                  {"GET", "/api/history", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		"no token, events":          {"GET", "/api/events", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		"no token, post":            {"POST", "/api/messages", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
-		"no token, button":          {"POST", "/api/buttons", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"no token, button":          {"POST", "/api/buttons", anonymous, 401},
+		"no token, state":           {"GET", "/api/state", anonymous, 401},
+		"no token, edit":            {"POST", "/api/edits", anonymous, 401},
+		"no token, stop":            {"POST", "/api/stop", anonymous, 401},
+		"no token, upload":          {"POST", "/api/files", anonymous, 401},
+		"no token, file":            {"GET", "/api/files/a", anonymous, 401},
+		"no token, rename":          {"PUT", "/api/conversations/main", anonymous, 401},
+		"no token, deletion":        {"DELETE", "/api/conversations/a", anonymous, 401},
+		"no such file":              {"GET", "/api/files/a", nil, 404},
+		"a path for a file":         {"GET", "/api/files/..%2ftoken", nil, 404},
+		"uploading from elsewhere":  {"POST", "/api/files", header("Origin", "http://evil.example"), 403},
+		"deleting from elsewhere":   {"DELETE", "/api/conversations/a", header("Origin", "http://evil.example"), 403},
 		"a wrong token":             {"GET", "/api/history", header("Authorization", "Bearer "+b.token+"x"), 401},
 		"part of the token":         {"GET", "/api/history", header("Authorization", "Bearer "+b.token[:42]), 401},
 		"an empty token":            {"GET", "/api/history", header("Authorization", "Bearer "), 401},
@@ -76,7 +91,7 @@ func TestPageFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, want := range map[string]string{
-		"/": "text/html", "/app.js": "text/javascript", "/style.css": "text/css", "/icon.svg": "image/svg+xml",
+		"/": "text/html", "/app.js": "text/javascript", "/style.css": "text/css", "/theme.js": "text/javascript", "/icon.svg": "image/svg+xml",
 	} {
 		answer := b.request(t, http.MethodGet, path, nil, nil)
 		if got := answer.Header.Get("Content-Type"); answer.StatusCode != 200 || !strings.HasPrefix(got, want) {
@@ -262,5 +277,133 @@ func TestHistoryPages(t *testing.T) {
 		if answer := b.request(t, http.MethodGet, "/api/history"+query, nil, nil); answer.StatusCode != 400 {
 			t.Errorf("%s: %d", query, answer.StatusCode)
 		}
+	}
+}
+
+// What a page asks for beside messages reaches the host once, and a refusal is told.
+func TestStopAndEdit(t *testing.T) {
+	t.Parallel()
+	refuses := false
+	b := start(t, t.TempDir(), func(_ context.Context, e chat.Event) (chat.Verdict, error) {
+		if _, message := e.Body.(chat.Message); !message && refuses {
+			return chat.Rejected, nil
+		}
+		return chat.Accepted, nil
+	})
+	conversation := uuid.NewString()
+	b.sayIn(t, conversation, "slow")
+	said := b.host.events[0].Body.(chat.Message).ID
+	theirs := b.send(t, "the agent's")
+	id := uuid.NewString()
+	tests := []struct {
+		name, path string
+		body       map[string]any
+		refuses    bool
+		want       int
+	}{
+		{"stop", "stop", map[string]any{"id": id, "conversation": conversation}, false, 200},
+		{"stop again", "stop", map[string]any{"id": id, "conversation": conversation}, false, 200},
+		{"stop nowhere", "stop", map[string]any{"id": uuid.NewString(), "conversation": uuid.NewString()}, false, 400},
+		{"stop without an id", "stop", map[string]any{"conversation": conversation}, false, 400},
+		{"stop, refused", "stop", map[string]any{"id": uuid.NewString(), "conversation": conversation}, true, 422},
+		{"edit", "edits", map[string]any{"id": uuid.NewString(), "message": said, "text": "slower"}, false, 200},
+		{"edit too late", "edits", map[string]any{"id": uuid.NewString(), "message": said, "text": "too late"}, true, 422},
+		{"edit to nothing", "edits", map[string]any{"id": uuid.NewString(), "message": said, "text": " "}, false, 400},
+		{"edit the agent's", "edits", map[string]any{"id": uuid.NewString(), "message": theirs, "text": "mine"}, false, 400},
+		{"edit nothing", "edits", map[string]any{"id": uuid.NewString(), "message": "m99", "text": "a"}, false, 400},
+		{"edit without an id", "edits", map[string]any{"message": said, "text": "a"}, false, 400},
+	}
+	for _, test := range tests {
+		refuses = test.refuses
+		if answer := b.request(t, http.MethodPost, "/api/"+test.path, test.body, nil); answer.StatusCode != test.want {
+			t.Errorf("%s: %s, want %d", test.name, answer.Status, test.want)
+		}
+	}
+	var got []chat.Body
+	for _, e := range b.host.events[1:] {
+		got = append(got, e.Body)
+		if e.Thread != chat.ThreadID(conversation) {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if diff := cmp.Diff([]chat.Body{chat.StopRequest{}, chat.Edited{ID: said, Text: "slower"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	b.stop()
+	b = start(t, b.dir, nil)
+	if messages, _ := b.history(t, "?conversation="+conversation); len(messages) != 1 || messages[0].Text != "slower" || !messages[0].Edited {
+		t.Errorf("after the edit: %+v", messages)
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stream := b.events(t, 0)
+	if err := b.SetCommands(t.Context(), []chat.CommandSpec{{Name: "new", Usage: "/new", Summary: "begin anew"}}); err != nil {
+		t.Fatal(err)
+	}
+	for name := ""; name != "commands"; {
+		name, _ = stream.any()
+	}
+	b.send(t, "hello")
+	answer := b.request(t, http.MethodGet, "/api/state", nil, nil)
+	var got struct {
+		Title         string
+		Conversations []summary
+		Commands      []command
+		Limits        map[string]int
+		Last          int64
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Title != "Claw" || got.Last != 1 || len(got.Conversations) != 1 || got.Conversations[0].Last != 1 ||
+		got.Limits["file_bytes"] != maxUpload || got.Limits["files"] != maxFiles {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff([]command{{"new", "/new", "begin anew"}}, got.Commands); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A disk that takes nothing fails each change, and none of them is half made.
+func TestChangesThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.send(t, "as it was")
+	func() {
+		b.journal.mu.Lock()
+		defer b.journal.mu.Unlock()
+		readOnly, err := os.Open(b.journal.lines.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.journal.lines.file.Close()
+		b.journal.lines.file = readOnly
+	}()
+	for name, err := range map[string]error{
+		"edit":   b.Edit(t.Context(), local, id, "changed", nil),
+		"delete": b.Delete(t.Context(), local, id),
+		"react":  b.React(t.Context(), local, id, "👍"),
+	} {
+		var failure *chat.Failure
+		if !errors.As(err, &failure) || failure.Reason != chat.Temporary {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for path, body := range map[string]any{"edits": map[string]any{}, "messages": map[string]any{"id": uuid.NewString(), "text": "a"}} {
+		if answer := b.request(t, http.MethodPost, "/api/"+path, body, nil); answer.StatusCode < 400 {
+			t.Errorf("%s: %s", path, answer.Status)
+		}
+	}
+	if answer := b.request(t, http.MethodPut, "/api/conversations/main", map[string]any{"title": "Home"}, func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/json")
+	}); answer.StatusCode != 500 {
+		t.Errorf("rename: %s", answer.Status)
+	}
+	messages, _ := b.history(t, "")
+	if diff := cmp.Diff([]string{"agent  <p>as it was</p>"}, describeAll(messages)); diff != "" || b.listed()[0] != "Main" {
+		t.Error(diff, b.listed())
 	}
 }

@@ -15,34 +15,52 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// There is one conversation: the host's owner at this machine.
+// There is one person, the host's owner at this machine, and one chat with threads: a conversation each.
 const (
-	chatID     chat.ID     = "local"
-	userID     chat.UserID = "local"
-	typingTTL              = 10 * time.Second
-	maxText                = 16000 // runes of one message of the agent
-	stopWithin             = 2 * time.Second
+	chatID chat.ID     = "local"
+	userID chat.UserID = "local"
+
+	typingTTL  = 10 * time.Second
+	draftTTL   = 30 * time.Second // the host shows one again after 20 seconds
+	maxText    = 32_000           // characters of one message of the agent
+	stopWithin = 2 * time.Second
+	maxEmoji   = 32 // bytes
 )
 
 var (
-	_ sdk.Channel = (*channel)(nil)
-	_ sdk.Editor  = (*channel)(nil)
-	_ sdk.Deleter = (*channel)(nil)
-	_ sdk.Typer   = (*channel)(nil)
-	_ sdk.Stopper = (*channel)(nil)
+	_ sdk.Channel     = (*channel)(nil)
+	_ sdk.Editor      = (*channel)(nil)
+	_ sdk.Deleter     = (*channel)(nil)
+	_ sdk.Reactor     = (*channel)(nil)
+	_ sdk.Typer       = (*channel)(nil)
+	_ sdk.Drafter     = (*channel)(nil)
+	_ sdk.CommandMenu = (*channel)(nil)
+	_ sdk.Stopper     = (*channel)(nil)
 )
 
 var limits = chat.Limits{
 	Text:           chat.TextLimit{Max: maxText, Unit: chat.Runes},
 	Markup:         chat.Markdown,
-	Edit:           chat.EditLimits{MinInterval: 200 * time.Millisecond},
+	Edit:           chat.EditLimits{MinInterval: 100 * time.Millisecond},
 	TypingTTL:      typingTTL,
-	Draft:          chat.DraftByEdit,
+	Draft:          chat.NativeDraft,
 	Buttons:        chat.ButtonLimits{Rows: 10, Columns: 4, DataBytes: 256},
+	Threads:        true,
+	Replies:        true,
+	MediaIn:        everyKind(),
+	MediaOut:       everyKind(),
 	IdempotentSend: true,
 }
 
-// channel is the web chat: a journal of the conversation, and a server that shows it to the pages.
+func everyKind() []chat.MediaLimit {
+	var kinds []chat.MediaLimit
+	for kind := chat.File; kind <= chat.Sticker; kind++ {
+		kinds = append(kinds, chat.MediaLimit{Kind: kind, MaxBytes: maxUpload})
+	}
+	return kinds
+}
+
+// channel is the web chat: a journal of the conversations, and a server that shows them to the pages.
 type channel struct {
 	log      hclog.Logger
 	title    string
@@ -50,7 +68,10 @@ type channel struct {
 	listener net.Listener
 	changed  *broadcast
 	journal  *journal
-	typing   *typing
+	live     *live
+	menu     *menu
+	media    sdk.Media
+	render   func(markdown string) string
 	release  func() error // lets go of the state folder
 }
 
@@ -58,15 +79,18 @@ type channel struct {
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	group, ctx := errgroup.WithContext(ctx)
 	a := &api{
-		journal:  c.journal,
-		typing:   c.typing,
-		changed:  c.changed,
-		markdown: newMarkdown(),
-		title:    c.title,
-		log:      c.log,
-		submit:   func(e chat.Event) (chat.Verdict, error) { return in.Submit(ctx, e) },
-		busy:     make(chan struct{}, maxRequests),
-		streams:  make(chan struct{}, maxStreams),
+		journal:   c.journal,
+		live:      c.live,
+		menu:      c.menu,
+		media:     c.media,
+		changed:   c.changed,
+		render:    c.render,
+		title:     c.title,
+		log:       c.log,
+		submit:    func(e chat.Event) (chat.Verdict, error) { return in.Submit(ctx, e) },
+		busy:      make(chan struct{}, maxRequests),
+		transfers: make(chan struct{}, maxTransfers),
+		streams:   make(chan struct{}, maxStreams),
 	}
 	hosts := origins(c.listener.Addr())
 	mux := http.NewServeMux()
@@ -107,7 +131,7 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 	for {
 		changed := c.changed.next()
 		for _, r := range c.journal.waiting() {
-			verdict, err := in.Submit(ctx, event(string(r.ID), r.At, chat.Message{ID: r.ID, Text: r.Text}))
+			verdict, err := in.Submit(ctx, event(string(r.ID), r.Thread, r.At, chat.Message{ID: r.ID, Text: r.Text, Media: mediaOf(r.Files)}))
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -118,7 +142,11 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 			if verdict == chat.Rejected {
 				reached = rejected
 			}
-			if _, err := c.journal.update(r.ID, func(r *record) { r.State = reached }); err != nil {
+			err = c.journal.update(r.ID, func(r *record) error {
+				r.State = reached
+				return nil
+			})
+			if err != nil && !errors.Is(err, errNoMessage) { // its conversation may have been deleted meanwhile
 				return fmt.Errorf("note that the host has a message: %w", err)
 			}
 		}
@@ -130,57 +158,87 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 	}
 }
 
-// event is something that the user did, under the id that the page gave it.
-func event(id string, at time.Time, body chat.Body) chat.Event {
+// event is something that the user did in a conversation, under the id that the page gave it.
+func event(id string, thread chat.ThreadID, at time.Time, body chat.Body) chat.Event {
 	return chat.Event{
 		ID:     chat.EventID("wc:" + id),
 		Chat:   chat.Chat{ID: chatID, Kind: chat.Direct},
+		Thread: thread,
+		Apart:  thread != "",
 		Sender: chat.Sender{ID: userID, DisplayName: "You"},
 		At:     at,
 		Body:   body,
 	}
 }
 
-// Send adds a message of the agent. The same key again returns the message that is there.
+// Send adds a message of the agent. The same key again returns the message that is there. A conversation that the user has
+// deleted meanwhile is there again: nothing that was said is lost.
 func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	if err := checkAddress(out.To); err != nil {
-		return chat.Receipt{}, err
+	if out.To.Chat != chatID || out.To.Thread != "" && !idPattern.MatchString(string(out.To.Thread)) {
+		return chat.Receipt{}, noChat(out.To)
 	}
-	if len(out.Media) > 0 {
-		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected, Err: errors.New("the web chat shows no files")}
+	r, _, err := c.journal.answer(record{
+		Key: out.Key, Thread: out.To.Thread, Text: out.Text, Files: filesOf(out.Media), ReplyTo: out.ReplyTo, Buttons: out.Buttons,
+		Silent: out.Silent, At: time.Now().UTC(),
+	})
+	if errors.Is(err, errManyConversations) {
+		return chat.Receipt{}, &chat.Failure{Reason: chat.ChatNotFound, Err: err}
 	}
-	c.typing.set(time.Time{})
-	r, _, err := c.journal.answer(record{Key: out.Key, Text: out.Text, Buttons: out.Buttons, At: time.Now().UTC()})
 	if err != nil {
 		// The key makes it safe to send again.
 		return chat.Receipt{}, &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	}
+	c.live.end(out.To.Thread)
 	return chat.Receipt{IDs: []chat.MessageID{r.ID}}, nil
 }
 
 // Edit changes a message of the agent.
 func (c *channel) Edit(_ context.Context, to chat.Address, id chat.MessageID, text string, rows [][]chat.Button) error {
-	return c.change(to, id, func(r *record) {
+	return c.change(to, id, func(r *record) error {
+		if r.From != agent {
+			return errNoMessage
+		}
 		if r.Text != text {
 			r.Text, r.Edited = text, true
 		}
 		r.Buttons = rows
+		return nil
 	})
 }
 
 // Delete empties a message of the agent.
 func (c *channel) Delete(_ context.Context, to chat.Address, id chat.MessageID) error {
-	return c.change(to, id, func(r *record) { r.Text, r.Buttons, r.Deleted = "", nil, true })
+	return c.change(to, id, func(r *record) error {
+		if r.From != agent {
+			return errNoMessage
+		}
+		r.Text, r.Files, r.Buttons, r.Reaction, r.Deleted = "", nil, nil, "", true
+		return nil
+	})
 }
 
-func (c *channel) change(to chat.Address, id chat.MessageID, change func(*record)) error {
-	if err := checkAddress(to); err != nil {
+// React puts an emoji of the agent on a message, or takes it back.
+func (c *channel) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	if len(emoji) > maxEmoji {
+		return &chat.Failure{Reason: chat.Invalid, Err: errors.New("that is no emoji")}
+	}
+	return c.change(to, id, func(r *record) error {
+		r.Reaction = emoji
+		return nil
+	})
+}
+
+// change changes a message that stands in the conversation.
+func (c *channel) change(to chat.Address, id chat.MessageID, change func(*record) error) error {
+	if err := c.checkAddress(to); err != nil {
 		return err
 	}
-	if r, ok := c.journal.get(id); !ok || r.From != agent || r.Deleted {
-		return &chat.Failure{Reason: chat.TargetGone}
-	}
-	_, err := c.journal.update(id, change)
+	err := c.journal.update(id, func(r *record) error {
+		if r.Deleted || r.Thread != to.Thread {
+			return errNoMessage
+		}
+		return change(r)
+	})
 	if errors.Is(err, errNoMessage) {
 		return &chat.Failure{Reason: chat.TargetGone}
 	}
@@ -192,14 +250,29 @@ func (c *channel) change(to chat.Address, id chat.MessageID, change func(*record
 
 // Typing shows on the pages that the agent is writing, or that it is no longer.
 func (c *channel) Typing(_ context.Context, to chat.Address, active bool) error {
-	if err := checkAddress(to); err != nil {
+	if err := c.checkAddress(to); err != nil {
 		return err
 	}
-	var until time.Time
 	if active {
-		until = time.Now().Add(typingTTL)
+		c.live.write(to.Thread, time.Now().Add(typingTTL))
+	} else {
+		c.live.end(to.Thread)
 	}
-	c.typing.set(until)
+	return nil
+}
+
+// Draft shows on the pages what the agent has written so far.
+func (c *channel) Draft(_ context.Context, to chat.Address, _ int64, text string) error {
+	if err := c.checkAddress(to); err != nil {
+		return err
+	}
+	c.live.draft(to.Thread, text, time.Now().Add(draftTTL))
+	return nil
+}
+
+// SetCommands takes the commands that the pages complete.
+func (c *channel) SetCommands(_ context.Context, commands []chat.CommandSpec) error {
+	c.menu.set(commands)
 	return nil
 }
 
@@ -209,9 +282,14 @@ func (c *channel) Stop(context.Context) error {
 	return errors.Join(c.journal.close(), c.release())
 }
 
-func checkAddress(to chat.Address) error {
-	if to.Chat != chatID || to.Thread != "" {
-		return &chat.Failure{Reason: chat.ChatNotFound, Err: fmt.Errorf("the web chat has one chat, %q", chatID)}
+// checkAddress tells whether there is such a conversation.
+func (c *channel) checkAddress(to chat.Address) error {
+	if to.Chat != chatID || !c.journal.hasConversation(to.Thread) {
+		return noChat(to)
 	}
 	return nil
+}
+
+func noChat(to chat.Address) error {
+	return &chat.Failure{Reason: chat.ChatNotFound, Err: fmt.Errorf("the web chat has one chat, %q, and no thread %q", chatID, to.Thread)}
 }

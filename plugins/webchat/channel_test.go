@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -106,6 +105,7 @@ func TestRefusesWhatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := chat.Address{Chat: "other"}
+	nowhere := chat.Address{Chat: "local", Thread: chat.ThreadID(uuid.NewString())}
 	tests := map[string]struct {
 		err  func() error
 		want chat.Reason
@@ -114,20 +114,21 @@ func TestRefusesWhatIsNotThere(t *testing.T) {
 			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: elsewhere, Text: "a"})
 			return err
 		}, chat.ChatNotFound},
-		"send to a thread": {func() error {
+		"send to an odd thread": {func() error {
 			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: chat.Address{Chat: "local", Thread: "1"}, Text: "a"})
 			return err
 		}, chat.ChatNotFound},
-		"send a file": {func() error {
-			_, err := b.Send(t.Context(), chat.Outgoing{Key: "1", To: local, Media: []chat.Media{{Ref: "r"}}})
-			return err
-		}, chat.MediaRejected},
-		"edit nothing":       {func() error { return b.Edit(t.Context(), local, "m99", "a", nil) }, chat.TargetGone},
-		"edit the user's":    {func() error { return b.Edit(t.Context(), local, mine, "a", nil) }, chat.TargetGone},
-		"edit the deleted":   {func() error { return b.Edit(t.Context(), local, gone, "a", nil) }, chat.TargetGone},
-		"edit elsewhere":     {func() error { return b.Edit(t.Context(), elsewhere, gone, "a", nil) }, chat.ChatNotFound},
-		"delete the deleted": {func() error { return b.Delete(t.Context(), local, gone) }, chat.TargetGone},
-		"typing elsewhere":   {func() error { return b.Typing(t.Context(), elsewhere, true) }, chat.ChatNotFound},
+		"draft in no thread":     {func() error { return b.Draft(t.Context(), nowhere, 1, "a") }, chat.ChatNotFound},
+		"edit in another thread": {func() error { return b.Edit(t.Context(), nowhere, gone, "a", nil) }, chat.ChatNotFound},
+		"react to nothing":       {func() error { return b.React(t.Context(), local, "m99", "👍") }, chat.TargetGone},
+		"react with a text":      {func() error { return b.React(t.Context(), local, mine, strings.Repeat("👍", 9)) }, chat.Invalid},
+		"delete the user's":      {func() error { return b.Delete(t.Context(), local, mine) }, chat.TargetGone},
+		"edit nothing":           {func() error { return b.Edit(t.Context(), local, "m99", "a", nil) }, chat.TargetGone},
+		"edit the user's":        {func() error { return b.Edit(t.Context(), local, mine, "a", nil) }, chat.TargetGone},
+		"edit the deleted":       {func() error { return b.Edit(t.Context(), local, gone, "a", nil) }, chat.TargetGone},
+		"edit elsewhere":         {func() error { return b.Edit(t.Context(), elsewhere, gone, "a", nil) }, chat.ChatNotFound},
+		"delete the deleted":     {func() error { return b.Delete(t.Context(), local, gone) }, chat.TargetGone},
+		"typing elsewhere":       {func() error { return b.Typing(t.Context(), elsewhere, true) }, chat.ChatNotFound},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -139,36 +140,66 @@ func TestRefusesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestTyping(t *testing.T) {
+func TestReaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(t, "mine")
+	mine := b.host.events[0].Body.(chat.Message).ID
+	for _, emoji := range []string{"👀", "👍", ""} {
+		if err := b.React(t.Context(), local, mine, emoji); err != nil {
+			t.Fatal(err)
+		}
+		b.stop()
+		b = start(t, b.dir, nil)
+		if messages, _ := b.history(t, ""); messages[0].Reaction != emoji || messages[0].Text != "mine" {
+			t.Errorf("after %q: %+v", emoji, messages)
+		}
+	}
+}
+
+func TestTypingAndDraft(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	stream := b.events(t, 0)
-	expect := func(shown bool) {
+	to := func(err error) {
 		t.Helper()
-		name, data := stream.next()
-		var got struct{ Ms int64 }
-		if err := json.Unmarshal(data, &got); err != nil || name != "typing" || got.Ms < 0 || (got.Ms > 0) != shown {
-			t.Fatalf("event %q %s: %v", name, data, err)
-		}
-	}
-	for _, active := range []bool{true, false, true} {
-		if err := b.Typing(t.Context(), local, active); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
-		expect(active)
 	}
-	// A page that comes later learns of it, and the answer ends it.
-	later := b.events(t, 0)
-	if name, _ := later.next(); name != "typing" {
-		t.Errorf("a page that comes later is told %q", name)
+	to(b.Typing(t.Context(), local, true))
+	if got := stream.live(); got.Typing <= 0 || got.Typing > typingTTL.Milliseconds() || got.Draft != 0 {
+		t.Errorf("typing: %+v", got)
+	}
+	to(b.Draft(t.Context(), local, 1, ""))
+	if got := stream.live(); got.Draft <= 0 || got.HTML != "" || got.Typing <= 0 {
+		t.Errorf("an empty draft: %+v", got)
+	}
+	to(b.Draft(t.Context(), local, 1, "one *two*\n\n```go\nfmt."))
+	want := "<p>one <em>two</em></p>\n<pre><code class=\"language-go\">fmt.\n</code></pre>\n"
+	if got := stream.live(); got.HTML != want || got.Draft > draftTTL.Milliseconds() {
+		t.Errorf("a draft: %+v", got)
+	}
+	// A page that comes later learns of it, and the message ends it: first the message is told of.
+	if got := b.events(t, 0).live(); got.HTML != want {
+		t.Errorf("a page that comes later is told %+v", got)
 	}
 	b.send(t, "done")
-	for name := ""; name != "message"; {
-		name, _ = stream.next()
+	if got := stream.message(); got != "agent  <p>done</p>" {
+		t.Errorf("the message: %s", got)
 	}
-	expectEnd := b.events(t, 1)
-	if _, data := expectEnd.next(); string(data) != `{"ms":0}` {
-		t.Errorf("after the answer: %s", data)
+	if got := stream.live(); got != (liveView{}) {
+		t.Errorf("after the message: %+v", got)
+	}
+	if got := b.events(t, 1).live(); got != (liveView{}) {
+		t.Errorf("a page that comes after that is told %+v", got)
+	}
+	// It is over too where the agent stops writing and says nothing.
+	to(b.Draft(t.Context(), local, 2, "never mind"))
+	stream.live()
+	to(b.Typing(t.Context(), local, false))
+	if got := stream.live(); got != (liveView{}) {
+		t.Errorf("after the typing: %+v", got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,14 +85,14 @@ type browser struct {
 
 	mu           sync.Mutex
 	acknowledged map[string]bool
-	written      chan [2]string // id and text
+	written      chan [3]string // path, id and what else is in the body
 }
 
 func newBrowser(t *testing.T, address, token string, life *opened) *browser {
 	b := &browser{
 		base: "http://" + address, token: token, life: life,
 		acknowledged: make(map[string]bool),
-		written:      make(chan [2]string, 100),
+		written:      make(chan [3]string, 100),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var posting sync.WaitGroup
@@ -103,7 +104,14 @@ func newBrowser(t *testing.T, address, token string, life *opened) *browser {
 	return b
 }
 
-func (b *browser) Deliver(_ chat.ID, text string) { b.written <- [2]string{uuid.NewString(), text} }
+func (b *browser) Deliver(_ chat.ID, text string) {
+	b.written <- [3]string{"/api/messages", uuid.NewString(), encodeJSON(map[string]string{"text": text})}
+}
+
+func encodeJSON(v map[string]string) string {
+	encoded, _ := json.Marshal(v) // strings always encode
+	return string(encoded)
+}
 
 func (b *browser) post(ctx context.Context) {
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -111,7 +119,7 @@ func (b *browser) post(ctx context.Context) {
 	for {
 		select {
 		case m := <-b.written:
-			for !b.taken(ctx, m[0], m[1]) {
+			for !b.taken(ctx, m[0], m[1], m[2]) {
 				select {
 				case <-ticker.C:
 				case <-ctx.Done():
@@ -124,12 +132,9 @@ func (b *browser) post(ctx context.Context) {
 	}
 }
 
-func (b *browser) taken(ctx context.Context, id, text string) bool {
-	body, err := json.Marshal(map[string]string{"id": id, "text": text})
-	if err != nil {
-		return false
-	}
-	answer, err := b.do(ctx, http.MethodPost, "/api/messages", body)
+func (b *browser) taken(ctx context.Context, path, id, rest string) bool {
+	body := []byte(fmt.Sprintf(`{"id":%q,%s`, id, rest[1:]))
+	answer, err := b.do(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return false
 	}
@@ -139,7 +144,9 @@ func (b *browser) taken(ctx context.Context, id, text string) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.acknowledged[text] = true
+	var said struct{ Text string }
+	_ = json.Unmarshal(body, &said)
+	b.acknowledged[said.Text] = true
 	return true
 }
 
@@ -174,11 +181,47 @@ func (b *browser) Sent(chat.ID) []string {
 	}
 	var texts []string
 	for _, m := range got.Messages {
-		if m.From == agent {
+		if m.From == agent && !m.Deleted {
 			texts = append(texts, html.UnescapeString(strings.TrimSpace(tag.ReplaceAllString(m.HTML, ""))))
 		}
 	}
 	return texts
+}
+
+// Menu returns the commands that a page would be given.
+func (b *browser) Menu() []string {
+	b.life.mu.Lock()
+	defer b.life.mu.Unlock()
+	commands, _ := b.life.c.menu.list()
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Remove deletes a message behind the channel's back, as nobody but its own journal could.
+func (b *browser) Remove(_ chat.ID, id chat.MessageID) {
+	b.life.mu.Lock()
+	defer b.life.mu.Unlock()
+	if err := b.life.c.journal.update(id, func(r *record) error {
+		r.Text, r.Deleted = "", true
+		return nil
+	}); err != nil {
+		panic(err)
+	}
+}
+
+// Press presses a button, again and again until the server has taken it.
+func (b *browser) Press(_ chat.ID, id chat.MessageID, label string) {
+	b.life.mu.Lock()
+	m, _ := b.life.c.journal.get(id)
+	b.life.mu.Unlock()
+	for _, button := range slices.Concat(m.Buttons...) {
+		if button.Label == label {
+			b.written <- [3]string{"/api/buttons", uuid.NewString(), encodeJSON(map[string]string{"message": string(id), "data": button.Data})}
+		}
+	}
 }
 
 // Refuse makes the disk refuse: the page itself never does.
@@ -188,12 +231,12 @@ func (b *browser) Refuse(chat.ID) chat.Reason {
 	j := b.life.c.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	readOnly, err := os.Open(j.path)
+	readOnly, err := os.Open(j.lines.path)
 	if err != nil {
 		panic(err)
 	}
-	j.file.Close()
-	j.file = readOnly
+	j.lines.file.Close()
+	j.lines.file = readOnly
 	return chat.Temporary
 }
 

@@ -1,24 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// How much is kept of the conversation, the oldest messages going first, and how much of what the host has not taken yet.
+// How much is kept of what was said, the oldest messages going first, and how much of what the host has not taken yet.
 const (
-	maxRecords = 2000
+	maxRecords = 4000
 	maxBytes   = 8 << 20
 	maxFile    = 8 * maxBytes // JSON writes a control character as six bytes
 	maxWaiting = 100
@@ -31,82 +26,88 @@ var (
 	errTooMany = errors.New("too many messages wait for the host")
 )
 
-// journal is the conversation: a file of JSON lines with a mirror in memory. A change is on disk before the method that
+// journal is what was said: a file of JSON lines with a mirror in memory. A change is on disk before the method that
 // made it returns. A message that changes is written again; when the file is loaded its last line counts.
 type journal struct {
 	changed *broadcast
-	path    string
 
 	mu      sync.Mutex
-	file    *os.File
-	size    int64 // of the file up to the end of its last whole line
-	torn    bool  // something may stand behind size
-	lines   int
+	lines   *lines
 	records []record // by Seq
 	byID    map[chat.MessageID]int64
 	byKey   map[string]int64
+	threads map[chat.ThreadID]conversation
+	listed  int64 // the revision of the latest change of a conversation
 	bytes   int
 	rev     int64
 }
 
+// line is a line of the file: a message, what became of a conversation, or, with neither, the revision alone.
+type line struct {
+	record
+	Conversation *conversation `json:"conversation,omitempty"`
+}
+
 // openJournal loads the journal at path, or begins one. Damaged is how many lines could not be read; they are left out.
 func openJournal(path string, changed *broadcast) (j *journal, damaged int, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	j = &journal{
+		changed: changed,
+		byID:    make(map[chat.MessageID]int64),
+		byKey:   make(map[string]int64),
+		threads: map[chat.ThreadID]conversation{"": {Title: firstTitle}},
+	}
+	latest := make(map[int64]record)
+	j.lines, err = openLines(path, func(raw []byte) {
+		if !j.load(raw, latest) {
+			damaged++
+		}
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
-	j = &journal{
-		changed: changed,
-		path:    path,
-		file:    file,
-		byID:    make(map[chat.MessageID]int64),
-		byKey:   make(map[string]int64),
+	for _, r := range latest {
+		j.records = append(j.records, r)
 	}
-	if damaged, err = j.load(); err != nil {
-		return nil, 0, errors.Join(fmt.Errorf("load journal: %w", err), file.Close())
+	slices.SortFunc(j.records, func(a, b record) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, r := range j.records {
+		j.gain(r)
+		if _, ok := j.threads[r.Thread]; !ok {
+			// The line that began it is damaged.
+			j.threads[r.Thread] = conversation{ID: r.Thread, Title: laterTitle, Began: r.At}
+		}
+	}
+	if err := j.trim(); err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("load journal: %w", err), j.lines.close())
 	}
 	return j, damaged, nil
 }
 
-// load reads the file up to its last line feed; what stands behind is a line that no one was told of.
-func (j *journal) load() (damaged int, err error) {
-	latest := make(map[int64]record)
-	for r := bufio.NewReader(j.file); ; {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			j.torn = len(line) > 0
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-		j.size += int64(len(line))
-		j.lines++
-		var rec record
-		if json.Unmarshal(line, &rec) != nil || rec.Seq < 0 || rec.Rev < max(rec.Seq, 1) {
-			damaged++
-			continue
-		}
-		j.rev = max(j.rev, rec.Rev)
-		if rec.Seq > 0 {
-			latest[rec.Seq] = rec
+// load takes a line in, and tells whether it is one.
+func (j *journal) load(raw []byte, latest map[int64]record) bool {
+	var l line
+	if json.Unmarshal(raw, &l) != nil || l.Seq < 0 || l.Rev < max(l.Seq, 1) {
+		return false
+	}
+	j.rev = max(j.rev, l.Rev)
+	switch c := l.Conversation; {
+	case c == nil && l.Seq > 0:
+		latest[l.Seq] = l.record
+	case c == nil:
+	case !c.Deleted:
+		j.threads[c.ID] = *c
+	default:
+		delete(j.threads, c.ID)
+		for seq, r := range latest {
+			if r.Thread == c.ID {
+				delete(latest, seq)
+			}
 		}
 	}
-	for _, rec := range latest {
-		j.records = append(j.records, rec)
-	}
-	slices.SortFunc(j.records, func(a, b record) int { return cmp.Compare(a.Seq, b.Seq) })
-	for _, rec := range j.records {
-		j.byID[rec.ID] = rec.Seq
-		if rec.Key != "" {
-			j.byKey[rec.Key] = rec.Seq
-		}
-		j.bytes += rec.size()
-	}
-	return damaged, j.trim()
+	return true
 }
 
-// say appends what the user says under the id that the page gave it. The same id again changes nothing.
+// say appends what the user says under the id that the page gave it, and begins its conversation. The same id again changes
+// nothing.
 func (j *journal) say(r record) (_ record, added bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -128,22 +129,28 @@ func (j *journal) answer(r record) (_ record, added bool, err error) {
 		return j.records[i], false, nil
 	}
 	r.From = agent
-	r.ID = chat.MessageID(fmt.Sprintf("m%d", j.rev+1))
 	return j.add(r)
 }
 
 func (j *journal) add(r record) (record, bool, error) {
-	r.Rev = j.rev + 1
-	r.Seq = r.Rev
-	if err := j.write(r); err != nil {
+	begun, err := j.begin(r)
+	if err != nil {
 		return record{}, false, err
 	}
-	j.records = append(j.records, r)
-	j.byID[r.ID] = r.Seq
-	if r.Key != "" {
-		j.byKey[r.Key] = r.Seq
+	r.Rev = j.rev + int64(len(begun)) + 1
+	r.Seq = r.Rev
+	if r.From == agent {
+		r.ID = chat.MessageID(fmt.Sprintf("m%d", r.Seq))
 	}
-	j.bytes += r.size()
+	if err := j.write(append(begun, line{record: r})...); err != nil {
+		return record{}, false, err
+	}
+	for _, l := range begun {
+		j.apply(*l.Conversation)
+		j.listed = l.Rev
+	}
+	j.records = append(j.records, r)
+	j.gain(r)
 	if err := j.trim(); err != nil {
 		return record{}, false, err
 	}
@@ -151,27 +158,29 @@ func (j *journal) add(r record) (record, bool, error) {
 	return r, true, nil
 }
 
-// update changes a message.
-func (j *journal) update(id chat.MessageID, change func(*record)) (record, error) {
+// update changes a message, unless change returns an error.
+func (j *journal) update(id chat.MessageID, change func(*record) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	i, ok := j.find(j.byID[id])
 	if !ok {
-		return record{}, errNoMessage
+		return errNoMessage
 	}
 	r := j.records[i]
-	change(&r)
+	if err := change(&r); err != nil {
+		return err
+	}
 	r.Rev = j.rev + 1
-	if err := j.write(r); err != nil {
-		return record{}, err
+	if err := j.write(line{record: r}); err != nil {
+		return err
 	}
 	j.bytes += r.size() - j.records[i].size()
 	j.records[i] = r
 	if err := j.trim(); err != nil {
-		return record{}, err
+		return err
 	}
 	j.changed.notify()
-	return r, nil
+	return nil
 }
 
 // get returns a message by its id.
@@ -182,6 +191,20 @@ func (j *journal) get(id chat.MessageID) (record, bool) {
 		return j.records[i], true
 	}
 	return record{}, false
+}
+
+// file returns a file of one of the messages.
+func (j *journal) file(ref chat.MediaRef) (file, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range slices.Backward(j.records) {
+		for _, f := range r.Files {
+			if f.Ref == ref && !r.Deleted {
+				return f, true
+			}
+		}
+	}
+	return file{}, false
 }
 
 // since returns the oldest changes above a revision, up to limit of them, in their order.
@@ -198,17 +221,34 @@ func (j *journal) since(rev int64, limit int) []record {
 	return changes[:min(limit, len(changes))]
 }
 
-// before returns up to limit of the newest messages whose Seq is below seq, oldest first; zero means the newest of all.
-// More tells whether there are older ones, and last is the journal's revision.
-func (j *journal) before(seq int64, limit int) (page []record, more bool, last int64) {
+// before returns up to limit of a conversation's newest messages whose Seq is below seq, oldest first; zero means the
+// newest of all. More tells whether there are older ones.
+func (j *journal) before(thread chat.ThreadID, seq int64, limit int) (page []record, more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	end := len(j.records)
 	if seq > 0 {
 		end, _ = j.search(seq)
 	}
-	start := max(0, end-limit)
-	return slices.Clone(j.records[start:end]), start > 0, j.rev
+	for _, r := range slices.Backward(j.records[:end]) {
+		if r.Thread != thread {
+			continue
+		}
+		if len(page) == limit {
+			more = true
+			break
+		}
+		page = append(page, r)
+	}
+	slices.Reverse(page)
+	return page, more
+}
+
+// last returns the journal's revision.
+func (j *journal) last() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.rev
 }
 
 // waiting returns the user's messages that the host does not have yet, oldest first.
@@ -219,19 +259,19 @@ func (j *journal) waiting() []record {
 }
 
 func (j *journal) pending() []record {
-	var waiting []record
+	var found []record
 	for _, r := range j.records {
 		if r.State == pending {
-			waiting = append(waiting, r)
+			found = append(found, r)
 		}
 	}
-	return waiting
+	return found
 }
 
 func (j *journal) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.file.Close()
+	return j.lines.close()
 }
 
 func (j *journal) search(seq int64) (int, bool) {
@@ -246,102 +286,78 @@ func (j *journal) find(seq int64) (int, bool) {
 	return j.search(seq)
 }
 
-// write appends a line and takes its revision. A line that was not written whole is cut off before the next one.
-func (j *journal) write(r record) error {
-	line, err := json.Marshal(r)
+// gain and lose note that a record is among those in memory, or no longer.
+func (j *journal) gain(r record) {
+	j.byID[r.ID] = r.Seq
+	if r.Key != "" {
+		j.byKey[r.Key] = r.Seq
+	}
+	j.bytes += r.size()
+}
+
+func (j *journal) lose(r record) {
+	delete(j.byID, r.ID)
+	delete(j.byKey, r.Key)
+	j.bytes -= r.size()
+}
+
+// write appends lines and takes the last one's revision.
+func (j *journal) write(added ...line) error {
+	encoded, err := encode(added)
 	if err != nil {
-		return fmt.Errorf("write journal: %w", err)
+		return err
 	}
-	line = append(line, '\n')
-	if j.torn {
-		if err := j.file.Truncate(j.size); err != nil {
-			return fmt.Errorf("write journal: %w", err)
-		}
+	if err := j.lines.append(encoded...); err != nil {
+		return err
 	}
-	j.torn = true
-	if _, err := j.file.WriteAt(line, j.size); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	j.torn = false
-	j.size += int64(len(line))
-	j.lines++
-	j.rev = r.Rev
+	j.rev = added[len(added)-1].Rev
 	return nil
+}
+
+func encode(all []line) ([][]byte, error) {
+	encoded := make([][]byte, 0, len(all))
+	for _, l := range all {
+		raw, err := json.Marshal(l)
+		if err != nil {
+			return nil, fmt.Errorf("write journal: %w", err)
+		}
+		encoded = append(encoded, raw)
+	}
+	return encoded, nil
 }
 
 // trim forgets the oldest messages beyond the limits, but none that waits for the host, and writes the file anew once
 // most of its lines are of no use any more.
 func (j *journal) trim() error {
 	drop := 0
-	for left, bytes := len(j.records), j.bytes; left > maxRecords || (bytes > maxBytes && left > 1); left-- {
+	for left := len(j.records); left > maxRecords || (j.bytes > maxBytes && left > 1); left-- {
 		r := j.records[drop]
 		if r.State == pending {
 			break
 		}
-		delete(j.byID, r.ID)
-		delete(j.byKey, r.Key)
-		bytes -= r.size()
-		j.bytes = bytes
+		j.lose(r)
 		drop++
 	}
 	j.records = slices.Delete(j.records, 0, drop)
-	if j.lines < 2*len(j.records)+1000 && j.size < maxFile {
+	if j.lines.count < 2*len(j.records)+1000 && j.lines.size < maxFile {
 		return nil
 	}
 	return j.compact()
 }
 
-// compact replaces the file by one that holds each message once. Its first line is no message: it keeps the revision,
+// compact replaces the file by one that holds each conversation and each message once. Its first line keeps the revision,
 // which may be that of a message forgotten since, from being used again.
 func (j *journal) compact() error {
-	var all bytes.Buffer
-	for _, r := range slices.Concat([]record{{Rev: j.rev}}, j.records) {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("compact journal: %w", err)
-		}
-		all.Write(line)
-		all.WriteByte('\n')
+	all := []line{{record: record{Rev: j.rev}}}
+	for _, c := range j.threads {
+		all = append(all, line{record: record{Rev: j.rev}, Conversation: &c})
 	}
-	file, err := replaceFile(j.path, all.Bytes())
+	for _, r := range j.records {
+		all = append(all, line{record: r})
+	}
+	encoded, err := encode(all)
 	if err != nil {
-		return fmt.Errorf("compact journal: %w", err)
+		return err
 	}
-	old := j.file
-	j.file, j.size, j.lines, j.torn = file, int64(all.Len()), len(j.records)+1, false
-	if err := old.Close(); err != nil {
-		return fmt.Errorf("compact journal: %w", err)
-	}
-	return nil
-}
-
-// replaceFile puts a new file (0600) in the place of path, on disk with all its bytes, and returns it open.
-func replaceFile(path string, content []byte) (_ *os.File, err error) {
-	next := path + ".new"
-	file, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
-	if _, err := file.Write(content); err != nil {
-		return nil, err
-	}
-	if err := file.Sync(); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(next, path); err != nil {
-		return nil, err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	return file, errors.Join(dir.Sync(), dir.Close())
+	return j.lines.replace(encoded)
 }

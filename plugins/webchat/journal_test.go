@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +24,7 @@ func reopen(t interface {
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	j, damaged, err := openJournal(j.path, newBroadcast())
+	j, damaged, err := openJournal(j.lines.path, newBroadcast())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +66,18 @@ func TestJournalDropsATornLine(t *testing.T) {
 	if _, _, err := j.answer(record{Key: "1", Text: strings.Repeat("long ", 100)}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(j.path)
+	whole, err := os.ReadFile(j.lines.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for cut := 1; cut < 40; cut += 13 {
-		if err := os.WriteFile(j.path, whole[:len(whole)-cut], 0o600); err != nil {
+		if err := os.WriteFile(j.lines.path, whole[:len(whole)-cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		next, damaged := reopen(t, j)
 		answers(t, next, 7, 8)
 		next, again := reopen(t, next)
-		got, _, _ := next.before(0, 10)
+		got, _ := next.before("", 0, 10)
 		if texts(got) != "0 7" || damaged != 0 || again != 0 {
 			t.Errorf("cut by %d: got %q, damaged %d and %d", cut, texts(got), damaged, again)
 		}
@@ -89,14 +91,14 @@ func TestJournalCutsOffAFailedWrite(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)
 	answers(t, j, 0, 1)
-	j.torn = true
-	if _, err := j.file.WriteAt([]byte(strings.Repeat("x", 500)+"\n"), j.size); err != nil {
+	j.lines.torn = true
+	if _, err := j.lines.file.WriteAt([]byte(strings.Repeat("x", 500)+"\n"), j.lines.size); err != nil {
 		t.Fatal(err)
 	}
 	answers(t, j, 1, 2)
 	j, damaged := reopen(t, j)
 	defer j.close()
-	if got, _, _ := j.before(0, 10); texts(got) != "0 1" || damaged != 0 {
+	if got, _ := j.before("", 0, 10); texts(got) != "0 1" || damaged != 0 {
 		t.Errorf("got %q, damaged %d", texts(got), damaged)
 	}
 }
@@ -105,18 +107,18 @@ func TestJournalLeavesOutDamagedLines(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)
 	answers(t, j, 0, 3)
-	whole, err := os.ReadFile(j.path)
+	whole, err := os.ReadFile(j.lines.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(whole), "\n")
 	lines[1] = "\x00\x00\n"
-	if err := os.WriteFile(j.path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+	if err := os.WriteFile(j.lines.path, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	j, damaged := reopen(t, j)
 	defer j.close()
-	if got, _, _ := j.before(0, 10); texts(got) != "0 2" || damaged != 1 {
+	if got, _ := j.before("", 0, 10); texts(got) != "0 2" || damaged != 1 {
 		t.Errorf("got %q, damaged %d", texts(got), damaged)
 	}
 }
@@ -125,7 +127,7 @@ func TestJournalForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)
 	answers(t, j, 0, maxRecords+5)
-	page, more, _ := j.before(0, maxRecords+5)
+	page, more := j.before("", 0, maxRecords+5)
 	if len(page) != maxRecords || more || page[0].Text != "5" {
 		t.Errorf("%d messages, beginning with %q", len(page), page[0].Text)
 	}
@@ -143,7 +145,7 @@ func TestJournalBoundsItsBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if page, _, _ := j.before(0, 100); len(page) != 7 || page[6].Key != "11" {
+	if page, _ := j.before("", 0, 100); len(page) != 7 || page[6].Key != "11" {
 		t.Errorf("%d messages", len(page))
 	}
 }
@@ -154,16 +156,16 @@ func TestJournalCompacts(t *testing.T) {
 	j := newJournal(t)
 	answers(t, j, 0, 3)
 	for i := range 1500 {
-		if _, err := j.update("m2", func(r *record) { r.Text = fmt.Sprint("v", i) }); err != nil {
+		if err := j.update("m2", setText(fmt.Sprint("v", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	j, damaged := reopen(t, j)
 	defer j.close()
-	if got, _, last := j.before(0, 10); texts(got) != "0 v1499 2" || last != 1503 || damaged != 0 {
-		t.Errorf("got %q at %d, damaged %d", texts(got), last, damaged)
+	if got, _ := j.before("", 0, 10); texts(got) != "0 v1499 2" || j.last() != 1503 || damaged != 0 {
+		t.Errorf("got %q at %d, damaged %d", texts(got), j.last(), damaged)
 	}
-	if info, err := os.Stat(j.path); err != nil || info.Size() > 100_000 || info.Mode() != 0o600 {
+	if info, err := os.Stat(j.lines.path); err != nil || info.Size() > 100_000 || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
@@ -173,7 +175,7 @@ func TestJournalNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t)
 	answers(t, j, 0, 3)
-	if _, err := j.update("m1", func(r *record) { r.Text = strings.Repeat("a", maxBytes) }); err != nil {
+	if err := j.update("m1", setText(strings.Repeat("a", maxBytes))); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.compact(); err != nil {
@@ -182,7 +184,7 @@ func TestJournalNeverGoesBack(t *testing.T) {
 	j, _ = reopen(t, j)
 	defer j.close()
 	r, _, err := j.answer(record{Key: "next", Text: "next"})
-	if got, _, _ := j.before(0, 10); err != nil || texts(got) != "1 2 next" || r.ID != "m5" {
+	if got, _ := j.before("", 0, 10); err != nil || texts(got) != "1 2 next" || r.ID != "m5" {
 		t.Errorf("got %q, the last as %s, %v", texts(got), r.ID, err)
 	}
 }
@@ -203,6 +205,7 @@ func TestJournalIsAList(t *testing.T) {
 		}
 		defer func() { _ = j.close() }()
 		var model []record
+		where := rapid.SampledFrom([]chat.ThreadID{"", "x"})
 		check := func(r record, added bool, err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -214,22 +217,32 @@ func TestJournalIsAList(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"say": func(t *rapid.T) {
 				id := rapid.SampledFrom([]chat.MessageID{"a", "b", "c", "d"}).Draw(t, "id")
-				check(j.say(record{ID: id, Text: rapid.String().Draw(t, "text")}))
+				check(j.say(record{ID: id, Thread: where.Draw(t, "thread"), Text: rapid.String().Draw(t, "text")}))
 			},
 			"answer": func(t *rapid.T) {
 				key := rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(t, "key")
-				check(j.answer(record{Key: key, Text: rapid.String().Draw(t, "text")}))
+				check(j.answer(record{Key: key, Thread: where.Draw(t, "thread"), Text: rapid.String().Draw(t, "text")}))
 			},
 			"update": func(t *rapid.T) {
 				if len(model) == 0 {
 					t.Skip("nothing to update")
 				}
 				i := rapid.IntRange(0, len(model)-1).Draw(t, "which")
-				r, err := j.update(model[i].ID, func(r *record) { r.Text += "!" })
-				if err != nil {
+				if err := j.update(model[i].ID, setText(model[i].Text+"!")); err != nil {
 					t.Fatal(err)
 				}
-				model[i] = r
+				model[i], _ = j.get(model[i].ID)
+			},
+			"delete a conversation": func(t *rapid.T) {
+				if err := j.forget("x"); err != nil && !errors.Is(err, errNoConversation) {
+					t.Fatal(err)
+				}
+				model = slices.DeleteFunc(model, func(r record) bool { return r.Thread == "x" })
+			},
+			"rename a conversation": func(t *rapid.T) {
+				if err := j.rename("x", "another title"); err != nil && !errors.Is(err, errNoConversation) {
+					t.Fatal(err)
+				}
 			},
 			"compact": func(t *rapid.T) {
 				if err := j.compact(); err != nil {
@@ -238,9 +251,13 @@ func TestJournalIsAList(t *testing.T) {
 			},
 			"reopen": func(t *rapid.T) { j, _ = reopen(t, j) },
 			"": func(t *rapid.T) {
-				page, more, last := j.before(0, 100)
-				if diff := cmp.Diff(model, page[:len(page):len(page)]); diff != "" && len(model)+len(page) > 0 || more {
-					t.Fatal(diff)
+				last := j.last()
+				for _, thread := range []chat.ThreadID{"", "x"} {
+					page, more := j.before(thread, 0, 100)
+					of := slices.DeleteFunc(slices.Clone(model), func(r record) bool { return r.Thread != thread })
+					if diff := cmp.Diff(of, page[:len(page):len(page)]); diff != "" && len(of)+len(page) > 0 || more {
+						t.Fatal(diff)
+					}
 				}
 				var latest int64
 				for _, r := range j.since(0, 100) {
@@ -255,4 +272,11 @@ func TestJournalIsAList(t *testing.T) {
 			},
 		})
 	})
+}
+
+func setText(text string) func(*record) error {
+	return func(r *record) error {
+		r.Text = text
+		return nil
+	}
 }

@@ -66,6 +66,8 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	if err != nil {
 		return nil, sdk.ConfigError("listen", err)
 	}
+	md := newMarkdown()
+	toHTML := func(markdown string) string { return render(md, markdown) }
 	return &channel{
 		log:      env.Log,
 		title:    cfg.Title,
@@ -73,7 +75,10 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 		listener: listener,
 		changed:  changed,
 		journal:  kept,
-		typing:   &typing{changed: changed},
+		live:     newLive(changed, toHTML),
+		menu:     &menu{changed: changed},
+		media:    env.Media,
+		render:   toHTML,
 		release:  folder.Close,
 	}, nil
 }

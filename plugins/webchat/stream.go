@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -17,8 +16,8 @@ const (
 )
 
 // getEvents streams what changes above a revision, for as long as the page stays: events "message" with the revision as
-// their id, and "typing". A page that comes back names the last id it saw and misses nothing. Nothing is kept for a
-// page that reads slowly: a stream knows only the revision that it has written.
+// their id, and "conversations", "commands" and "live", which tell what is so now. A page that comes back names the last id
+// it saw and misses nothing. Nothing is kept for a page that reads slowly: a stream knows only what it has written.
 func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 	select {
 	case a.streams <- struct{}{}:
@@ -42,29 +41,20 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _, last := a.journal.before(0, 0)
-	if rev > last {
+	if rev > a.journal.last() {
 		// The page knows another journal, one that was deleted since.
 		rev = 0
 		s.event("reset", 0, struct{}{})
 	}
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
-	var typed int64
+	seen := seen{rev: rev}
 	s.comment("open")
 	for s.err == nil {
 		changed := a.changed.next()
-		records := a.journal.since(rev, batch)
-		for _, rec := range records {
-			s.event("message", rec.Rev, a.show(rec))
-			rev = rec.Rev
-		}
-		if version, left := a.typing.now(time.Now()); version != typed {
-			typed = version
-			s.event("typing", 0, map[string]int64{"ms": left.Milliseconds()})
-		}
+		more := a.tell(s, &seen)
 		s.flush()
-		if len(records) == batch {
+		if more {
 			continue
 		}
 		select {
@@ -75,6 +65,36 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// seen is how far a stream has told what there is.
+type seen struct{ rev, conversations, commands, live int64 }
+
+// tell writes what a stream has not told yet, and returns whether there may be more. A message comes before the news that
+// nobody writes any more, so that it takes the draft's place.
+func (a *api) tell(s *stream, seen *seen) (more bool) {
+	if list, version := a.journal.conversations(); version > seen.conversations {
+		seen.conversations = version
+		s.event("conversations", 0, list)
+	}
+	if commands, version := a.menu.list(); version > seen.commands {
+		seen.commands = version
+		s.event("commands", 0, commands)
+	}
+	views, version := a.live.since(seen.live, time.Now())
+	records := a.journal.since(seen.rev, batch)
+	for _, r := range records {
+		s.event("message", r.Rev, a.show(r))
+		seen.rev = r.Rev
+	}
+	if len(records) > 0 {
+		return true // The views may be older than the messages.
+	}
+	seen.live = version
+	for _, v := range views {
+		s.event("live", 0, v)
+	}
+	return false
 }
 
 // stream writes server-sent events until a write fails.
@@ -112,32 +132,4 @@ func (s *stream) flush() {
 	if s.err == nil {
 		s.err = s.control.Flush()
 	}
-}
-
-// typing is whether the agent is writing, as far as the pages need to know.
-type typing struct {
-	changed *broadcast
-
-	mu      sync.Mutex
-	version int64
-	until   time.Time
-}
-
-// set says that the agent writes until a moment; the zero time says that it does not.
-func (t *typing) set(until time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if until.Equal(t.until) {
-		return
-	}
-	t.version++
-	t.until = until
-	t.changed.notify()
-}
-
-// now returns how long the agent is still shown as writing, and a number that changes with each signal.
-func (t *typing) now(now time.Time) (version int64, left time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.version, max(0, t.until.Sub(now))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,6 +69,7 @@ func (h *host) texts() []string {
 type bundle struct {
 	*channel
 	host  *host
+	files mediaStore
 	dir   string
 	base  string // http://127.0.0.1:port
 	token string
@@ -90,7 +92,8 @@ func start(t *testing.T, dir string, v verdict) *bundle {
 
 func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 	t.Helper()
-	env := sdk.Env{Log: hclog.NewNullLogger(), Instance: "webchat", StateDir: dir}
+	store := mediaStore{dir: filepath.Join(dir, "media")}
+	env := sdk.Env{Log: hclog.NewNullLogger(), Instance: "webchat", StateDir: dir, Media: store}
 	c, err := open(t.Context(), env, config{Listen: listen})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +117,7 @@ func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 		t.Fatal(err)
 	}
 	return &bundle{
-		channel: c, host: h, dir: dir, stop: stop,
+		channel: c, host: h, files: store, dir: dir, stop: stop,
 		base: "http://" + u.Host, token: strings.TrimPrefix(u.Fragment, "token="),
 	}
 }
@@ -217,8 +220,38 @@ func (b *bundle) events(t *testing.T, after int64) *events {
 	return &events{t: t, lines: bufio.NewScanner(answer.Body), lastID: after, close: cancel}
 }
 
-// next returns the next event, past what only says that the stream lives.
+// next returns the next event but for those that come with each stream.
 func (e *events) next() (name string, data []byte) {
+	e.t.Helper()
+	for {
+		if name, data = e.any(); name != "conversations" && name != "commands" {
+			return name, data
+		}
+	}
+}
+
+// live returns the next event, which must tell what goes on.
+func (e *events) live() liveView {
+	e.t.Helper()
+	name, data := e.nextBut("message")
+	var view liveView
+	if err := json.Unmarshal(data, &view); err != nil || name != "live" {
+		e.t.Fatalf("event %q %s: %v", name, data, err)
+	}
+	return view
+}
+
+func (e *events) nextBut(other string) (name string, data []byte) {
+	e.t.Helper()
+	for {
+		if name, data = e.next(); name != other {
+			return name, data
+		}
+	}
+}
+
+// any returns the next event, past what only says that the stream lives.
+func (e *events) any() (name string, data []byte) {
 	e.t.Helper()
 	for e.lines.Scan() {
 		field, value, _ := strings.Cut(e.lines.Text(), ": ")
@@ -242,7 +275,7 @@ func (e *events) next() (name string, data []byte) {
 // message returns the next event, which must be a message, as "author state text".
 func (e *events) message() string {
 	e.t.Helper()
-	name, data := e.next()
+	name, data := e.nextBut("live")
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil || name != "message" {
 		e.t.Fatalf("event %q %s: %v", name, data, err)
@@ -254,6 +287,9 @@ func describe(m message) string {
 	text := m.Text + m.HTML
 	if m.Deleted {
 		text = "deleted"
+	}
+	for _, f := range m.Files {
+		text += " [" + f.Kind + " " + f.Name + "]"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", m.From, m.State, strings.TrimSpace(text)))
 }

@@ -7,6 +7,9 @@ type Event struct {
 	ID     EventID
 	Chat   Chat
 	Thread ThreadID
+	// Apart says that the thread is a conversation of its own. Else the agent knows in it, from the beginning, what was said
+	// in its chat before.
+	Apart  bool
 	Sender Sender
 	At     time.Time // when it happened, by the network's clock
 	Body   Body

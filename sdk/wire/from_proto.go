@@ -96,7 +96,8 @@ func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
 		}
 	}
 	return chat.Event{
-		ID: chat.EventID(p.GetEventId()), Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Sender: sender, At: at, Body: body,
+		ID: chat.EventID(p.GetEventId()), Chat: where, Thread: chat.ThreadID(p.GetThreadId()), Apart: p.GetThreadApart(),
+		Sender: sender, At: at, Body: body,
 	}, nil
 }
 

@@ -48,11 +48,12 @@ func CallerToProto(c chat.Caller) *pluginv1.Caller {
 // EventToProto converts an event. A nil body gives an event without one, which FromProto refuses.
 func EventToProto(e chat.Event) *pluginv1.Event {
 	p := &pluginv1.Event{
-		EventId:    string(e.ID),
-		Chat:       ChatToProto(e.Chat),
-		ThreadId:   string(e.Thread),
-		Sender:     SenderToProto(e.Sender),
-		HappenedAt: timestamp(e.At),
+		EventId:     string(e.ID),
+		Chat:        ChatToProto(e.Chat),
+		ThreadId:    string(e.Thread),
+		ThreadApart: e.Apart,
+		Sender:      SenderToProto(e.Sender),
+		HappenedAt:  timestamp(e.At),
 	}
 	switch b := e.Body.(type) {
 	case chat.Message:

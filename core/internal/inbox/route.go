@@ -29,7 +29,7 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	if m.Thread != "" {
+	if m.Thread != "" && !a.event.Apart {
 		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
 	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {

@@ -42,6 +42,8 @@ func TestHowAMessageWaits(t *testing.T) {
 	picture := event("owner", chat.Message{ID: "m", Text: "look", Media: []chat.Media{{Kind: chat.Image}}})
 	thread := inGroup("g", event("owner", chat.Message{ID: "m", Text: "hi", MentionsSelf: true}))
 	thread.Thread = "7"
+	apart := thread
+	apart.Apart = true
 	burst := store.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
 	ended := burst
 	ended.Now = true
@@ -59,6 +61,7 @@ func TestHowAMessageWaits(t *testing.T) {
 		"a session":  {event: says("owner", "hi"), chosen: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: 30 * time.Minute}}},
 		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
+		"one apart":  {event: apart, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a command":  {event: says("owner", "/status"), want: store.Inbound{}},
 		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: store.Inbound{Queue: queue, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 	} {

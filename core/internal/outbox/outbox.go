@@ -55,6 +55,9 @@ type Options struct {
 	// Sent is told what a kept piece has become, once that is noted; ids are empty where the network gives none. It must not
 	// block. It may be nil.
 	Sent func(piece int64, ids []chat.MessageID)
+	// Settled is told the destination of each piece that waits no longer, as it was sent or given up, once that is noted. It must
+	// not block. It may be nil.
+	Settled func(to chat.Address)
 }
 
 // Outbox delivers pieces.
@@ -221,8 +224,16 @@ func (c *channel) delivered(work context.Context, d store.Delivery, ids []chat.M
 		if err == nil && d.Piece.Kept && c.outbox.options.Sent != nil {
 			c.outbox.options.Sent(d.ID, ids)
 		}
-		return err
+		return c.settled(d, err)
 	})
+}
+
+// settled tells that a piece waits no longer, if that could be noted.
+func (c *channel) settled(d store.Delivery, err error) error {
+	if err == nil && c.outbox.options.Settled != nil {
+		c.outbox.options.Settled(d.Piece.To)
+	}
+	return err
 }
 
 // failureOf is what a network's error says of a piece.
@@ -263,7 +274,7 @@ func (c *channel) failed(work context.Context, d store.Delivery, err error) {
 
 func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
-	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.outbox.store.Bury(ctx, d.ID, cause) })
+	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.settled(d, c.outbox.store.Bury(ctx, d.ID, cause)) })
 }
 
 // note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as

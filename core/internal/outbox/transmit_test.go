@@ -73,10 +73,17 @@ func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent [
 	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
 	p.heads["a"][0].Delivery = d
 	p.ids = map[int64][]chat.MessageID{}
+	settled := 0
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
 		Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
 		Sent:  func(piece int64, ids []chat.MessageID) { sent = append(sent, fmt.Sprint(piece, ids)) },
+		Settled: func(to chat.Address) {
+			if to != d.Piece.To || len(p.entries()) == 0 {
+				t.Errorf("settled %v, after %q", to, p.entries())
+			}
+			settled++
+		},
 	}, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -84,6 +91,9 @@ func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent [
 	time.Sleep(2 * time.Hour)
 	cancel()
 	done.Wait()
+	if settled != 1 {
+		t.Errorf("settled %d times", settled)
+	}
 	for _, entry := range p.entries() {
 		if entry == "delivered "+d.Piece.Text {
 			entry = fmt.Sprint("delivered as ", p.ids[1])

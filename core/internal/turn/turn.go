@@ -44,6 +44,8 @@ type View interface {
 	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
 	// after End.
 	Reply(ctx context.Context, r agent.Result) []store.Piece
+	// Close says that the run is completed, or is the turn's no longer. It is called last.
+	Close()
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
@@ -74,6 +76,8 @@ type Options struct {
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
 	Notice func(run *store.Run, text string) []store.Piece
+	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
+	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
 	// Trouble is what the user is told of a failure.
 	Trouble func(f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
@@ -108,6 +112,7 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
 	}
 	view := h.options.View(ctx, run)
+	defer view.Close()
 	added, err := h.context(ctx, run)
 	if err != nil {
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
@@ -366,6 +371,9 @@ func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
+	if speaks(c.Pieces) {
+		c.Undelivered = func(dead []store.DeadPiece) []store.Piece { return h.options.Undelivered(run, dead) }
+	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
 			h.spent(ctx, run, c.Turn)

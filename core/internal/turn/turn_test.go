@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,7 @@ type view struct {
 	sent     turn.Sent
 	said     string
 	ended    int
+	closed   int
 }
 
 func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
@@ -59,6 +61,8 @@ func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) 
 func (v *view) Reply(_ context.Context, r agent.Result) []store.Piece {
 	return piece(strings.TrimPrefix(r.Text, v.said))
 }
+
+func (v *view) Close() { v.closed++ }
 
 func (v *view) End() turn.Sent {
 	v.ended++
@@ -138,8 +142,11 @@ func (r *room) handler() *turn.Handler {
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
-		View:    func(context.Context, *store.Run) turn.View { return &r.view },
-		Retire:  func(session string) { r.retired = append(r.retired, session) },
+		Undelivered: func(run *store.Run, dead []store.DeadPiece) []store.Piece {
+			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
+		},
+		View:   func(context.Context, *store.Run) turn.View { return &r.view },
+		Retire: func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
 
@@ -154,6 +161,24 @@ func message(attempts int) *store.Run {
 	return &store.Run{
 		ID: 7, Lane: store.TurnLane, Session: store.Session{Key: "s", ClaudeStarted: true},
 		Message: store.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: store.Message{Text: "hello"}},
+	}
+}
+
+// Whoever is told something is told first what did not arrive; a silent turn tells nobody.
+func TestWhatDidNotArriveIsTold(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string][]store.Piece{"hi": piece("7 lost news"), "NO_REPLY": nil} {
+		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
+		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+			t.Fatal(err)
+		}
+		var got []store.Piece
+		if tell := r.completed[0].Undelivered; tell != nil {
+			got = tell([]store.DeadPiece{{Text: "news"}})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", said, diff)
+		}
 	}
 }
 

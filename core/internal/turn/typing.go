@@ -30,17 +30,26 @@ type Typing struct {
 
 // Typist tells chats that answers are being written.
 type Typist struct {
-	work sync.WaitGroup
+	work    sync.WaitGroup
+	leaving chan struct{} // closed by Wait
+	leave   func()
 
 	mu    sync.Mutex
 	shown map[*Shown]bool
 }
 
 // NewTypist returns a typist.
-func NewTypist() *Typist { return &Typist{shown: map[*Shown]bool{}} }
+func NewTypist() *Typist {
+	t := &Typist{shown: map[*Shown]bool{}, leaving: make(chan struct{})}
+	t.leave = sync.OnceFunc(func() { close(t.leaving) })
+	return t
+}
 
-// Wait returns when nothing is shown any more.
-func (t *Typist) Wait() { t.work.Wait() }
+// Wait returns when nothing is shown any more: when all turns are over. It does not wait for what is on its way.
+func (t *Typist) Wait() {
+	t.leave()
+	t.work.Wait()
+}
 
 // Once sends one signal.
 func (t *Typist) Once(signal func(ctx context.Context) error) {
@@ -67,12 +76,13 @@ type Shown struct {
 	ended     chan struct{}
 	end       func()
 	delivered chan struct{}
+	leaving   <-chan struct{}
 }
 
 // Show begins to tell a chat.
 func (t *Typist) Show(ctx context.Context, typing Typing) *Shown {
 	s := &Shown{
-		typing: typing, heard: make(chan struct{}, 1), words: make(chan struct{}, 1), ended: make(chan struct{}), delivered: make(chan struct{}, 1),
+		typing: typing, leaving: t.leaving, heard: make(chan struct{}, 1), words: make(chan struct{}, 1), ended: make(chan struct{}), delivered: make(chan struct{}, 1),
 	}
 	s.end = sync.OnceFunc(func() { close(s.ended) })
 	t.mu.Lock()
@@ -147,6 +157,7 @@ func (s *Shown) seal(ctx context.Context, tick <-chan time.Time) {
 			s.signal(ctx, true)
 			continue
 		case <-last.C:
+		case <-s.leaving:
 		}
 		break
 	}

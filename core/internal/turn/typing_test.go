@@ -122,6 +122,7 @@ func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 					w.pending.Store(false)
 					typist.Delivered(typing.To)
 				}
+				time.Sleep(10 * time.Second)
 				typist.Wait()
 				if delivered {
 					w.saw(t, "0 true", "5 true", "7 false")
@@ -131,4 +132,20 @@ func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A host that goes down does not wait for what is on its way.
+func TestTypingIsTakenBackAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		w.pending.Store(true)
+		typist := turn.NewTypist()
+		shown := typist.Show(t.Context(), w.typing())
+		time.Sleep(time.Second)
+		shown.End()
+		time.Sleep(time.Second)
+		typist.Wait()
+		w.saw(t, "0 true", "2 false")
+	})
 }

@@ -48,8 +48,8 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 			if err := r.handler().Handle(ctx, message(1), nil); (err != nil) != (test.cause != nil) {
 				t.Fatal(err)
 			}
-			if r.view.ended != 1 {
-				t.Errorf("the view ended %d times", r.view.ended)
+			if r.view.ended != 1 || r.view.closed != 1 {
+				t.Errorf("the view ended %d times and was closed %d times", r.view.ended, r.view.closed)
 			}
 			if diff := cmp.Diff(test.posted, r.posted); diff != "" {
 				t.Error(diff)

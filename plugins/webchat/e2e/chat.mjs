@@ -8,7 +8,7 @@
 // it does so and says on stdin, with a line, that it is done.
 
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -29,7 +29,8 @@ const context = await chromium.launchPersistentContext(profile, {
     '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync',
   ],
-  viewport: { width: 1100, height: 800 },
+  viewport: { width: 1200, height: 820 },
+  acceptDownloads: true,
   colorScheme: 'light',
 });
 context.setDefaultTimeout(20_000);
@@ -38,11 +39,11 @@ const page = await context.newPage();
 const complaints = []; // what the browser says is wrong, with what the content policy refused
 page.on('pageerror', (error) => complaints.push(String(error)));
 page.on('console', (message) => {
-  if (message.type() === 'error' && !/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|401/.test(message.text())) complaints.push(message.text());
+  if (message.type() === 'error' && !/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|401|422/.test(message.text())) complaints.push(message.text());
 });
 const elsewhere = []; // requests to anything but the page's own server
 context.on('request', (request) => {
-  if (new URL(request.url()).origin !== new URL(link).origin) elsewhere.push(request.url());
+  if (new URL(request.url()).origin !== new URL(link).origin && !request.url().startsWith(`blob:${new URL(link).origin}/`)) elsewhere.push(request.url());
 });
 
 const picture = async (name) => pictures && page.screenshot({ path: join(pictures, `${name}.png`) });
@@ -62,6 +63,42 @@ const tell = async (what) => {
   console.log(what);
   await lines.next();
 };
+const waitUntil = async (holds) => {
+  for (const begun = Date.now(); !(await holds()); ) {
+    assert.ok(Date.now() - begun < 20_000, `never came true: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+// A picture of one dot.
+const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+// pale returns the texts of the page that have less contrast than 4.5 to 1.
+function pale() {
+  const paint = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const channels = (color) => {
+    paint.clearRect(0, 0, 1, 1);
+    paint.fillStyle = color;
+    paint.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = paint.getImageData(0, 0, 1, 1).data;
+    return { rgb: [r, g, b], a: a / 255 };
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (!own || !element.checkVisibility({ opacityProperty: true }) || element.closest('.hidden, [disabled], noscript')) continue;
+    let at = element;
+    while (at && channels(getComputedStyle(at).backgroundColor).a < 1) at = at.parentElement;
+    const [a, b] = [getComputedStyle(element).color, getComputedStyle(at ?? document.body).backgroundColor].map((color) => luminance(channels(color).rgb));
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.push(`${element.tagName}.${element.className}: ${contrast.toFixed(2)} ${element.textContent.slice(0, 30)}`);
+  }
+  return found;
+}
+
 const mark = `n${Date.now().toString(36)}`; // tells this run's messages from those of earlier ones
 
 try {
@@ -111,21 +148,214 @@ try {
   });
 
   if (process.env.RIG) {
-    await step('tables, lists and code are rendered', async () => {
-      await write(`shape ${mark}\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n- one\n- two\n\n\`\`\`go\nfmt.Println("hi")\n\`\`\``);
-      const body = answer(`shape ${mark}`).locator('.body');
+    await step('an answer grows in place, with its tools, and becomes the message', async () => {
+      await write(`stream ${mark}`);
+      await page.locator('#draft .work', { hasText: 'go test' }).waitFor();
+      await page.locator('#stop').waitFor();
+      const item = page.locator('#draft ol > li').first();
+      await item.waitFor();
+      await item.evaluate((li) => (li.mine = true)); // to be known again
+      await page.locator('#draft .codeblock code', { hasText: 'func' }).waitFor(); // the fence is open yet
+      await picture('streaming');
+      const body = answer(`publish the notes next. ${mark}`);
       await body.waitFor();
-      for (const part of ['table', 'ul', '.codeblock pre code']) assert.equal(await body.locator(part).count(), 1, part);
+      assert.equal(await body.locator('ol > li').first().evaluate((li) => li.mine), true, 'the list was made anew');
+      assert.equal(await page.locator('#draft').isVisible(), false);
+      await page.locator('#stop').waitFor({ state: 'hidden' });
+      assert.equal(await body.locator('.work').count(), 0);
+      assert.equal(await body.locator('.codehead span').textContent(), 'go');
+      assert.equal(await body.locator('table').count(), 1);
+      await mine(`stream ${mark}`).locator('.reaction', { hasText: '👍' }).waitFor();
+    });
+
+    await step('code is copied', async () => {
+      await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+      const code = answer(`publish the notes next. ${mark}`).locator('.codeblock');
+      await code.getByRole('button', { name: 'Copy' }).click();
+      await code.getByRole('button', { name: 'Copied' }).waitFor();
+      assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^func \(c \*channel\) Draft/);
+    });
+
+    await step('a question is answered by a button, once', async () => {
+      await write(`ask ${mark}`);
+      const group = page.getByRole('group', { name: 'Answers' });
+      await group.waitFor();
+      await picture('question');
+      await group.getByRole('button', { name: 'No, because' }).click();
+      await group.getByRole('alert').filter({ hasText: 'refused' }).waitFor();
+      assert.equal(await group.getByRole('button', { name: 'Once' }).isEnabled(), true);
+      let release;
+      await page.route('**/api/buttons', async (route) => {
+        await new Promise((resolve) => (release = resolve));
+        await route.continue();
+      });
+      const once = group.getByRole('button', { name: 'Once' });
+      await once.click();
+      assert.equal(await once.getAttribute('aria-pressed'), 'true');
+      assert.equal(await group.getByRole('button', { name: 'Always' }).isDisabled(), true);
+      await picture('pressed');
+      await waitUntil(() => release);
+      release();
+      await answer('Allowed once').waitFor();
+      await page.unroute('**/api/buttons');
+      assert.equal(await group.count(), 0);
+    });
+
+    await step('Stop stops', async () => {
+      await write(`slow ${mark}`);
+      await page.locator('#draft', { hasText: 'Counting' }).waitFor();
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await answer('Stopped.').waitFor();
+      await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+      await write(`slow ${mark} again`);
+      await page.locator('#draft', { hasText: 'Counting' }).waitFor();
+      await page.keyboard.press('Escape');
+      await waitUntil(async () => (await answer('Stopped.').count()) === 2);
+    });
+
+    await step('files are attached, pasted and dropped, and what is too much is told before', async () => {
+      await page.locator('#files').setInputFiles([
+        { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') },
+        { name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(21 << 20) },
+      ]);
+      await page.getByRole('alert').filter({ hasText: 'large.bin is 22.0 MB large' }).waitFor();
+      await page.evaluate(async (bytes) => {
+        const give = (name, type, event) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], 'dot.png', { type: 'image/png' }));
+          document.getElementById('text').dispatchEvent(new (name)(type, { ...event(data), bubbles: true, cancelable: true }));
+        };
+        give(ClipboardEvent, 'paste', (clipboardData) => ({ clipboardData }));
+        give(DragEvent, 'drop', (dataTransfer) => ({ dataTransfer }));
+      }, [...dot]);
+      await waitUntil(async () => (await page.locator('#attached .thumb img').count()) === 2);
+      await picture('attached');
+      await page.getByRole('button', { name: 'Remove dot.png' }).last().click();
+      await write(`look ${mark}`);
+      await answer(`look ${mark} [file notes.txt text/plain] [image dot.png image/png]`).waitFor();
+      const own = mine(`look ${mark}`);
+      await own.locator('.picture.loaded').waitFor();
+      await own.locator('.card', { hasText: 'notes.txt' }).waitFor();
+      assert.equal(await page.locator('#attached').isVisible(), false);
+    });
+
+    await step('files of an answer are shown, played or saved, and never run', async () => {
+      await write(`files ${mark}`);
+      const body = answer('Here you are.');
+      await body.locator('.picture.loaded').waitFor();
+      assert.equal(await body.locator('.picture').count(), 1);
+      const box = await body.locator('.picture').boundingBox();
+      assert.ok(box.height <= 360 && box.width <= 480, JSON.stringify(box));
+      for (const [name, type] of [['evil.svg', /<svg/], ['evil.html', /<script>/]]) {
+        const saving = page.waitForEvent('download');
+        await body.locator('.card', { hasText: name }).click();
+        const saved = await saving;
+        assert.equal(saved.suggestedFilename(), name);
+        assert.match(await readFile(await saved.path(), 'utf8'), type);
+      }
+      await body.getByRole('button', { name: 'Play Voice note' }).click();
+      await body.locator('audio').waitFor();
+      await body.getByRole('button', { name: 'Show sunset.png' }).click();
+      await page.locator('#picture[open] img').waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('#picture[open]').waitFor({ state: 'hidden' });
+      await picture('files');
+      assert.equal(await page.evaluate(() => window.attacked), undefined);
+    });
+
+    await step('a second conversation begins by keyboard alone, and both go on side by side', async () => {
+      await text.focus();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('heading', { name: 'New conversation', level: 2 }).waitFor();
+      await picture('new');
+      assert.equal(await page.evaluate(() => document.activeElement.id), 'text');
+      await page.keyboard.type(`apart ${mark}`);
+      await page.keyboard.press('Enter');
+      await answer(`apart ${mark}`).waitFor();
+      await page.getByRole('heading', { name: `apart ${mark}`, level: 2 }).waitFor();
+      assert.equal(await answer(`hello ${mark}`).count(), 0);
+      await page.reload(); // the address names it
+      await answer(`apart ${mark}`).waitFor();
+      await page.keyboard.press('Alt+ArrowUp');
+      await answer('Here you are.').waitFor();
+      assert.equal(await answer(`apart ${mark}`).count(), 0);
+      // What is said in one while the other is open is marked.
+      await write(`stream ${mark} beside`);
+      await mine(`stream ${mark} beside`).waitFor();
+      await page.keyboard.press('Alt+ArrowDown');
+      await answer(`apart ${mark}`).waitFor();
+      const main = page.locator('#conversations li', { hasText: 'Main' });
+      await main.locator('.working').waitFor();
+      await main.locator('.unread').waitFor();
+      assert.match(await page.title(), /^\(1\) /);
+      await main.locator('.open').press('Enter');
+      await answer(`${mark} beside`).waitFor();
+      await main.locator('.unread').waitFor({ state: 'detached' });
+      assert.match(await page.title(), /^[^(]/);
+    });
+
+    await step('a conversation is renamed and deleted', async () => {
+      const item = page.locator('#conversations li', { hasText: `apart ${mark}` });
+      await item.locator('.open').focus();
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('Holiday plans');
+      await page.keyboard.press('Enter');
+      const renamed = page.locator('#conversations li', { hasText: 'Holiday plans' });
+      await renamed.waitFor();
+      await renamed.locator('.open').click();
+      await answer(`apart ${mark}`).waitFor();
+      await renamed.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByText('Delete “Holiday plans”?').waitFor();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await renamed.waitFor({ state: 'detached' });
+      await answer(`hello ${mark}`).waitFor();
+    });
+
+    await step('commands are completed', async () => {
+      await text.pressSequentially('/st');
+      const options = page.getByRole('option');
+      await waitUntil(async () => (await options.count()) === 2);
+      await picture('commands');
+      await page.keyboard.press('ArrowDown');
+      assert.equal(await text.getAttribute('aria-activedescendant'), 'command-1');
+      await page.keyboard.press('Tab');
+      assert.equal(await text.inputValue(), '/stop ');
+      assert.equal(await options.count(), 0);
+      await text.fill('');
+    });
+
+    await step('arrow up changes the last message, as long as that is possible', async () => {
+      await context.setOffline(false);
+      await write(`quiet ${mark}`);
+      await answer(`quiet ${mark}`).waitFor();
+      await page.keyboard.press('ArrowUp');
+      assert.equal(await text.inputValue(), '', 'it was answered already');
+      await write('slow one');
+      await page.locator('#draft', { hasText: 'Counting' }).waitFor();
+      await mine('slow one').getByText('Sending…').waitFor({ state: 'detached' });
+      await page.keyboard.press('ArrowUp');
+      assert.equal(await text.inputValue(), 'slow one');
+      await write('too late to change');
+      await page.getByRole('alert').filter({ hasText: 'It is too late to change this message.' }).waitFor();
+      assert.equal(await text.inputValue(), 'too late to change');
+      await text.fill('');
+      await page.keyboard.press('ArrowUp');
+      await write('slower one');
+      await mine('slower one').getByText('edited').waitFor();
+      await page.keyboard.press('Escape');
+      await waitUntil(async () => (await answer('Stopped.').count()) === 3);
     });
 
     await step('a lost connection comes back by itself, and what was written meanwhile is sent', async () => {
       await tell('stop');
       await page.getByText('Disconnected, trying again…').waitFor();
+      await page.locator('#files').setInputFiles({ name: 'meanwhile.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') });
       await write(`meanwhile ${mark}`);
       await mine(`meanwhile ${mark}`).getByText('Sending…').waitFor();
       await tell('start');
       await page.getByText('Connected', { exact: true }).waitFor();
-      await answer(`meanwhile ${mark}`).waitFor();
+      await answer(`meanwhile ${mark} [file meanwhile.txt text/plain]`).waitFor();
       assert.equal(await mine(`meanwhile ${mark}`).count(), 1);
       assert.equal(await answer(`hello ${mark}`).count(), 1);
     });
@@ -151,13 +381,54 @@ try {
     assert.equal(await mine(`hello ${mark}`).count(), 1);
     assert.equal(await answer(`hello ${mark}`).count(), 1);
     await picture('light');
+  });
+
+  await step('light and dark follow the system, or the switch, and stay', async () => {
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
     await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await ground();
+    assert.notEqual(dark, light);
     await picture('dark');
-    await page.setViewportSize({ width: 390, height: 780 });
+    await page.getByRole('radio', { name: 'Light' }).check({ force: true });
+    assert.equal(await ground(), light);
+    await page.reload();
+    assert.equal(await ground(), light);
+    await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
+    await page.emulateMedia({ colorScheme: 'light' });
+    assert.equal(await ground(), dark);
+    await page.getByRole('radio', { name: 'As the system' }).check({ force: true });
+    assert.equal(await ground(), light);
+  });
+
+  await step('what is read has enough contrast', async () => {
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await page.evaluate(pale), [], colorScheme);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  await step('it fits a phone', async () => {
+    for (const width of [360, 390]) {
+      await page.setViewportSize({ width, height: 740 });
+      const wide = await page.evaluate(() => [...document.querySelectorAll('body, #scroll')].some((each) => each.scrollWidth > each.clientWidth));
+      assert.equal(wide, false, `the page is wider than ${width} pixels`);
+    }
+    await page.locator('#scroll').evaluate((scroll) => (scroll.scrollTop = scroll.scrollHeight));
     await picture('phone');
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-    assert.equal(wide, false, 'the page is wider than a phone');
-    await page.setViewportSize({ width: 1100, height: 800 });
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await page.getByRole('button', { name: 'New conversation' }).waitFor();
+    assert.equal(await page.locator('#chat').evaluate((chat) => chat.inert), true);
+    await page.waitForFunction(() => document.getElementById('sidebar').getBoundingClientRect().left === 0);
+    await picture('phone-list');
+    await page.keyboard.press('Escape');
+    await page.locator('#sidebar').waitFor({ state: 'hidden' });
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'menu');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await picture('phone-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1200, height: 820 });
   });
 
   await step('a second tab sees what is said in the first', async () => {

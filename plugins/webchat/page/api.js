@@ -12,9 +12,9 @@ export class Refused extends Error {
     this.status = status;
   }
 
-  // Tells whether the same request may succeed later.
+  // Tells whether the same request may succeed later by itself.
   get passes() {
-    return this.status === 429 || this.status >= 500;
+    return this.status === 429 || (this.status >= 500 && this.status !== 502);
   }
 }
 
@@ -31,11 +31,14 @@ export const hasToken = () => localStorage.getItem(tokenKey) !== null;
 export const dropToken = () => localStorage.removeItem(tokenKey);
 
 async function request(path, options = {}) {
-  const headers = { ...options.headers, Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ''}` };
-  const response = await fetch(path, { ...options, headers, cache: 'no-store', credentials: 'omit' });
+  const response = await fetch(path, {
+    ...options,
+    headers: { ...options.headers, Authorization: `Bearer ${localStorage.getItem(tokenKey)}` },
+    redirect: 'error',
+  });
   if (!response.ok) {
     const answer = await response.json().catch(() => ({}));
-    throw new Refused(response.status, answer.error ?? `The server answered ${response.status}.`);
+    throw new Refused(response.status, answer.error ?? response.statusText);
   }
   return response;
 }
@@ -44,13 +47,30 @@ export async function get(path) {
   return (await request(path)).json();
 }
 
-export async function post(path, body) {
+export async function send(method, path, body) {
   const response = await request(path, {
-    method: 'POST',
+    method,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
   return response.json();
+}
+
+export const post = (path, body) => send('POST', path, body);
+
+// upload stores a file and returns {ref, kind, type, name, size}.
+export async function upload(blob, name) {
+  const response = await request(`api/files?name=${encodeURIComponent(name)}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/octet-stream' },
+    body: blob,
+  });
+  return response.json();
+}
+
+// download returns a file as a blob of the type that the server gives it.
+export async function download(ref) {
+  return (await request(`api/files/${encodeURIComponent(ref)}`)).blob();
 }
 
 // stream yields the server's events {name, id, data} until the connection ends or signal aborts. EventSource would do,

@@ -1,83 +1,180 @@
 // The chat page: history and events from the server, what the user writes to it, and a connection that comes back.
 
-import { dropToken, get, hasToken, post, Refused, stream, takeToken } from './api.js';
+import { dropToken, get, hasToken, post, Refused, send, stream, takeToken } from './api.js';
+import { Composer } from './composer.js';
+import { Conversations } from './conversations.js';
+import { $ } from './element.js';
+import { connection, drawer, frame, lock } from './frame.js';
+import { Messages } from './messages.js';
 import { Outbox } from './outbox.js';
-import { View } from './view.js';
 
 const longestWait = 10_000;
 
-let last = null; // the revision that this page has; null before the history is here
-let oldest = 0;
-let connection = new AbortController();
+let name = 'Chat';
+let last = null; // the revision that this page has; null before the state is here
+let oldest = 0; // the first message that is shown of the open conversation
+let opened = 0; // counts the conversations that were opened
+let linked = new AbortController();
 let wake = () => {};
+const lives = new Map(); // conversation → what goes on in it
 
-const view = new View({
-  send: (text) => outbox.add(text),
+frame();
+
+const messages = new Messages({
   retry: (id) => outbox.retry(id),
   discard: (id) => outbox.discard(id),
-  press: (message, data) => press(message, data),
-  earlier: () => page(`api/history?before=${oldest}`).catch(() => view.status('offline')),
+  press: (id, message, data) => post('api/buttons', { id, message, data }),
+  earlier: () => history(oldest).catch(() => connection('offline')),
+  busy: (busy) => composer.busy(busy),
+});
+
+const composer = new Composer({
+  send: (text, files) => {
+    messages.toEnd();
+    outbox.add(conversations.current, text, files);
+  },
+  edit: (message, text) => post('api/edits', { id: crypto.randomUUID(), message, text }),
+  last: () => messages.last(),
+  stop: () => stop(),
+});
+
+const conversations = new Conversations({
+  open: (id) => {
+    open(id);
+    drawer(false);
+    if (matchMedia('(pointer: fine)').matches) $('text').focus();
+  },
+  rename: (id, title) => attempt(send('PUT', `api/conversations/${id || 'main'}`, { title })),
+  remove: async (id) => {
+    outbox.forget(id);
+    if (await attempt(send('DELETE', `api/conversations/${id}`, {})) && id === conversations.current) open('');
+  },
+  unread: (count) => (document.title = count ? `(${count}) ${name}` : name),
 });
 
 const outbox = new Outbox((entry, outcome) => {
-  if (outcome === 'discarded') view.remove(entry.id);
-  else view.unsent({ ...entry, from: 'user', state: outcome === 'sent' ? 'accepted' : 'pending' });
+  if (entry.conversation !== conversations.current) return;
+  if (outcome === 'discarded') messages.remove(entry.id);
+  else messages.unsent({ ...entry, from: 'user', state: outcome === 'sent' ? 'accepted' : 'pending' });
 });
 
-// A press that fails leaves the button as it was.
-async function press(message, data) {
+// attempt tells above the message what did not work.
+async function attempt(promise) {
   try {
-    await post('api/buttons', { id: crypto.randomUUID(), message, data });
+    await promise;
     return true;
-  } catch {
+  } catch (error) {
+    composer.notice(error instanceof Refused ? error.message : 'The host cannot be reached.');
     return false;
   }
 }
 
-async function page(path) {
-  const answer = await get(path);
-  view.title(answer.title);
-  view.page(answer.messages);
-  view.more(answer.more);
-  oldest = answer.messages[0]?.seq ?? oldest;
-  return answer;
+async function stop() {
+  $('stop').disabled = true;
+  if (!(await attempt(post('api/stop', { id: crypto.randomUUID(), conversation: conversations.current })))) $('stop').disabled = false;
 }
 
+// open shows a conversation, which may be one that begins with its first message.
+function open(id) {
+  opened++;
+  oldest = 0;
+  conversations.open(id);
+  window.history.replaceState(null, '', id ? `#c=${id}` : location.pathname);
+  $('name').textContent = conversations.title();
+  messages.clear();
+  composer.open(id);
+  messages.live(lives.get(id) ?? { typing: 0, draft: 0 });
+  if (conversations.has(id)) history(0).catch(() => linked.abort());
+  else showUnsent();
+}
+
+function showUnsent() {
+  for (const entry of outbox.waiting(conversations.current)) messages.unsent({ ...entry, from: 'user', state: 'pending' });
+}
+
+// history shows a page of the open conversation.
+async function history(before) {
+  const number = opened;
+  const answer = await get(`api/history?conversation=${conversations.current}&before=${before}`);
+  if (number !== opened) return;
+  messages.page(answer.messages);
+  messages.more(answer.more);
+  oldest = answer.messages[0]?.seq ?? oldest;
+  showUnsent();
+}
+
+async function begin() {
+  const state = await get('api/state');
+  name = state.title;
+  $('title').textContent = name;
+  composer.limits(state.limits);
+  composer.commands.set(state.commands);
+  conversations.set(state.conversations);
+  if (last !== null && last <= state.last) return;
+  last = state.last;
+  open(location.hash.match(/^#c=([0-9a-f-]{36})$/)?.[1] ?? conversations.current);
+}
+
+const heed = {
+  message: (message) => {
+    conversations.said(message);
+    if (message.conversation === conversations.current) messages.show(message);
+  },
+  live: (live) => {
+    lives.set(live.conversation, live);
+    conversations.busy(live.conversation, live.typing > 0 || live.draft > 0);
+    if (live.conversation === conversations.current) messages.live(live);
+  },
+  conversations: (list) => {
+    const had = conversations.has(conversations.current);
+    conversations.set(list);
+    $('name').textContent = conversations.title();
+    if (had && !conversations.has(conversations.current)) open('');
+  },
+  commands: (list) => composer.commands.set(list),
+  reset: () => {
+    last = 0;
+    open('');
+  },
+  alive: () => outbox.wake(),
+};
+
 async function follow(signal) {
-  if (last === null) last = (await page('api/history')).last;
-  for await (const event of stream(`api/events?after=${last}`, signal)) {
-    view.status('online');
-    if (event.name === 'message') view.show(event.data);
-    if (event.name === 'typing') view.typing(event.data.ms);
-    if (event.name === 'reset') {
-      view.clear();
-      last = 0;
-    }
-    if (event.id) last = event.id;
-    if (event.name === 'alive') outbox.wake();
+  await begin();
+  for await (const { name, id, data } of stream(`api/events?after=${last}`, signal)) {
+    connection('online');
+    heed[name]?.(data);
+    if (id) last = id;
   }
+}
+
+// quiet shows nothing as going on: a page without a connection does not know.
+function quiet() {
+  for (const id of lives.keys()) conversations.busy(id, false);
+  lives.clear();
+  messages.live({ typing: 0, draft: 0 });
 }
 
 // run keeps the page connected: with growing pauses, and at once when the network or the reader comes back.
 async function run() {
   for (let wait = 500; ; wait = Math.min(2 * wait, longestWait)) {
-    connection = new AbortController();
+    linked = new AbortController();
     const before = last;
     try {
-      await follow(connection.signal);
+      await follow(linked.signal);
     } catch (error) {
       if (error instanceof Refused && error.status === 401) {
         dropToken();
-        view.lock(true);
+        lock();
         return;
       }
     }
     if (last !== before) wait = 500;
-    view.typing(0);
-    view.status('offline');
+    quiet();
+    connection('offline');
     await new Promise((resolve) => {
       wake = resolve;
-      if (!connection.signal.aborted) setTimeout(resolve, wait * (0.5 + Math.random() / 2));
+      if (!linked.signal.aborted) setTimeout(resolve, wait * (0.5 + Math.random() / 2));
     });
   }
 }
@@ -86,11 +183,12 @@ async function run() {
 // theirs.
 const tabs = new BroadcastChannel('clawhost');
 tabs.addEventListener('message', () => {
-  if (document.hidden) connection.abort();
+  if (document.hidden) linked.abort();
 });
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return;
   tabs.postMessage('seen');
+  conversations.read();
   wake();
 });
 window.addEventListener('online', () => wake());
@@ -98,10 +196,29 @@ window.addEventListener('hashchange', () => {
   if (takeToken()) location.reload();
 });
 
+const begins = () => {
+  open(crypto.randomUUID());
+  drawer(false);
+  $('text').focus();
+};
+$('new').addEventListener('click', begins);
+document.addEventListener('keydown', (event) => {
+  if (event.defaultPrevented || document.querySelector('dialog[open]') || !$('locked').hidden) return;
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
+    event.preventDefault();
+    begins();
+  } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+    event.preventDefault();
+    open(conversations.beside(event.key === 'ArrowUp' ? -1 : 1));
+  } else if (event.key === 'Escape' && !event.isComposing) {
+    if (!drawer(false)) composer.escape();
+  }
+});
+
 takeToken();
 if (hasToken()) {
   outbox.start();
   run();
 } else {
-  view.lock(true);
+  lock();
 }

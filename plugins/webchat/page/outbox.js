@@ -1,9 +1,9 @@
 // What the user wrote and the host does not have yet. It is kept over reloads, sent in order, and sent again under the
 // same id until the server has answered, so that each message arrives once.
 
-import { post, Refused } from './api.js';
+import { post, Refused, upload } from './api.js';
+import { drop, keep, kept } from './unsent.js';
 
-const prefix = 'clawhost.unsent.';
 const longestWait = 15_000;
 
 export class Outbox {
@@ -12,26 +12,29 @@ export class Outbox {
   #wake = () => {};
   #changed;
 
-  // changed is called with an entry {id, text, at, error} and what became of it: "waiting", "failed", "sent", "discarded".
+  // changed is called with an entry {id, conversation, text, files, at, error} and what became of it: "waiting", "failed",
+  // "sent", "discarded". Files are {name, type, size, kind, blob} and get a ref when they are with the host.
   constructor(changed) {
     this.#changed = changed;
-    for (const key of Object.keys(localStorage).filter((key) => key.startsWith(prefix))) {
-      this.#entries.push(JSON.parse(localStorage.getItem(key)));
-    }
-    this.#entries.sort((a, b) => a.at - b.at);
   }
 
-  // start shows what is left from before and sends it.
-  start() {
-    for (const entry of this.#entries) this.#changed(entry, 'waiting');
+  // start takes up what is left from before.
+  async start() {
+    this.#entries = await kept();
+    for (const entry of this.#entries) this.#changed(entry, entry.error ? 'failed' : 'waiting');
     this.#send();
   }
 
-  add(text) {
-    const entry = { id: crypto.randomUUID(), text, at: Date.now() };
-    localStorage.setItem(prefix + entry.id, JSON.stringify(entry));
+  // waiting returns what a conversation has of it.
+  waiting(conversation) {
+    return this.#entries.filter((entry) => entry.conversation === conversation);
+  }
+
+  async add(conversation, text, files) {
+    const entry = { id: crypto.randomUUID(), conversation, text, files, at: Date.now() };
     this.#entries.push(entry);
     this.#changed(entry, 'waiting');
+    await keep(entry);
     this.#send();
   }
 
@@ -39,6 +42,7 @@ export class Outbox {
     const entry = this.#entries.find((entry) => entry.id === id);
     if (!entry) return;
     delete entry.error;
+    keep(entry);
     this.#changed(entry, 'waiting');
     this.#send();
   }
@@ -48,13 +52,18 @@ export class Outbox {
     if (entry) this.#done(entry, 'discarded');
   }
 
+  // forget discards what belongs to a conversation that is deleted.
+  forget(conversation) {
+    for (const entry of this.waiting(conversation)) this.#done(entry, 'discarded');
+  }
+
   // wake tries at once, when the connection is back.
   wake() {
     this.#wake();
   }
 
   #done(entry, outcome) {
-    localStorage.removeItem(prefix + entry.id);
+    drop(entry.id);
     this.#entries = this.#entries.filter((other) => other !== entry);
     this.#changed(entry, outcome);
   }
@@ -65,17 +74,20 @@ export class Outbox {
     let wait = 1000;
     for (let entry; (entry = this.#entries.find((entry) => !entry.error)); ) {
       try {
-        await post('api/messages', { id: entry.id, text: entry.text });
+        await this.#deliver(entry);
         this.#done(entry, 'sent');
         wait = 1000;
       } catch (error) {
+        if (!this.#entries.includes(entry)) continue; // discarded meanwhile
         if (error instanceof Refused && error.status === 422) {
           // The server keeps it, marked as refused.
           this.#done(entry, 'sent');
         } else if (error instanceof Refused && error.status === 401) {
           break; // it waits for a page with the right token
         } else if (error instanceof Refused && !error.passes) {
+          if (error.status === 410) for (const file of entry.files) delete file.ref;
           entry.error = error.message;
+          keep(entry);
           this.#changed(entry, 'failed');
         } else {
           await this.#pause(wait);
@@ -84,6 +96,16 @@ export class Outbox {
       }
     }
     this.#sending = false;
+  }
+
+  async #deliver(entry) {
+    for (const file of entry.files) {
+      if (file.ref) continue;
+      Object.assign(file, await upload(file.blob, file.name));
+      await keep(entry);
+    }
+    const { id, conversation, text, files } = entry;
+    await post('api/messages', { id, conversation, text, files: files.map((file) => file.ref) });
   }
 
   #pause(wait) {

@@ -415,6 +415,8 @@ type Event struct {
 	ThreadId   string                 `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	Sender     *Sender                `protobuf:"bytes,4,opt,name=sender,proto3" json:"sender,omitempty"`
 	HappenedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=happened_at,json=happenedAt,proto3" json:"happened_at,omitempty"`
+	// The thread is a conversation of its own: it does not go on with that of its chat.
+	ThreadApart bool `protobuf:"varint,6,opt,name=thread_apart,json=threadApart,proto3" json:"thread_apart,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Event_Message
@@ -494,6 +496,13 @@ func (x *Event) GetHappenedAt() *timestamppb.Timestamp {
 		return x.HappenedAt
 	}
 	return nil
+}
+
+func (x *Event) GetThreadApart() bool {
+	if x != nil {
+		return x.ThreadApart
+	}
+	return false
 }
 
 func (x *Event) GetBody() isEvent_Body {
@@ -1427,14 +1436,15 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12\x1a\n" +
 	"\busername\x18\x04 \x01(\tR\busername\x12\x17\n" +
 	"\ais_self\x18\x05 \x01(\bR\x06isSelf\x12\x15\n" +
-	"\x06is_bot\x18\x06 \x01(\bR\x05isBot\"\x90\x06\n" +
+	"\x06is_bot\x18\x06 \x01(\bR\x05isBot\"\xb3\x06\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12,\n" +
 	"\x04chat\x18\x02 \x01(\v2\x18.clawhost.plugin.v1.ChatR\x04chat\x12\x1b\n" +
 	"\tthread_id\x18\x03 \x01(\tR\bthreadId\x122\n" +
 	"\x06sender\x18\x04 \x01(\v2\x1a.clawhost.plugin.v1.SenderR\x06sender\x12;\n" +
 	"\vhappened_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"happenedAt\x127\n" +
+	"happenedAt\x12!\n" +
+	"\fthread_apart\x18\x06 \x01(\bR\vthreadApart\x127\n" +
 	"\amessage\x18\n" +
 	" \x01(\v2\x1b.clawhost.plugin.v1.MessageH\x00R\amessage\x12;\n" +
 	"\x06edited\x18\v \x01(\v2!.clawhost.plugin.v1.MessageEditedH\x00R\x06edited\x12>\n" +

@@ -1,0 +1,29 @@
+package reply_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/reply"
+)
+
+func TestUndelivered(t *testing.T) {
+	t.Parallel()
+	const then = " Ask me again for what you miss. Whoever runs clawhost can send it again: `clawhost queue dead`."
+	long := strings.Repeat("ä", 400)
+	for name, test := range map[string]struct {
+		texts []string
+		want  string
+	}{
+		"one":         {[]string{"It is\n\n- blue"}, "A message of mine did not arrive here." + then + "\n\n> It is - blue"},
+		"a file":      {[]string{""}, "A message of mine did not arrive here." + then + "\n\n> (a file)"},
+		"a long one":  {[]string{long}, "A message of mine did not arrive here." + then + "\n\n> " + strings.Repeat("ä", 299) + "…"},
+		"the last of": {[]string{"a", "b", "c", "d"}, "4 messages of mine did not arrive here." + then + "\n\n> b\n\n> c\n\n> d"},
+	} {
+		if diff := cmp.Diff(test.want, reply.Undelivered(test.texts)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	maxConversations = 100
+	maxTitle         = 80 // characters
+	// firstTitle and laterTitle are the titles of conversations that have none of their own.
+	firstTitle = "Main"
+	laterTitle = "Conversation"
+)
+
+var (
+	// errNoConversation is returned for a conversation that is not there, or no longer.
+	errNoConversation = errors.New("no such conversation")
+	// errManyConversations is returned instead of beginning one more.
+	errManyConversations = errors.New("there are too many conversations")
+)
+
+// conversation is what has a session of the host's own. The first one has an empty id, is always there and is the direct chat;
+// each other is a thread of it.
+type conversation struct {
+	ID      chat.ThreadID `json:"id"`
+	Title   string        `json:"title,omitempty"`
+	Began   time.Time     `json:"began"`
+	Deleted bool          `json:"deleted,omitempty"` // with all that was said in it up to here
+}
+
+// summary is a conversation as the page lists it.
+type summary struct {
+	ID    chat.ThreadID `json:"id"`
+	Title string        `json:"title"`
+	At    time.Time     `json:"at"`   // when something was said last
+	Last  int64         `json:"last"` // the Seq of the agent's newest message that people are called for
+}
+
+// conversations returns all there are, and a number that changes whenever one begins, is named or is deleted.
+func (j *journal) conversations() (list []summary, version int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	index := make(map[chat.ThreadID]int)
+	for id, c := range j.threads {
+		index[id] = len(list)
+		list = append(list, summary{ID: id, Title: c.Title, At: c.Began})
+	}
+	for _, r := range j.records {
+		s := &list[index[r.Thread]]
+		s.At = r.At
+		if r.From == agent && !r.Silent {
+			s.Last = r.Seq
+		}
+	}
+	return list, j.listed
+}
+
+// hasConversation tells whether there is one.
+func (j *journal) hasConversation(id chat.ThreadID) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, ok := j.threads[id]
+	return ok
+}
+
+// rename gives a conversation another title.
+func (j *journal) rename(id chat.ThreadID, title string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c, ok := j.threads[id]
+	if !ok {
+		return errNoConversation
+	}
+	c.Title = titleOf(title)
+	return j.note(c)
+}
+
+// forget deletes a conversation with its messages.
+func (j *journal) forget(id chat.ThreadID) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c, ok := j.threads[id]
+	if !ok || id == "" {
+		return errNoConversation
+	}
+	c.Deleted = true
+	return j.note(c)
+}
+
+// note writes down what a conversation is now.
+func (j *journal) note(c conversation) error {
+	if err := j.write(line{record: record{Rev: j.rev + 1}, Conversation: &c}); err != nil {
+		return err
+	}
+	j.listed = j.rev
+	j.apply(c)
+	if err := j.trim(); err != nil {
+		return err
+	}
+	j.changed.notify()
+	return nil
+}
+
+// apply changes what is in memory.
+func (j *journal) apply(c conversation) {
+	if !c.Deleted {
+		j.threads[c.ID] = c
+		return
+	}
+	delete(j.threads, c.ID)
+	kept := j.records[:0]
+	for _, r := range j.records {
+		if r.Thread == c.ID {
+			j.lose(r)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	clear(j.records[len(kept):])
+	j.records = kept
+}
+
+// begin returns the line that begins a record's conversation, if it is not there.
+func (j *journal) begin(r record) ([]line, error) {
+	if _, ok := j.threads[r.Thread]; ok {
+		return nil, nil
+	}
+	if len(j.threads) >= maxConversations {
+		return nil, errManyConversations
+	}
+	c := conversation{ID: r.Thread, Title: laterTitle, Began: r.At}
+	switch {
+	case r.From == user && r.Text != "":
+		c.Title = titleOf(r.Text)
+	case r.From == user && len(r.Files) > 0:
+		c.Title = titleOf(r.Files[0].Name)
+	}
+	return []line{{record: record{Rev: j.rev + 1}, Conversation: &c}}, nil
+}
+
+// titleOf makes a title of a text: the beginning of its first line.
+func titleOf(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	first = strings.Join(strings.Fields(strings.ToValidUTF8(first, "")), " ")
+	if runes := []rune(first); len(runes) > maxTitle {
+		first = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
+	}
+	if first == "" {
+		return laterTitle
+	}
+	return first
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The limits of files.
+const (
+	maxUpload    = 20 << 20 // bytes of one; the host takes no larger ones
+	maxFiles     = 10       // beside one message
+	maxTransfers = 6        // at the same time
+	maxFileName  = 200      // bytes
+	// moveWithin is how long a page may take for the next part of a file.
+	moveWithin = 30 * time.Second
+)
+
+// shown are the types that a page may show; all else is a file to be kept. SVG and HTML are none of them: they hold scripts.
+var shown = map[string]chat.MediaKind{
+	"image/png": chat.Image, "image/jpeg": chat.Image, "image/gif": chat.Image, "image/webp": chat.Image,
+	"audio/mpeg": chat.Audio, "audio/ogg": chat.Audio, "audio/wave": chat.Audio, "audio/wav": chat.Audio, "audio/webm": chat.Audio,
+	"audio/mp4": chat.Audio, "audio/aac": chat.Audio, "audio/flac": chat.Audio, "application/ogg": chat.Audio,
+	"video/mp4": chat.Video, "video/webm": chat.Video,
+}
+
+// postFile stores a file with the host, for a message that is still to be sent. What sort of file it is tells its content, and
+// not its sender.
+func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/octet-stream" {
+		refuse(w, http.StatusUnsupportedMediaType, "The body must be application/octet-stream.")
+		return
+	}
+	if r.ContentLength > maxUpload {
+		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
+		return
+	}
+	control := http.NewResponseController(w)
+	body := patient{http.MaxBytesReader(w, r.Body, maxUpload), control.SetReadDeadline}
+	head := make([]byte, 512)
+	n, err := io.ReadFull(body, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || n == 0 {
+		refuse(w, http.StatusBadRequest, "The file is empty.")
+		return
+	}
+	m := describeFile(head[:n], r.URL.Query().Get("name"))
+	stored, err := a.media.Upload(r.Context(), m, io.MultiReader(bytes.NewReader(head[:n]), body))
+	if tooMuch := (*http.MaxBytesError)(nil); errors.As(err, &tooMuch) {
+		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
+		return
+	}
+	if err != nil {
+		a.log.Warn("file not stored", "error", err)
+		refuse(w, http.StatusBadGateway, "The host did not take the file; its log says why.")
+		return
+	}
+	respond(w, http.StatusOK, fileOf(stored))
+}
+
+const tooLarge = "A file has at most 20 MiB."
+
+// describeFile tells what a file is by its beginning.
+func describeFile(head []byte, name string) chat.Media {
+	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
+	if err != nil {
+		kind = "application/octet-stream"
+	}
+	m := chat.Media{Kind: chat.File, MIMEType: kind, FileName: fileName(name)}
+	if known, ok := shown[kind]; ok {
+		m.Kind = known
+	}
+	return m
+}
+
+// fileName makes a name that is no path and shows as what it is.
+func fileName(name string) string {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	for len(name) > maxFileName {
+		runes := []rune(name)
+		name = string(runes[len(runes)-len(runes)*maxFileName/len(name):]) // the end tells the type
+	}
+	if name = strings.Trim(name, " ."); name == "" {
+		return "file"
+	}
+	return name
+}
+
+func fileOf(m chat.Media) file {
+	return file{Ref: m.Ref, Kind: m.Kind.String(), Type: m.MIMEType, Name: fileName(m.FileName), Size: m.Size}
+}
+
+func filesOf(all []chat.Media) []file {
+	var files []file
+	for _, m := range all {
+		files = append(files, fileOf(m))
+	}
+	return files
+}
+
+// mediaOf is a record's files as the host knows them.
+func mediaOf(files []file) []chat.Media {
+	kinds := map[string]chat.MediaKind{}
+	for k := chat.File; k <= chat.Sticker; k++ {
+		kinds[k.String()] = k
+	}
+	var all []chat.Media
+	for _, f := range files {
+		all = append(all, chat.Media{Ref: f.Ref, Kind: kinds[f.Kind], MIMEType: f.Type, FileName: f.Name, Size: f.Size})
+	}
+	return all
+}
+
+// resolve asks the host for what a page has stored there.
+func (a *api) resolve(ctx context.Context, refs []chat.MediaRef) ([]file, error) {
+	var files []file
+	for _, ref := range refs {
+		m, content, err := a.media.Download(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if err := content.Close(); err != nil {
+			return nil, err
+		}
+		m.Ref = ref
+		files = append(files, fileOf(m))
+	}
+	return files, nil
+}
+
+// getFile hands over a file of a message, to be shown by the page that asks or to be kept. Nothing makes a document of the
+// page's own of it.
+func (a *api) getFile(w http.ResponseWriter, r *http.Request) {
+	f, ok := a.journal.file(chat.MediaRef(r.PathValue("ref")))
+	if !ok {
+		refuse(w, http.StatusNotFound, "There is no such file.")
+		return
+	}
+	m, content, err := a.media.Download(r.Context(), f.Ref)
+	if errors.Is(err, sdk.ErrNotFound) {
+		refuse(w, http.StatusGone, "The host does not keep this file any more.")
+		return
+	}
+	if err != nil {
+		a.log.Warn("file not read", "error", err)
+		refuse(w, http.StatusServiceUnavailable, "The host did not hand over the file.")
+		return
+	}
+	defer content.Close()
+	kind := "application/octet-stream"
+	if _, ok := shown[f.Type]; ok {
+		kind = f.Type
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	if m.Size > 0 {
+		h.Set("Content-Length", strconv.FormatInt(m.Size, 10))
+	}
+	control := http.NewResponseController(w)
+	if control.SetWriteDeadline(time.Now().Add(moveWithin)) != nil {
+		return
+	}
+	// A page that is gone, or a host, ends it; the length tells the page.
+	_, _ = io.Copy(patientWriter{w, control.SetWriteDeadline}, content)
+}
+
+// patient reads for as long as something comes.
+type patient struct {
+	io.Reader
+	deadline func(time.Time) error
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.deadline(time.Now().Add(moveWithin)); err != nil {
+		return 0, err
+	}
+	return p.Reader.Read(b)
+}
+
+// patientWriter writes for as long as it is taken.
+type patientWriter struct {
+	io.Writer
+	deadline func(time.Time) error
+}
+
+func (p patientWriter) Write(b []byte) (int, error) {
+	if err := p.deadline(time.Now().Add(moveWithin)); err != nil {
+		return 0, err
+	}
+	return p.Writer.Write(b)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// lines is a file of lines that grows at its end. What append returned for is on disk.
+type lines struct {
+	path  string
+	file  *os.File
+	size  int64 // of the file up to the end of its last whole line
+	torn  bool  // something may stand behind size
+	count int
+}
+
+// openLines opens the file at path (0600) and hands over each of its lines. What stands behind the last line feed is a line
+// that no one was told of.
+func openLines(path string, each func(line []byte)) (*lines, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	l := &lines{path: path, file: file}
+	for r := bufio.NewReader(file); ; {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			l.torn = len(line) > 0
+			return l, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		l.size += int64(len(line))
+		l.count++
+		each(line)
+	}
+}
+
+// append adds lines, all of them or a beginning. A line that was not written whole is cut off before the next one.
+func (l *lines) append(added ...[]byte) error {
+	if l.torn {
+		if err := l.file.Truncate(l.size); err != nil {
+			return fmt.Errorf("write journal: %w", err)
+		}
+	}
+	l.torn = true
+	all := join(added)
+	if _, err := l.file.WriteAt(all, l.size); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	l.torn = false
+	l.size += int64(len(all))
+	l.count += len(added)
+	return nil
+}
+
+// replace puts a file with other lines in the place of this one.
+func (l *lines) replace(all [][]byte) error {
+	content := join(all)
+	file, err := replaceFile(l.path, content)
+	if err != nil {
+		return fmt.Errorf("compact journal: %w", err)
+	}
+	old := l.file
+	l.file, l.size, l.count, l.torn = file, int64(len(content)), len(all), false
+	if err := old.Close(); err != nil {
+		return fmt.Errorf("compact journal: %w", err)
+	}
+	return nil
+}
+
+func (l *lines) close() error { return l.file.Close() }
+
+func join(all [][]byte) []byte {
+	var b bytes.Buffer
+	for _, line := range all {
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// replaceFile puts a new file (0600) in the place of path, on disk with all its bytes, and returns it open.
+func replaceFile(path string, content []byte) (_ *os.File, err error) {
+	next := path + ".new"
+	file, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	if _, err := file.Write(content); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return file, errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,94 @@
+// What the agent writes, as the server has rendered it: changed in place, so that what stays the same stays where it is while
+// an answer grows.
+
+import { button, el, marked } from './element.js';
+
+// write has a body show HTML of the server's, which is safe to insert.
+export function write(body, html) {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  adorn(template.content);
+  morph(body, template.content);
+}
+
+// adorn frames code and tables, and draws marks.
+function adorn(content) {
+  for (const pre of content.querySelectorAll('pre:has(> code)')) {
+    const language = pre.firstElementChild.className.replace(/^language-/, '');
+    const frame = el('div', { className: 'codeblock' });
+    pre.replaceWith(frame);
+    pre.tabIndex = 0; // so that it can be scrolled with the keyboard
+    frame.append(
+      el('div', { className: 'codehead' }, el('span', {}, language), button('Copy', { className: 'copy' })),
+      pre,
+    );
+  }
+  for (const table of content.querySelectorAll('table')) {
+    const frame = el('div', { className: 'table', tabIndex: 0 });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  for (const p of content.querySelectorAll('p')) mark(p);
+}
+
+// mark draws the marks that lines of a paragraph begin with.
+function mark(p) {
+  for (const node of [...p.childNodes]) {
+    const begins = !node.previousSibling || node.previousSibling.nodeName === 'BR';
+    if (node.nodeType !== Node.TEXT_NODE || !begins) continue;
+    const { name, drawn, rest } = marked(node.data);
+    if (!name) continue;
+    if (name === 'tool') p.className = 'work';
+    node.before(drawn);
+    node.data = rest;
+  }
+}
+
+// morph makes the children of one node those of another, and keeps each that need not change.
+function morph(old, next) {
+  let at = old.firstChild;
+  for (const wanted of [...next.childNodes]) {
+    if (!at) {
+      old.append(wanted);
+      continue;
+    }
+    const following = at.nextSibling;
+    if (!at.isEqualNode(wanted)) {
+      if (at.nodeType === Node.TEXT_NODE && wanted.nodeType === Node.TEXT_NODE) at.data = wanted.data;
+      else if (alike(at, wanted)) morph(at, wanted);
+      else at.replaceWith(wanted);
+    }
+    at = following;
+  }
+  while (at) {
+    const following = at.nextSibling;
+    at.remove();
+    at = following;
+  }
+}
+
+// alike tells whether two elements differ in their children only.
+function alike(a, b) {
+  return a.nodeType === Node.ELEMENT_NODE && b.nodeType === Node.ELEMENT_NODE && a.cloneNode().isEqualNode(b.cloneNode());
+}
+
+// copyable has the copy buttons within an element work, those to come too.
+export function copyable(element) {
+  element.addEventListener('click', async ({ target }) => {
+    const pressed = target.closest('.copy');
+    if (!pressed) return;
+    const text = pressed.closest('.codeblock')?.querySelector('pre').textContent ?? pressed.closest('li').querySelector('.body').innerText;
+    const before = pressed.ariaLabel;
+    try {
+      await navigator.clipboard.writeText(text);
+      pressed.dataset.said = 'Copied';
+    } catch {
+      pressed.dataset.said = 'Not allowed';
+    }
+    pressed.ariaLabel = pressed.dataset.said;
+    setTimeout(() => {
+      delete pressed.dataset.said;
+      pressed.ariaLabel = before;
+    }, 1500);
+  });
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// message is a record as the page gets it.
+type message struct {
+	Seq          int64          `json:"seq"`
+	Rev          int64          `json:"rev"`
+	ID           chat.MessageID `json:"id"`
+	Conversation chat.ThreadID  `json:"conversation"`
+	From         author         `json:"from"`
+	At           time.Time      `json:"at"`
+	Text         string         `json:"text,omitempty"` // of the user, to be shown as it is
+	HTML         string         `json:"html,omitempty"` // of the agent, safe to insert
+	Files        []file         `json:"files,omitempty"`
+	ReplyTo      chat.MessageID `json:"reply_to,omitempty"`
+	Buttons      [][]button     `json:"buttons,omitempty"`
+	Silent       bool           `json:"silent,omitempty"`
+	Reaction     string         `json:"reaction,omitempty"`
+	State        state          `json:"state,omitempty"`
+	Edited       bool           `json:"edited,omitempty"`
+	Deleted      bool           `json:"deleted,omitempty"`
+}
+
+type button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
+}
+
+func (a *api) show(r record) message {
+	m := message{
+		Seq: r.Seq, Rev: r.Rev, ID: r.ID, Conversation: r.Thread, From: r.From, At: r.At, Files: r.Files, ReplyTo: r.ReplyTo,
+		Silent: r.Silent, Reaction: r.Reaction, State: r.State, Edited: r.Edited, Deleted: r.Deleted,
+	}
+	for _, row := range r.Buttons {
+		var shown []button
+		for _, b := range row {
+			shown = append(shown, button(b))
+		}
+		m.Buttons = append(m.Buttons, shown)
+	}
+	switch {
+	case r.Deleted || r.Text == "":
+	case r.From == user:
+		m.Text = r.Text
+	default:
+		m.HTML = a.render(r.Text)
+	}
+	return m
+}
