@@ -17,8 +17,9 @@ var (
 	ErrShutdown = errors.New("the host is shutting down")
 )
 
-// Profile is how Claude Code is run for a turn. A process that runs with another one is replaced before the turn, but for a
-// SystemPrompt that alone is another one: prompts stay as they are while a process lives, so that they can be cached.
+// Profile is how Claude Code is run for a turn. A process goes on with another Model and Effort, where it takes them. One that
+// runs with another profile otherwise is replaced before the turn, but for a SystemPrompt that alone is another one: prompts
+// stay as they are while a process lives, so that they can be cached.
 type Profile struct {
 	Model          string // empty: the CLI's own
 	Effort         string // empty: the CLI's own
