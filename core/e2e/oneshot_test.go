@@ -116,7 +116,7 @@ func TestModelWithoutAnotherProcess(t *testing.T) {
 func TestMemoryOfProcesses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
-		c.MaxMemory, c.WeighEvery = 300<<20, 50*time.Millisecond
+		c.MaxMemory, c.WeighEvery = 200<<20, 50*time.Millisecond
 	})
 	pool := r.pool()
 	first := r.session
@@ -131,7 +131,7 @@ func TestMemoryOfProcesses(t *testing.T) {
 	r.poll("memory is freed", func() bool {
 		stats := pool.Stats()
 		most = max(most, stats.Memory)
-		return stats.Memory <= 300<<20 && len(stats.PIDs) < 3 && stats.Idle > 0
+		return stats.Memory <= 200<<20 && len(stats.PIDs) < 3 && stats.Idle > 0
 	})
 	t.Logf("one process holds %d MB; at most %d MB, then %d MB in %d processes", one>>20, most>>20, pool.Stats().Memory>>20, len(pool.Stats().PIDs))
 	r.session, r.started = first, true

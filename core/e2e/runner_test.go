@@ -110,7 +110,7 @@ func TestCompactionByItself(t *testing.T) {
 	}
 }
 
-// Each turn runs with its own model and effort, over one conversation.
+// Each turn runs with its own model and effort, over one conversation and in one process, which keeps its system prompt.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -130,13 +130,13 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("turn %d ran with %s (told %s), effort %q", i, last.Prompt.Model, got.Model, last.Prompt.Output.Effort)
 		}
 		told := slices.ContainsFunc(last.Prompt.System, func(b messagesapi.Block) bool { return strings.Contains(b.Text, profile.SystemPrompt) })
-		if told != (i != 1) {
+		if told != (i == 0) {
 			t.Errorf("turn %d is told its system prompt: %t", i, told)
 		}
 		r.remembers("turn number A")
 	}
-	if n := r.processes.count(); n != 3 {
-		t.Errorf("%d processes were started, want 3", n)
+	if n := r.processes.count(); n != 1 {
+		t.Errorf("%d processes were started, want 1", n)
 	}
 }
 
