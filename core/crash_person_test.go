@@ -22,6 +22,7 @@ type person struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	sent    int               // messages that the host took
+	written int               // the last message that was written, which the host may have taken though it did not say so
 	replies []line            // to what was asked, not taken yet
 	answers []int             // the numbers answered, in the order seen first
 	keys    map[string]string // the text seen under each key
@@ -147,7 +148,8 @@ func (p *person) next(ctx context.Context, conn net.Conn) (next line, reply, ok 
 		if len(p.replies) > 0 {
 			return p.replies[0], true, true
 		}
-		if n := p.sent + 1; ctx.Err() == nil && p.sent-len(p.answers) < p.behaviour.ahead() {
+		if n := p.sent + 1; n == p.written || ctx.Err() == nil && p.sent-len(p.answers) < p.behaviour.ahead() {
+			p.written = n
 			return line{strconv.Itoa(n), p.behaviour.says(n)}, false, true
 		}
 		p.changed.Wait()
@@ -208,7 +210,7 @@ func (p *person) await(t *testing.T) {
 	defer late.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.answers) < p.sent && len(p.wrong) == 0 {
+	for len(p.answers) < p.written && len(p.wrong) == 0 {
 		p.changed.Wait()
 	}
 }
