@@ -40,6 +40,7 @@ type Config struct {
 	WeighEvery      time.Duration // how often memory is looked at; zero: 15 seconds
 	ParkAfter       time.Duration
 	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
+	Interrupt       time.Duration // for an interrupt to be answered, before the process is ended for the stop; zero: 100 ms
 	Stall           time.Duration // silence after which a turn has hung, while no tool runs; zero: 3 minutes
 	Demo            bool          // the command is the stub: said in the log
 }
@@ -49,6 +50,7 @@ const (
 	defaultMaxProcesses = 4
 	defaultParkAfter    = 10 * time.Minute
 	defaultTimeout      = 30 * time.Minute
+	defaultInterrupt    = 100 * time.Millisecond
 	defaultStall        = 3 * time.Minute
 )
 
@@ -71,6 +73,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
+	}
+	if c.Interrupt <= 0 {
+		c.Interrupt = defaultInterrupt
 	}
 	if c.Stall <= 0 {
 		c.Stall = defaultStall

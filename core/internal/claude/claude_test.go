@@ -61,6 +61,8 @@ func newRig(t *testing.T) *rig {
 		config: claude.Config{
 			Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
 			Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
+			// The machine that tests is busy, and they are not about how quickly it is.
+			Interrupt: time.Second,
 		},
 	}
 }

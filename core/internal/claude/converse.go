@@ -87,13 +87,13 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 				return tr, nil
 			}
 		case <-ctx.Done():
-			s.stop()
+			s.stop(p.config.Interrupt)
 			return tr, aborted(ctx)
 		case <-timeout.timer.C:
 			if s.look().asking {
 				continue
 			}
-			if s.stop(); tr.succeeded() {
+			if s.stop(p.config.Interrupt); tr.succeeded() {
 				return tr, nil
 			}
 			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
@@ -107,7 +107,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 				stall.Reset(left)
 				continue
 			}
-			if s.stop(); tr.succeeded() {
+			if s.stop(p.config.Interrupt); tr.succeeded() {
 				return tr, nil
 			}
 			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", p.config.Stall)}
@@ -119,11 +119,8 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 // sound claude answers in under 60 ms, its tools gone; then SIGINT, which has it leave and take its tools along; then
 // SIGKILL, for it and for the tools, which would outlive it. What it has started is noted before: a process that cleared
 // its environment cannot be found once its parent is gone.
-func (s *session) stop() {
-	const (
-		answer = 100 * time.Millisecond
-		leave  = 50 * time.Millisecond
-	)
+func (s *session) stop(answer time.Duration) {
+	const leave = 50 * time.Millisecond
 	tools := func() []proc { return descendants(s.self.pid, s.variables()...) }
 	known := tools()
 	s.withdraw()

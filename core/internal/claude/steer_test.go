@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -275,12 +276,15 @@ func TestStopWithdraws(t *testing.T) {
 		read := box.put("read")
 		ctx, stop := context.WithCancelCause(r.Context())
 		defer stop(nil)
-		a := r.begin(ctx, pool, steerable(r.turn(directive(map[string]any{
+		turn := steerable(r.turn(directive(map[string]any{
 			"tool": until("one", "go-one"), "tools": []string{until("two", "never")},
-		})), box))
+		})), box)
+		var taken atomic.Int64
+		turn.Progress = func(p agent.Progress) { taken.Store(int64(p.Steered)) }
+		a := r.begin(ctx, pool, turn)
 		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
 		r.touch("go-one")
-		poll(t, "the second tool runs", func() bool { return exists(r.file("two")) })
+		poll(t, "the second tool runs, and the line was read", func() bool { return exists(r.file("two")) && taken.Load() == 1 })
 		unread := box.put("unread")
 		poll(t, "it is taken", func() bool { return box.given() == 2 })
 		stop(agent.ErrStopped)
