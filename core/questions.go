@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// questions asks people what claude may not decide by itself.
+// newQuestions returns the desk that asks people what claude may not decide by itself.
 func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 	return permission.New(ctx, permission.Options{
 		Store: h.store, Patience: h.config.Claude.AskTimeout, May: h.decides, Deciders: h.decider,

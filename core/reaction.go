@@ -33,7 +33,7 @@ type reaction struct {
 	emoji string
 }
 
-// reactions puts reactions on messages, in order. They are a courtesy: their failures are nobody's business.
+// putReactions puts reactions on messages, in order. They are a courtesy: their failures are nobody's business.
 func (h *Host) putReactions(ctx context.Context) {
 	for {
 		select {
