@@ -37,12 +37,18 @@ type view struct {
 // view begins to show a run's chat what its turn does.
 func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 	h.reactTo(run, reactionRunning)
-	v := &view{host: h, run: run, tools: h.toolsOf(run), typing: h.typing(ctx, run), options: h.streaming(run)}
-	v.outcome = stream.Outcome{Said: run.Said, Begun: run.Said != ""}
-	if v.options.Mode != stream.Off || v.options.Tools != nil {
-		v.stream = stream.Start(ctx, v.options, &surface{host: h, run: run, stop: v.options.Stop})
-	}
+	v := &view{host: h, run: run, tools: h.toolsOf(run), typing: h.typing(ctx, run)}
+	v.Anew(ctx)
 	return v
+}
+
+// Anew begins to show the turn from where the run's earlier attempts have come.
+func (v *view) Anew(ctx context.Context) {
+	v.options = v.host.streaming(v.run)
+	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
+	if v.options.Mode != stream.Off || v.options.Tools != nil {
+		v.stream = stream.Start(ctx, v.options, &surface{host: v.host, run: v.run, stop: v.options.Stop})
+	}
 }
 
 // Progress is told how far the turn is.

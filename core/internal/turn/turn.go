@@ -41,6 +41,8 @@ type View interface {
 	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
 	// End says that the turn is over, and returns what the chat has of it already.
 	End() Sent
+	// Anew begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
+	Anew(ctx context.Context)
 	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
 	// after End.
 	Reply(ctx context.Context, r agent.Result) []store.Piece
@@ -205,12 +207,14 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 	}
 	marks.Wait() // or a late one would mark the fresh session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
+	view.End() // or it would show more of what is taken back
 	session, err := h.options.Store.Rebind(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
 	move(run, session)
+	view.Anew(ctx)
 	// A conversation that begins is told what one that goes on was told before.
 	if t.Prompt, err = h.options.Prompt(ctx, run, added); err != nil {
 		return agent.Result{}, err
@@ -220,8 +224,10 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 	return h.try(ctx, run, t)
 }
 
-// move has a run be of its session's new claude session. What else there is of the session stays.
+// move has a run be of its session's new claude session, in which nothing of its answer is said. What else there is of the
+// session stays.
 func move(run *store.Run, s store.Session) {
+	run.Said, run.Preview = "", 0
 	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
 		run.More[i].ClaudeSession = s.ClaudeSession

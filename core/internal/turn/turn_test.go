@@ -54,6 +54,7 @@ type view struct {
 	sent     turn.Sent
 	said     string
 	ended    int
+	anew     int
 	closed   int
 }
 
@@ -66,6 +67,11 @@ func (v *view) Reply(_ context.Context, r agent.Result) []store.Piece {
 }
 
 func (v *view) Close() { v.closed++ }
+
+func (v *view) Anew(context.Context) {
+	v.anew++
+	v.sent = turn.Sent{}
+}
 
 func (v *view) End() turn.Sent {
 	v.ended++
@@ -268,6 +274,12 @@ func TestHandle(t *testing.T) {
 				if diff := cmp.Diff([]string{"old"}, r.retired); diff != "" {
 					t.Error(diff)
 				}
+				if r.view.ended != 2 || test.run.Said != "" || test.run.Preview != 0 {
+					t.Errorf("the view ended %d times; said %q, preview %d", r.view.ended, test.run.Said, test.run.Preview)
+				}
+			}
+			if r.view.anew != test.rebound {
+				t.Errorf("the view began anew %d times", r.view.anew)
 			}
 			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[store.RunState]chat.Role{store.RunDone: chat.Assistant, store.RunFailed: chat.System}[test.state] {
 				t.Errorf("transcript %+v", c.Transcript)

@@ -25,6 +25,7 @@ type Script struct {
 	Retries      int      `json:"retries,omitempty"`        // of the request that brings the answer, before anything is streamed
 	Aside        string   `json:"aside,omitempty"`          // what side questions get meanwhile: "unsupported", "failed", "hang", or a text
 	Error        string   `json:"error,omitempty"`          // a name of the failures table: the turn fails so
+	Outgrown     bool     `json:"outgrown,omitempty"`       // the turn fails with "overflow" where the conversation had begun before it
 	Fallback     string   `json:"fallback,omitempty"`       // this model answers, as the chosen one is overloaded
 	Context      int      `json:"context,omitempty"`        // what the conversation takes of the window after the answer, in tokens
 	Window       int      `json:"window,omitempty"`         // the window from now on, in tokens

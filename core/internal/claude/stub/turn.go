@@ -76,6 +76,9 @@ func (s *session) turn(m message) {
 	if script.Question != "" {
 		s.ask(map[string]any{"subtype": script.Question})
 	}
+	if script.Outgrown && len(s.log.history) > 1 {
+		script.Error = "overflow"
+	}
 	thinking := s.work(script, m)
 	if script.Error != "" && !s.stop {
 		s.troubles(script)
