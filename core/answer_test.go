@@ -36,7 +36,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
 			v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
 			var said []string
-			for _, p := range v.Reply(t.Context(), agent.Result{}) {
+			for _, p := range v.Reply(t.Context(), agent.Result{}).Pieces {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" {
@@ -54,7 +54,7 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}}
 	v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
 	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
-	got := v.Reply(t.Context(), agent.Result{})
+	got := v.Reply(t.Context(), agent.Result{}).Pieces
 	if len(got) != 1 || got[0].Text != "the rest of a sentence." {
 		t.Errorf("said %+v", got)
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 
@@ -27,7 +28,7 @@ func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, l
 	return attachments{
 		files:    files,
 		inbound:  media.NewInbound(files, c.Agent.Workspace),
-		outgoing: media.NewOutgoing(files, c.Agent.Workspace, c.Media.Fetch, log),
+		outgoing: media.NewOutgoing(files, s, c.Agent.Workspace, c.Media.Fetch, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
 			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout,
@@ -37,8 +38,8 @@ func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, l
 }
 
 // forget removes files of long ago.
-func (a attachments) forget() error {
-	return errors.Join(a.files.Forget(), a.inbound.Forget(), a.outgoing.Forget())
+func (a attachments) forget(ctx context.Context) error {
+	return errors.Join(a.files.Forget(), a.inbound.Forget(), a.outgoing.Forget(ctx))
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -48,12 +49,12 @@ func TestAttachment(t *testing.T) {
 	if a := h.attachment("discord", kept); a.Path != "" {
 		t.Errorf("another channel's is at %q", a.Path)
 	}
-	if err := h.media.forget(); err != nil {
+	if err := h.media.forget(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// The folder of outgoing files is not emptied by an answer that could take none along.
+// What is in the folder of outgoing files stays with an answer that can take none along.
 func TestFilesThatDoNotGoStay(t *testing.T) {
 	t.Parallel()
 	h := &Host{log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
@@ -64,10 +65,7 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	h.store, h.media = s, newAttachments(h.config, s, h.mediaDir(), t.TempDir(), h.log)
-	if h.questions, err = h.newQuestions(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	h.media, h.tools = newAttachments(h.config, s, h.mediaDir(), t.TempDir(), h.log), h.newTools()
 	run := &store.Run{Message: store.Queued{
 		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
 		Message:       store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
@@ -80,7 +78,11 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 	if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.over(t.Context(), run, store.RunDone) // the channel has not told what it takes
+	v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
+	said := v.Reply(t.Context(), agent.Result{Text: "here it is"}) // the channel has not told what it takes
+	if len(said.Pieces) != 1 || said.Pieces[0].Text != "here it is" || said.Files != nil {
+		t.Errorf("said %+v", said)
+	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error("the file is gone:", err)
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // crashPoints are the places in the host that the test names. See the points of package core.
-var crashPoints = []string{"accepted", "result", "sent", "early", "answered"}
+var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
 
 func TestCrash(t *testing.T) {
 	kills, seed := 30, uint64(time.Now().UnixNano())
@@ -150,7 +150,9 @@ func freeAddress(t *testing.T) string {
 // buildForCrash builds the real binaries, the host with its named points.
 func buildForCrash(t *testing.T, dir string) {
 	t.Helper()
-	for name, pkg := range map[string]string{"clawhost": "./cmd/clawhost", "claude-stub": "./cmd/claude-stub", "clawhost-echo": "../examples/echo"} {
+	for name, pkg := range map[string]string{
+		"clawhost": "./cmd/clawhost", "claude-stub": "./cmd/claude-stub", "clawhost-echo": "../examples/echo", "clawhost-telegram": "../plugins/telegram",
+	} {
 		cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", filepath.Join(dir, name), pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", pkg, err, out)

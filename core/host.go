@@ -352,7 +352,7 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
 		}
-		if err := h.media.forget(); err != nil {
+		if err := h.media.forget(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget old files", "error", err)
 		}
 		select {

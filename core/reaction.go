@@ -84,16 +84,15 @@ func (h *Host) reactTo(run *store.Run, emoji string) {
 }
 
 // over is told how a turn has ended.
-func (h *Host) over(ctx context.Context, run *store.Run, state store.RunState) {
+func (h *Host) over(ctx context.Context, run *store.Run, c store.Completion) {
+	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
 	h.questions.End(ctx, run.Session.Key)
-	if state != store.RunDone {
+	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {
+		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
+	}
+	if c.State != store.RunDone {
 		h.reactTo(run, reactionFailed)
 		return
-	}
-	if h.sendsFiles(run) {
-		if err := h.media.outgoing.Sent(run.Message.ClaudeSession); err != nil {
-			h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
-		}
 	}
 	h.reactTo(run, reactionDone)
 }

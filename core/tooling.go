@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/tools"
@@ -73,11 +74,13 @@ func (h *Host) postFor(ctx context.Context, p tools.Post) error {
 	}
 	if len(p.Media) > 0 {
 		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
-		list, problems := h.media.outgoing.Collect(ctx, p.To.Channel, p.Media, "", p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, limits.MediaOut)
-		if len(problems) > 0 {
-			return tools.Refusal(strings.Join(problems, " "))
+		found := h.media.outgoing.Collect(ctx, media.Wanted{
+			Channel: p.To.Channel, Paths: p.Media, Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: limits.MediaOut,
+		})
+		if len(found.Problems) > 0 {
+			return tools.Refusal(strings.Join(found.Problems, " "))
 		}
-		pieces = append(pieces, store.Piece{To: p.To, Media: list})
+		pieces = append(pieces, store.Piece{To: p.To, Media: found.Media})
 	}
 	_, err = h.store.Post(ctx, p.Key, pieces...)
 	return err

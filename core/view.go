@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,18 +86,24 @@ func (v *view) End() turn.Sent {
 	return sent
 }
 
-// Reply makes pieces of what the turn brought, as far as the chat does not have it: what the session wants to see of the work,
-// then the answer, or nothing where that is silent, or a word where it is empty.
-func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
+// Reply returns what the turn brought, as far as the chat does not have it.
+func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
 	m := v.run.Message.Message
 	if m.Origin == store.OriginCompact {
-		return v.host.notice(v.run, compacted(r))
+		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}
 	}
 	said := reply.Normalise(r.Text)
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
-	files := v.files(ctx, said)
+	files, dealt := v.files(ctx, said)
+	return turn.Reply{Pieces: v.pieces(said, r, files), Files: dealt}
+}
+
+// pieces makes pieces of an answer, with its files behind it: what the session wants to see of the work, then the text, or
+// nothing where that is silent, or a word where it is empty.
+func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) []store.Piece {
+	m := v.run.Message.Message
 	switch {
 	case (said.Silent || v.tools.Said(said.Text)) && v.outcome.Begun:
 		return append(v.options.Rest(answer.Answer{}, v.outcome, "", ""), files...) // of what was said before
@@ -129,37 +136,39 @@ func (v *view) Reply(ctx context.Context, r agent.Result) []store.Piece {
 }
 
 // files makes pieces of what the answer sends beside its text: the files that it names or has put into their folder, its
-// speech, and what could not be sent.
-func (v *view) files(ctx context.Context, said answer.Answer) []store.Piece {
+// speech, and what could not be sent. Dealt are those of the folder that the pieces deal with.
+func (v *view) files(ctx context.Context, said answer.Answer) (pieces []store.Piece, dealt []store.OutgoingFile) {
 	m, h := v.run.Message.Message, v.host
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	paths := v.outcome.Media
+	paths := slices.Clone(v.outcome.Media)
 	for _, named := range said.Media {
 		paths = append(paths, named.Path)
 	}
-	var pieces []store.Piece
 	folder := "" // none is looked into
 	if h.sendsFiles(v.run) {
 		folder = v.run.Message.ClaudeSession
 	}
 	if len(paths) > 0 || folder != "" {
-		list, problems := h.media.outgoing.Collect(ctx, m.Channel, paths, folder, h.owned(m) && m.Chat.Kind == chat.Direct, limits.MediaOut)
-		if len(list) > 0 {
-			pieces = append(pieces, store.Piece{To: m.Address(), Media: list})
+		found := h.media.outgoing.Collect(ctx, media.Wanted{
+			Channel: m.Channel, Paths: paths, Session: folder, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut,
+		})
+		if len(found.Media) > 0 {
+			pieces = append(pieces, store.Piece{To: m.Address(), Media: found.Media})
 		}
-		if len(problems) > 0 {
-			pieces = append(pieces, h.notice(v.run, strings.Join(problems, "\n"))...)
+		if len(found.Problems) > 0 {
+			pieces = append(pieces, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
 		}
+		dealt = found.Files
 	}
 	if text := media.Spoken(h.speech(m, v.run.Session), media.Heard(m.Media), said); text != "" {
 		voice, err := h.media.speaker.Speak(ctx, m.Channel, text)
 		if err != nil {
 			h.log.Warn("an answer could not be spoken", "session", v.run.Session.Key, "error", err)
-			return pieces
+			return pieces, dealt
 		}
 		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
 	}
-	return pieces
+	return pieces, dealt
 }
 
 // sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"io/fs"
 	"net/netip"
 	"time"
 
@@ -30,6 +31,9 @@ func Megabytes(bytes int64) string { return megabytes(bytes) }
 // Local makes a path that the agent names one relative to the workspace.
 func Local(workspace, path string) (string, error) { return local(workspace, path) }
 
+// Version tells a file from a later one of its name.
+func Version(info fs.FileInfo) string { return version(info) }
+
 // Neighbours is a web in which this machine is public, too, at any port, and of which a resolver tells.
 type Neighbours func(ctx context.Context, host string) ([]netip.Addr, error)
 
@@ -48,7 +52,7 @@ func (n Neighbours) strict(port string) guard {
 
 // NewOutgoingAmong returns outgoing files that may come from this machine at a port.
 func NewOutgoingAmong(n Neighbours, port string, files *Files, workspace string) *Outgoing {
-	return newOutgoing(files, workspace, true, n.guard(port), hclog.NewNullLogger())
+	return newOutgoing(files, nil, workspace, true, n.guard(port), hclog.NewNullLogger())
 }
 
 // Hasty has the files of the web of one answer take no longer than that.
@@ -59,7 +63,7 @@ func (o *Outgoing) Hasty(most time.Duration) *Outgoing {
 
 // NewOutgoingMoving returns outgoing files whose names resolve to something else as they are checked.
 func NewOutgoingMoving(n Neighbours, port string, files *Files, workspace string) *Outgoing {
-	return newOutgoing(files, workspace, true, n.strict(port), hclog.NewNullLogger())
+	return newOutgoing(files, nil, workspace, true, n.strict(port), hclog.NewNullLogger())
 }
 
 // Links returns the links of a text that are read.

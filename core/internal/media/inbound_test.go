@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -100,7 +101,7 @@ func TestPipesForFolders(t *testing.T) {
 	if folder, err := out.Open(run); err == nil {
 		t.Errorf("the folder %q is made", folder)
 	}
-	if in.Forget() == nil || out.Forget() == nil {
+	if in.Forget() == nil || out.Forget(t.Context()) == nil {
 		t.Error("nobody says that the folders are none")
 	}
 	if err := os.Remove(filepath.Join(b.workspace, "outbound")); err != nil {
@@ -112,10 +113,10 @@ func TestPipesForFolders(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(b.workspace, media.Folder(run)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", nil, run, true, all); got != nil || problems != nil {
+	if got, problems := collect(t.Context(), out, nil, run, true, all); got != nil || problems != nil {
 		t.Errorf("sent %v, %q", got, problems)
 	}
-	if err := out.Sent(run); err != nil {
+	if err := out.Clear(t.Context(), []store.OutgoingFile{{Folder: media.Folder(run), Name: "x", Version: "1", Sent: true}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,29 @@ type rows struct {
 	mutex sync.Mutex
 	known map[string]chat.Media
 	fail  error
+	dealt []store.OutgoingFile
+}
+
+func (r *rows) OutgoingFiles(_ context.Context, folder string) (files []store.OutgoingFile, _ error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, f := range r.dealt {
+		if folder == "" || f.Folder == folder {
+			files = append(files, f)
+		}
+	}
+	return files, r.fail
+}
+
+func (r *rows) ForgetOutgoing(_ context.Context, files ...store.OutgoingFile) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.dealt = slices.DeleteFunc(r.dealt, func(f store.OutgoingFile) bool {
+		return slices.ContainsFunc(files, func(o store.OutgoingFile) bool {
+			return o.Folder == f.Folder && o.Name == f.Name && o.Version == f.Version
+		})
+	})
+	return r.fail
 }
 
 func (r *rows) PutMedia(_ context.Context, instance string, m chat.Media, _ time.Time) error {

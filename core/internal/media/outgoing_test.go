@@ -24,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -40,7 +41,13 @@ var all = []chat.MediaLimit{
 }
 
 func (b *bundle) outgoing() *media.Outgoing {
-	return media.NewOutgoing(b.Files, b.workspace, true, hclog.NewNullLogger())
+	return media.NewOutgoing(b.Files, b.rows, b.workspace, true, hclog.NewNullLogger())
+}
+
+// collect collects what an answer on telegram sends.
+func collect(ctx context.Context, out *media.Outgoing, paths []string, session string, private bool, limits []chat.MediaLimit) ([]chat.Media, []string) {
+	found := out.Collect(ctx, media.Wanted{Channel: "telegram", Paths: paths, Session: session, Private: private, Limits: limits})
+	return found.Media, found.Problems
 }
 
 // sent describes files, in order.
@@ -155,7 +162,7 @@ func TestCollect(t *testing.T) {
 			if limits == nil {
 				limits = all
 			}
-			got, problems := b.outgoing().Collect(t.Context(), "telegram", tc.paths, tc.run, true, limits)
+			got, problems := collect(t.Context(), b.outgoing(), tc.paths, tc.run, true, limits)
 			if diff := cmp.Diff(tc.want, sent(got)); diff != "" {
 				t.Errorf("sent (-want +got):\n%s", diff)
 			}
@@ -174,14 +181,14 @@ func TestTheAgentsFileMayChange(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	path := b.write(t, "report.pdf", pdf)
-	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", true, all)
+	got, problems := collect(t.Context(), b.outgoing(), []string{"report.pdf"}, "", true, all)
 	if len(got) != 1 || problems != nil {
 		t.Fatalf("%v, %q", got, problems)
 	}
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, _ := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", true, all)
+	again, _ := collect(t.Context(), b.outgoing(), []string{"report.pdf"}, "", true, all)
 	if len(again) != 1 || again[0].Ref == got[0].Ref {
 		t.Errorf("again %v", again)
 	}
@@ -206,7 +213,7 @@ func TestLargeAndManyFiles(t *testing.T) {
 	if err := os.Truncate(photo, 11<<20); err != nil {
 		t.Fatal(err)
 	}
-	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf", "photo.png"}, "", true, all)
+	got, problems := collect(t.Context(), b.outgoing(), []string{"report.pdf", "photo.png"}, "", true, all)
 	if diff := cmp.Diff([]string{"file photo.png (image/png)"}, sent(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -219,8 +226,8 @@ func TestLargeAndManyFiles(t *testing.T) {
 	for i := range 12 {
 		b.write(t, fmt.Sprintf("outbound/6d1c2a3e5f70/%02d.txt", i), fmt.Appendf(nil, "%d", i))
 	}
-	got, problems = b.outgoing().Collect(t.Context(), "telegram", nil, run, true, all)
-	if len(got) != 10 || got[9].FileName != "09.txt" || len(problems) != 1 || problems[0] != "2 more files were not sent: an answer takes 10." {
+	got, problems = collect(t.Context(), b.outgoing(), nil, run, true, all)
+	if len(got) != 10 || got[9].FileName != "09.txt" || len(problems) != 1 || problems[0] != "2 more files go with my next answers in this conversation: one takes 10." {
 		t.Errorf("%q, %q", sent(got), problems)
 	}
 }
@@ -230,12 +237,12 @@ func TestWhatIsNotSentIsNotKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(t, "report.pdf", pdf)
-	got, problems := b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", true, []chat.MediaLimit{{Kind: chat.Image}})
+	got, problems := collect(t.Context(), b.outgoing(), []string{"report.pdf"}, "", true, []chat.MediaLimit{{Kind: chat.Image}})
 	if got != nil || len(problems) != 1 || len(b.kept(t)) != 0 {
 		t.Errorf("sent %v, problems %q, kept %q", got, problems, b.kept(t))
 	}
 	b.rows.fail = fmt.Errorf("the disk is full")
-	got, problems = b.outgoing().Collect(t.Context(), "telegram", []string{"report.pdf"}, "", true, all)
+	got, problems = collect(t.Context(), b.outgoing(), []string{"report.pdf"}, "", true, all)
 	if diff := cmp.Diff([]string{"report.pdf could not be read, so it was not sent."}, problems); diff != "" || got != nil || len(b.kept(t)) != 0 {
 		t.Errorf("sent %v, kept %q, problems %s", got, b.kept(t), diff)
 	}
@@ -256,7 +263,7 @@ func TestFoldersOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out := b.outgoing()
-	if err := out.Forget(); err != nil {
+	if err := out.Forget(t.Context()); err != nil {
 		t.Fatalf("without the folder: %v", err)
 	}
 	for range 2 {
@@ -265,23 +272,13 @@ func TestFoldersOfConversations(t *testing.T) {
 			t.Fatalf("%q, %v", folder, err)
 		}
 	}
-	b.write(t, "outbound/6d1c2a3e5f70/a.txt", text)
-	b.write(t, "outbound/6d1c2a3e5f70/more/b.txt", text)
-	for range 2 {
-		if err := out.Sent(run); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left, err := os.ReadDir(filepath.Join(b.workspace, "outbound/6d1c2a3e5f70")); err != nil || len(left) != 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
 	old := filepath.Dir(b.write(t, "outbound/111111111111/a.txt", text))
 	young := filepath.Dir(b.write(t, "outbound/222222222222/a.txt", text))
 	before := time.Now().Add(-media.KeptFor - time.Hour)
 	if err := os.Chtimes(old, before, before); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Forget(); err != nil {
+	if err := out.Forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): true} {
@@ -319,11 +316,11 @@ func TestTheFoldersMayBeLinks(t *testing.T) {
 	if folder, err := out.Open(run); err == nil {
 		t.Errorf("the folder %q is made", folder)
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", nil, run, true, all); got != nil || problems != nil {
+	if got, problems := collect(t.Context(), out, nil, run, true, all); got != nil || problems != nil {
 		t.Errorf("sent %v, %q", got, problems)
 	}
-	_ = out.Sent(run)
-	_ = out.Forget()
+	_ = out.Clear(t.Context(), []store.OutgoingFile{{Folder: "outbound/6d1c2a3e5f70", Name: "secret.txt", Version: versionOf(t, secret), Sent: true}})
+	_ = out.Forget(t.Context())
 	if _, err := os.Stat(secret); err != nil {
 		t.Error(err)
 	}
@@ -350,7 +347,7 @@ func TestNothingOfTheOutsideIsSent(t *testing.T) {
 	seen := 0
 	rapid.Check(t, func(r *rapid.T) {
 		path := strings.Join(append(rapid.SliceOfN(parts, 0, 4).Draw(r, "parts"), rapid.SampledFrom([]string{"x", "a/x", "l/x", "x.l"}).Draw(r, "last")), "/")
-		got, problems := out.Collect(t.Context(), "telegram", []string{path}, "", true, all)
+		got, problems := collect(t.Context(), out, []string{path}, "", true, all)
 		if len(got)+len(problems) != 1 {
 			r.Fatalf("%q: sent %v, problems %q", path, got, problems)
 		}
@@ -415,7 +412,7 @@ func TestAPathThatChangesMeanwhile(t *testing.T) {
 	defer cancel()
 	out := b.outgoing()
 	for range 300 {
-		got, _ := out.Collect(t.Context(), "telegram", []string{"d/x"}, "", true, all)
+		got, _ := collect(t.Context(), out, []string{"d/x"}, "", true, all)
 		for _, m := range got {
 			_, file, err := b.Open(t.Context(), "telegram", m.Ref)
 			if err != nil {
@@ -507,7 +504,7 @@ func TestFilesOfTheWeb(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			got, problems := out.Collect(t.Context(), "telegram", []string{server + path, server + path}, "", true, []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1 << 20}, {Kind: chat.Image, MaxBytes: 1 << 20}})
+			got, problems := collect(t.Context(), out, []string{server + path, server + path}, "", true, []chat.MediaLimit{{Kind: chat.File, MaxBytes: 1 << 20}, {Kind: chat.Image, MaxBytes: 1 << 20}})
 			if strings.Join(sent(got), "; ") != tc.want || strings.Join(problems, " ") != tc.problem {
 				t.Errorf("sent %q, problems %q", sent(got), problems)
 			}
@@ -528,13 +525,13 @@ func TestTheWebHasItsTime(t *testing.T) {
 	}))
 	const late = "The file at 127.0.0.1 took too long, so it was not sent."
 	paths := []string{server + "/1", server + "/2", server + "/3", "note.txt"}
-	got, problems := out.Hasty(50*time.Millisecond).Collect(t.Context(), "telegram", paths, "", true, all)
+	got, problems := collect(t.Context(), out.Hasty(50*time.Millisecond), paths, "", true, all)
 	if diff := cmp.Diff([]string{"file note.txt (text/plain)"}, sent(got)); diff != "" || !slices.Equal(problems, []string{late}) || asked.Load() > 1 {
 		t.Errorf("asked %d times, problems %q, sent %s", asked.Load(), problems, diff)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	got, problems = out.Collect(stopped, "telegram", paths, "", true, all)
+	got, problems = collect(stopped, out, paths, "", true, all)
 	if diff := cmp.Diff([]string{"file note.txt (text/plain)"}, sent(got)); diff != "" || !slices.Equal(problems, []string{late}) {
 		t.Errorf("problems %q, sent %s", problems, diff)
 	}
@@ -558,28 +555,28 @@ func TestWhereTheWebEnds(t *testing.T) {
 		"http:///x":                "is no address of the web",
 		"HTTP:opaque":              "is no address of the web",
 	} {
-		if got, problems := out.Collect(t.Context(), "telegram", []string{address}, "", true, all); got != nil || len(problems) != 1 || !strings.Contains(problems[0], problem) {
+		if got, problems := collect(t.Context(), out, []string{address}, "", true, all); got != nil || len(problems) != 1 || !strings.Contains(problems[0], problem) {
 			t.Errorf("%s: sent %v, problems %q, want %q", address, got, problems, problem)
 		}
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", []string{"http://here.test" + port + "/"}, "", true, all); got != nil || len(problems) != 1 {
+	if got, problems := collect(t.Context(), out, []string{"http://here.test" + port + "/"}, "", true, all); got != nil || len(problems) != 1 {
 		t.Errorf("a name that only the check knows: sent %v, problems %q", got, problems)
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", []string{server + "/x.txt"}, "", true, all); len(got) != 1 || problems != nil {
+	if got, problems := collect(t.Context(), out, []string{server + "/x.txt"}, "", true, all); len(got) != 1 || problems != nil {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}
 	// Where it is off, and in a chat that takes no files, nothing is asked of the web.
-	never := media.NewOutgoing(b.Files, b.workspace, false, hclog.NewNullLogger())
+	never := media.NewOutgoing(b.Files, b.rows, b.workspace, false, hclog.NewNullLogger())
 	for _, refused := range []struct {
 		out    *media.Outgoing
 		limits []chat.MediaLimit
 	}{{never, all}, {out, nil}} {
-		if got, problems := refused.out.Collect(t.Context(), "telegram", []string{server + "/x.txt"}, "", true, refused.limits); got != nil || len(problems) != 1 || problems[0] != "Files of the web are not sent from here." {
+		if got, problems := collect(t.Context(), refused.out, []string{server + "/x.txt"}, "", true, refused.limits); got != nil || len(problems) != 1 || problems[0] != "Files of the web are not sent from here." {
 			t.Errorf("sent %v, problems %q", got, problems)
 		}
 	}
-	strict := media.NewOutgoing(b.Files, b.workspace, true, hclog.NewNullLogger())
-	if got, problems := strict.Collect(t.Context(), "telegram", []string{"http://127.0.0.1" + port + "/"}, "", true, all); got != nil || len(problems) != 1 {
+	strict := media.NewOutgoing(b.Files, b.rows, b.workspace, true, hclog.NewNullLogger())
+	if got, problems := collect(t.Context(), strict, []string{"http://127.0.0.1" + port + "/"}, "", true, all); got != nil || len(problems) != 1 {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}
 }
@@ -600,7 +597,7 @@ func TestANameThatMoves(t *testing.T) {
 		asked = true
 		return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
 	}, u.Port(), b.Files, b.workspace)
-	got, problems := out.Collect(t.Context(), "telegram", []string{"http://localhost:" + u.Port() + "/"}, "", true, all)
+	got, problems := collect(t.Context(), out, []string{"http://localhost:" + u.Port() + "/"}, "", true, all)
 	if diff := cmp.Diff([]string{"The file at localhost is not on the public internet, so it was not sent."}, problems); diff != "" || got != nil {
 		t.Errorf("sent %v, problems %s", got, diff)
 	}
@@ -621,15 +618,15 @@ func TestWhatIsPrivate(t *testing.T) {
 	}
 	for _, path := range private {
 		for _, named := range []string{path, "./" + path, filepath.Join(b.workspace, path)} {
-			if got, problems := out.Collect(t.Context(), "telegram", []string{named}, "", false, all); got != nil || len(problems) != 1 || !strings.Contains(problems[0], "is not for this chat") {
+			if got, problems := collect(t.Context(), out, []string{named}, "", false, all); got != nil || len(problems) != 1 || !strings.Contains(problems[0], "is not for this chat") {
 				t.Errorf("%s: sent %v, problems %q", named, got, problems)
 			}
 		}
-		if got, problems := out.Collect(t.Context(), "telegram", []string{path}, "", true, all); len(got) != 1 || problems != nil {
+		if got, problems := collect(t.Context(), out, []string{path}, "", true, all); len(got) != 1 || problems != nil {
 			t.Errorf("%s to the owner: sent %v, problems %q", path, got, problems)
 		}
 	}
-	if got, problems := out.Collect(t.Context(), "telegram", open, run, false, all); len(got) != len(open) || problems != nil {
+	if got, problems := collect(t.Context(), out, open, run, false, all); len(got) != len(open) || problems != nil {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}
 }

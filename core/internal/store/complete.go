@@ -78,6 +78,9 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if _, err := t.post(runID, c.Pieces); err != nil {
 		return err
 	}
+	if err := t.deal(c.Files); err != nil {
+		return err
+	}
 	if err := t.appendTranscript(h.session, c.Transcript); err != nil {
 		return err
 	}

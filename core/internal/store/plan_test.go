@@ -70,6 +70,11 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &TurnFigures{},
 	}))
+	for query := range s.writer.statements.prepared {
+		if strings.Contains(query, "outgoing_files") {
+			t.Errorf("a turn without files pays for those of others: %s", query)
+		}
+	}
 	stepsOfConversations(t, s, accept, claim)
 	stepsOfStreaming(t, s, accept, claim)
 	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
@@ -189,7 +194,11 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 	if len(run.Notes) == 0 {
 		t.Fatal("no notes")
 	}
-	must(s.Complete(ctx, run.ID, Completion{State: RunDone}))
+	file := OutgoingFile{Folder: "outbound/1", Name: "a.txt"}
+	must(s.Complete(ctx, run.ID, Completion{State: RunDone, Files: []OutgoingFile{file}}))
+	_, err = s.OutgoingFiles(ctx, file.Folder)
+	must(err)
+	must(s.ForgetOutgoing(ctx, file))
 
 	must(s.Note(ctx, "s", Note{Kind: NoteEvent}))
 	for n := range 3 {

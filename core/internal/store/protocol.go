@@ -311,6 +311,9 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
+	// Files are those of a conversation's outgoing folder that Pieces deal with. They are known from then on, until they are
+	// forgotten.
+	Files []OutgoingFile
 	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
@@ -320,6 +323,14 @@ type Completion struct {
 	Undelivered func([]DeadPiece) []Piece
 	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
+}
+
+// OutgoingFile is a file that the agent put into a conversation's outgoing folder.
+type OutgoingFile struct {
+	Folder  string // relative to the workspace
+	Name    string
+	Version string // tells it from a later one of its name
+	Sent    bool   // a copy is sent; else the chat is told why not
 }
 
 // TurnFigures is what a turn of claude cost.

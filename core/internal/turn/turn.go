@@ -43,11 +43,16 @@ type View interface {
 	End() Sent
 	// Anew begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
 	Anew(ctx context.Context)
-	// Reply makes pieces of the answer, as far as the chat does not have it: none when there is nothing to send. It is called
-	// after End.
-	Reply(ctx context.Context, r agent.Result) []store.Piece
+	// Reply returns the answer, as far as the chat does not have it. It is called after End.
+	Reply(ctx context.Context, r agent.Result) Reply
 	// Close says that the run is completed, or is the turn's no longer. It is called last.
 	Close()
+}
+
+// Reply is what a chat gets of an answer.
+type Reply struct {
+	Pieces []store.Piece        // none when there is nothing to send
+	Files  []store.OutgoingFile // that the pieces deal with
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
@@ -71,7 +76,7 @@ type Options struct {
 	// Ask has people decide on what Claude asks. Over is told how a turn has ended, once its run is completed: no answer to what
 	// it asked matters any more.
 	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
-	Over func(ctx context.Context, run *store.Run, state store.RunState)
+	Over func(ctx context.Context, run *store.Run, c store.Completion)
 	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
 	// Their error is that of a context that ended.
 	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
@@ -282,7 +287,7 @@ func fresh(t agent.Turn, err error) string {
 }
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, pieces func(context.Context, agent.Result) []store.Piece) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) Reply) error {
 	done := store.Completion{
 		State:   store.RunDone,
 		Covered: r.Covered,
@@ -291,7 +296,8 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sen
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
-		done.Pieces = onto(run, sent.Preview, pieces(ctx, r))
+		said := reply(ctx, r)
+		done.Pieces, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
 	}
 	if r.Text != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
@@ -420,7 +426,7 @@ func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completi
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}
 	if run.Lane == store.TurnLane {
-		h.options.Over(context.WithoutCancel(ctx), run, c.State)
+		h.options.Over(context.WithoutCancel(ctx), run, c)
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ type room struct {
 	joined    []store.Queued
 	next      *store.Inbound
 	over      []store.RunState
+	overFiles []store.OutgoingFile
 	view      view
 	posted    []store.Piece
 	offered   []string
@@ -53,6 +54,7 @@ type view struct {
 	progress []agent.Progress
 	sent     turn.Sent
 	said     string
+	files    []store.OutgoingFile
 	ended    int
 	anew     int
 	closed   int
@@ -62,8 +64,8 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
-func (v *view) Reply(_ context.Context, r agent.Result) []store.Piece {
-	return piece(strings.TrimPrefix(r.Text, v.said))
+func (v *view) Reply(_ context.Context, r agent.Result) turn.Reply {
+	return turn.Reply{Pieces: piece(strings.TrimPrefix(r.Text, v.said)), Files: v.files}
 }
 
 func (v *view) Close() { v.closed++ }
@@ -143,8 +145,10 @@ func (r *room) handler() *turn.Handler {
 		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 		},
-		Ask:     func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
-		Over:    func(_ context.Context, _ *store.Run, state store.RunState) { r.over = append(r.over, state) },
+		Ask: func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
+		Over: func(_ context.Context, _ *store.Run, c store.Completion) {
+			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
+		},
 		Steered: func(_ context.Context, m store.Queued) (string, error) { return "[host] " + m.Message.Text, nil },
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },

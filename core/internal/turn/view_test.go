@@ -100,3 +100,24 @@ func TestARunThatIsGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// The files of an answer are noted with it, and told of only once that is durable.
+func TestTheFilesOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	files := []store.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
+	answered := outcome{result: agent.Result{Text: "here it is"}}
+	r := &room{results: []outcome{answered}, view: view{files: files}, refuse: store.ErrFenced}
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) || r.overFiles != nil {
+		t.Errorf("%v, told of %+v", err, r.overFiles)
+	}
+	r.refuse, r.results = nil, []outcome{answered}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files, r.completed[1].Files); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(files, r.overFiles); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,167 @@
+package media_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// own is the folder of the tests' conversation.
+const own = "outbound/6d1c2a3e5f70"
+
+func versionOf(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return media.Version(info)
+}
+
+// answer has an answer become durable with what is collected for it, and returns what is sent with it and what is told.
+func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []store.OutgoingFile) {
+	t.Helper()
+	found := b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
+	if err := b.rows.ForgetOutgoing(t.Context(), found.Files...); err != nil {
+		t.Fatal(err)
+	}
+	b.rows.dealt = append(b.rows.dealt, found.Files...)
+	for _, m := range found.Media {
+		files = append(files, m.FileName)
+	}
+	return files, found.Problems, found.Files
+}
+
+// left is what is in the conversation's folder.
+func (b *bundle) left(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(b.workspace, own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func wantLines(t *testing.T, what, want string, got []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Each file of the folder goes with one answer: what is too much with the next ones.
+func TestAFolderOfManyFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 12 {
+		b.write(t, fmt.Sprintf("%s/%02d.txt", own, i), fmt.Appendf(nil, "%d", i))
+	}
+	b.write(t, own+"/.draft", text)
+	b.write(t, "report.pdf", pdf)
+	files, problems, dealt := b.answer(t, []string{"report.pdf", own + "/11.txt", own + "/.draft"}, all)
+	wantLines(t, "sent", "report.pdf 11.txt .draft 00.txt 01.txt 02.txt 03.txt 04.txt 05.txt 06.txt", files)
+	wantLines(t, "told", "4 more files go with my next answers in this conversation: one takes 10.", problems)
+	if err := b.outgoing().Clear(t.Context(), dealt); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, "left", ".draft 07.txt 08.txt 09.txt 10.txt", b.left(t))
+	files, problems, dealt = b.answer(t, nil, all)
+	wantLines(t, "sent", "07.txt 08.txt 09.txt 10.txt", files)
+	wantLines(t, "told", "", problems)
+	if err := b.outgoing().Clear(t.Context(), dealt); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, "left", ".draft", b.left(t))
+	if len(b.rows.dealt) != 0 {
+		t.Errorf("known are still %+v", b.rows.dealt)
+	}
+}
+
+// What was sent is not sent again where it could not be removed, as where the host ended before. It goes later.
+func TestSentFilesThatAreStillThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, own+"/a.txt", text)
+	b.write(t, own+"/b.txt", text)
+	files, _, _ := b.answer(t, nil, all)
+	wantLines(t, "sent", "a.txt b.txt", files)
+
+	// The agent has put another one in the place of one of them.
+	b.write(t, own+"/b.txt", []byte("another one"))
+	files, _, _ = b.answer(t, nil, all)
+	wantLines(t, "sent", "b.txt", files)
+	wantLines(t, "left", "a.txt b.txt", b.left(t))
+	b.write(t, own+"/b.txt", []byte("the third of them"))
+	if err := b.outgoing().Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, "left", "b.txt", b.left(t))
+	if len(b.rows.dealt) != 0 {
+		t.Errorf("known are still %+v", b.rows.dealt)
+	}
+	files, _, _ = b.answer(t, nil, all)
+	wantLines(t, "sent", "b.txt", files)
+}
+
+// What is not sent stays, and the chat is told of it once.
+func TestFilesThatCannotBeSentStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, own+"/film.mp4", mp4)
+	b.write(t, own+"/deep/a.txt", text)
+	b.write(t, own+"/a.txt", text)
+	if err := os.Symlink("a.txt", filepath.Join(b.workspace, own, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	limits := []chat.MediaLimit{{Kind: chat.File, MaxBytes: 10}, {Kind: chat.Image}}
+	for range 2 {
+		b.rows.fail = nil
+		files, problems, dealt := b.answer(t, nil, limits)
+		wantLines(t, "sent", "", files)
+		wantLines(t, "told", "a.txt (0.1 KB) is larger than the 0.1 KB that this chat takes. deep is a folder; only the files beside it are sent. "+
+			"film.mp4 (0.1 KB) is larger than the 0.1 KB that this chat takes. link.txt is a link, or behind one, so it was not sent.", problems)
+		for _, clean := range []func() error{
+			func() error { return b.outgoing().Clear(t.Context(), dealt) },
+			func() error { return b.outgoing().Forget(t.Context()) },
+		} {
+			if err := clean(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantLines(t, "left", "a.txt deep film.mp4 link.txt", b.left(t))
+		files, problems, _ = b.answer(t, nil, limits)
+		wantLines(t, "sent", "", files)
+		wantLines(t, "told", "", problems)
+		b.rows.dealt = nil
+	}
+}
+
+// A file that the host could not take is tried again. Where it cannot tell what was sent, the folder waits.
+func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, own+"/a.txt", text)
+	b.rows.fail = fmt.Errorf("the disk is full")
+	found := b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Session: run, Private: true, Limits: all})
+	if len(found.Media)+len(found.Problems)+len(found.Files) != 0 {
+		t.Errorf("without the ledger: %+v", found)
+	}
+	found = b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Paths: []string{own + "/a.txt"}, Session: run, Private: true, Limits: all})
+	if len(found.Media)+len(found.Files) != 0 || len(found.Problems) != 1 {
+		t.Errorf("without rows: %+v", found)
+	}
+	b.rows.fail = nil
+	files, _, _ := b.answer(t, nil, all)
+	wantLines(t, "sent", "a.txt", files)
+}

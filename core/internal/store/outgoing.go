@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// deal notes the files that a completed run has dealt with.
+func (t *tx) deal(files []OutgoingFile) error {
+	for _, f := range files {
+		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (folder, name) DO UPDATE SET version = excluded.version, sent = excluded.sent`,
+			f.Folder, f.Name, f.Version, f.Sent)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OutgoingFiles returns the files of a folder that completed runs have dealt with, by name; of all folders where it is "".
+func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []OutgoingFile, err error) {
+	query, args := `SELECT folder, name, version, sent FROM outgoing_files WHERE folder = ?1 ORDER BY name`, []any{folder}
+	if folder == "" {
+		query, args = `SELECT folder, name, version, sent FROM outgoing_files ORDER BY folder, name`, nil
+	}
+	err = s.view(ctx).each(query, args, func(rows *sql.Rows) error {
+		var f OutgoingFile
+		defer func() { files = append(files, f) }()
+		return rows.Scan(&f.Folder, &f.Name, &f.Version, &f.Sent)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("outgoing files: %w", err)
+	}
+	return files, nil
+}
+
+// ForgetOutgoing forgets files that are gone, or have made room for others, which it leaves.
+func (s *Store) ForgetOutgoing(ctx context.Context, files ...OutgoingFile) error {
+	if len(files) == 0 {
+		return nil
+	}
+	_, err := step(ctx, s, "forget outgoing files", func(t *tx) (nothing, error) {
+		for _, f := range files {
+			if _, err := t.exec(`DELETE FROM outgoing_files WHERE folder = ?1 AND name = ?2 AND version = ?3`, f.Folder, f.Name, f.Version); err != nil {
+				return nothing{}, err
+			}
+		}
+		return nothing{}, nil
+	})
+	return err
+}
