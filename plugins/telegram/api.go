@@ -123,15 +123,17 @@ func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
 		a.chats.move(params["chat_id"], strconv.FormatInt(refused.migratedTo, 10))
 		return true
 	case refused.code == http.StatusBadRequest && refused.says("entit", "url"):
-		return unadorned(params) // The text alone is better than nothing.
+		return without(params, "entities", "caption_entities") // The text alone is better than nothing.
+	case refused.code == http.StatusBadRequest && refused.says("to be replied", "reply_message", "reply message"):
+		return without(params, "reply_parameters")
 	default:
 		return false
 	}
 }
 
-// unadorned takes the looks of a text out of params, and tells whether there were any.
-func unadorned(params tgbotapi.Params) (changed bool) {
-	for _, name := range []string{"entities", "caption_entities"} {
+// without takes some of the params out, and tells whether there were any.
+func without(params tgbotapi.Params, names ...string) (changed bool) {
+	for _, name := range names {
 		if _, ok := params[name]; ok {
 			delete(params, name)
 			changed = true

@@ -19,13 +19,13 @@ type chats struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	moved  map[string]string    // a group's id to that of the supergroup that it became
-	quiet  map[string]time.Time // until when Telegram takes nothing for a chat
-	silent time.Time            // until when it takes nothing for any
+	moved  map[string]string  // a group's id to that of the supergroup that it became
+	quiet  map[lane]time.Time // until when Telegram takes nothing in it
+	silent time.Time          // until when it takes nothing for any
 }
 
 func newChats() *chats {
-	return &chats{now: time.Now, moved: map[string]string{}, quiet: map[string]time.Time{}}
+	return &chats{now: time.Now, moved: map[string]string{}, quiet: map[lane]time.Time{}}
 }
 
 // current is the id under which a chat goes on.
@@ -49,11 +49,13 @@ func (c *chats) move(from, to string) {
 
 // lane is what Telegram limits together: a chat's messages, or what shows in it for a moment only. Limits of the second
 // must not keep messages back.
-func lane(chat, method string) string {
-	if method == "sendChatAction" || strings.HasSuffix(method, "Draft") {
-		return chat + " signals"
-	}
-	return chat
+type lane struct {
+	chat    string
+	signals bool
+}
+
+func laneOf(chat, method string) lane {
+	return lane{chat: chat, signals: method == "sendChatAction" || strings.HasSuffix(method, "Draft")}
 }
 
 // patience is how long Telegram still takes nothing for a chat; to ask all the same would make it longer.
@@ -61,7 +63,7 @@ func (c *chats) patience(id, method string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	until := c.silent
-	for _, lane := range []string{id, lane(id, method)} {
+	for _, lane := range []lane{{chat: id}, laneOf(id, method)} {
 		if t := c.quiet[lane]; t.After(until) {
 			until = t
 		}
@@ -74,15 +76,27 @@ func (c *chats) limited(id, method string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	maps.DeleteFunc(c.quiet, func(_ string, until time.Time) bool { return !until.After(now) })
+	maps.DeleteFunc(c.quiet, func(_ lane, until time.Time) bool { return !until.After(now) })
 	if len(c.quiet) >= maxChats {
 		clear(c.quiet)
 	}
 	if d <= 0 {
 		return
 	}
-	c.quiet[lane(id, method)] = now.Add(d)
-	if len(c.quiet) >= crowd && now.Add(d).After(c.silent) {
+	limited := laneOf(id, method)
+	c.quiet[limited] = now.Add(d)
+	if !limited.signals && c.crowded() && now.Add(d).After(c.silent) {
 		c.silent = now.Add(d)
 	}
+}
+
+// crowded tells whether the messages of so many chats are limited that it must be the bot that is. The lock is held.
+func (c *chats) crowded() bool {
+	n := 0
+	for lane := range c.quiet {
+		if !lane.signals {
+			n++
+		}
+	}
+	return n >= crowd
 }

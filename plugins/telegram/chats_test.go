@@ -88,6 +88,20 @@ func TestLimitOfTheWholeBot(t *testing.T) {
 	if d := c.patience("9", "sendMessage"); d != 0 {
 		t.Errorf("limits that are over hold another chat for %v", d)
 	}
+	now = now.Add(time.Minute)
+	for _, id := range []string{"1", "2", "3", "4"} {
+		c.limited(id, "sendMessageDraft", time.Second)
+	}
+	c.limited("5", "sendMessage", time.Second)
+	c.limited("6", "sendMessage", time.Second)
+	if d := c.patience("9", "sendMessage"); d != 0 {
+		t.Errorf("limited drafts hold another chat's messages for %v", d)
+	}
+	c.limited("7", "sendChatAction", 3*time.Second)
+	if d := c.patience("9", "sendMessage"); d != 0 {
+		t.Errorf("limited typing holds another chat's messages for %v", d)
+	}
+	now = now.Add(time.Minute)
 	for i := range 3 * maxChats {
 		c.limited(string(messageID(i)), "sendMessage", time.Hour)
 		c.move(string(messageID(i)), "1")

@@ -120,13 +120,14 @@ func (c *channel) address(params tgbotapi.Params, to chat.Address) {
 	}
 }
 
-// replyTo names the message that is answered; without it, if it is gone, the answer is sent all the same.
-func replyTo(id chat.MessageID) (string, error) {
-	number, err := strconv.Atoi(string(id))
-	if err != nil {
-		return "", refuse(chat.Invalid, "the message to answer has no id of Telegram's")
+// replyTo names the message that is answered. Whether it is gone, or the id is none of Telegram's, which are positive and
+// of 32 bits, the answer is sent all the same.
+func replyTo(id chat.MessageID) string {
+	number, err := strconv.ParseInt(string(id), 10, 32)
+	if err != nil || number <= 0 {
+		return ""
 	}
-	return object(map[string]any{"message_id": number, "allow_sending_without_reply": true}), nil
+	return object(map[string]any{"message_id": number, "allow_sending_without_reply": true})
 }
 
 // What an inline keyboard may hold, by the Bot API; a wider one is hard to read on a telephone.

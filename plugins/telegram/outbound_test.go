@@ -47,6 +47,21 @@ func TestSend(t *testing.T) {
 			telegramtest.Message{Chat: 7, Text: "that"},
 		},
 		{
+			"reply to a message of another network",
+			chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "that", ReplyTo: "1234567890123456789"},
+			telegramtest.Message{Chat: 7, Text: "that"},
+		},
+		{
+			"reply to no number",
+			chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "that", ReplyTo: "the last one"},
+			telegramtest.Message{Chat: 7, Text: "that"},
+		},
+		{
+			"reply to nothing",
+			chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "that", ReplyTo: "0"},
+			telegramtest.Message{Chat: 7, Text: "that"},
+		},
+		{
 			"topic",
 			chat.Outgoing{To: chat.Address{Chat: "-100", Thread: chat.ThreadID(messageID(topic))}, Text: "there"},
 			telegramtest.Message{Chat: forum, Text: "there", Thread: topic},
@@ -168,6 +183,20 @@ func TestRefusedEntities(t *testing.T) {
 	}
 }
 
+// TestRefusedReply: the text arrives, though it answers nothing then.
+func TestRefusedReply(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	s.User(7)
+	s.Fail("sendMessage", 1, telegramtest.Refuse(400, "Bad Request: message to be replied not found"))
+	if _, err := newChannel(t, s).Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "hello", ReplyTo: "5"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Replies(7); len(got) != 1 || got[0].Text != "hello" || got[0].ReplyTo != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRefusedHere(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
@@ -181,7 +210,6 @@ func TestRefusedHere(t *testing.T) {
 		"a file that is too big": {chat.Outgoing{Text: "x", Media: []chat.Media{{Ref: "r", Size: maxUpload + 1}}}, chat.MediaRejected},
 		"a button's data":        {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l", Data: strings.Repeat("d", 65)}}}}, chat.Invalid},
 		"a button without data":  {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l"}}}}, chat.Invalid},
-		"an answer to no number": {chat.Outgoing{Text: "x", ReplyTo: "the last one"}, chat.Invalid},
 		"buttons under an album": {
 			chat.Outgoing{Media: []chat.Media{{Ref: "a", Kind: chat.Image}, {Ref: "b", Kind: chat.Image}}, Buttons: [][]chat.Button{{{Label: "l", Data: "d"}}}},
 			chat.Invalid,

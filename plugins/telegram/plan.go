@@ -119,11 +119,7 @@ func plan(out chat.Outgoing) ([]step, error) {
 
 // attach adds what a message answers to its first request, and its buttons to the one that they stand under.
 func attach(out chat.Outgoing, first, under tgbotapi.Params) (err error) {
-	if out.ReplyTo != "" {
-		if first["reply_parameters"], err = replyTo(out.ReplyTo); err != nil {
-			return err
-		}
-	}
+	first.AddNonEmpty("reply_parameters", replyTo(out.ReplyTo))
 	if len(out.Buttons) > 0 {
 		under["reply_markup"], err = keyboard(out.Buttons)
 	}

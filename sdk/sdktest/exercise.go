@@ -72,6 +72,7 @@ func Exercise(t *testing.T, s Setup) {
 		{"ends Run with its context and runs again after a restart", endsRun},
 		{"sends", sends},
 		{"sends a text as long as its limit in one piece", sendsTheLongest},
+		{"sends what is to answer a message that is not there", sendsAnswersToNothing},
 		{"tells a refusal by its reason", tellsRefusals},
 		{"shows the commands that it is given, if it has a menu", showsCommands},
 		{"changes and deletes what it has sent, if it can", changes},
@@ -272,6 +273,22 @@ func sendsTheLongest(t *testing.T, s Setup) {
 		eventually(t, fmt.Sprintf("%d times %q arrive in one piece", times, character), func() bool {
 			return slices.Contains(network.Sent(s.Chats[0]), text)
 		})
+	}
+}
+
+// sendsAnswersToNothing: an agent writes down the id that it answers, and may err.
+func sendsAnswersToNothing(t *testing.T, s Setup) {
+	network, h := s.connect(t)
+	for i, id := range []chat.MessageID{
+		"999999", "-5", "0", "1234567890123456789", "18446744073709551616", "3EB0C767D71D8F0B1A2C", "the last one", "/", "\"}",
+	} {
+		text := fmt.Sprintf("answer %d", i)
+		out := chat.Outgoing{Key: fmt.Sprintf("answer-%d", i), To: chat.Address{Channel: Instance, Chat: s.Chats[0]}, Text: text, ReplyTo: id}
+		if _, err := h.Send(out); err != nil {
+			t.Errorf("an answer to %q: %v; want it sent, as an answer to nothing", id, err)
+			continue
+		}
+		eventually(t, fmt.Sprintf("an answer to %q arrives", id), func() bool { return slices.Contains(network.Sent(s.Chats[0]), text) })
 	}
 }
 

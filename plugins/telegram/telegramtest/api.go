@@ -175,16 +175,16 @@ func (s *Server) begin(params map[string]string) (*Message, response, bool) {
 	}
 	if raw := params["reply_parameters"]; raw != "" {
 		var reply struct {
-			MessageID int    `json:"message_id"`
+			MessageID int32  `json:"message_id"`
 			Without   bool   `json:"allow_sending_without_reply"`
 			Quote     string `json:"quote"`
 		}
 		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
 			return nil, badRequest("can't parse reply parameters JSON object"), false
 		}
-		switch target := s.find(room.id, reply.MessageID); {
+		switch target := s.find(room.id, int(reply.MessageID)); {
 		case target != nil:
-			m.ReplyTo, m.Quote = reply.MessageID, reply.Quote
+			m.ReplyTo, m.Quote = int(reply.MessageID), reply.Quote
 			m.Thread = target.Thread
 		case !reply.Without:
 			return nil, badRequest("message to be replied not found"), false
