@@ -86,7 +86,7 @@ type Host struct {
 	inbox      *inbox.Inbox
 	tools      *tools.Server
 	typist     *turn.Typist
-	reactions  chan reaction
+	reactor    *reactor
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none
@@ -98,7 +98,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1), typist: turn.NewTypist(), reactions: make(chan reaction, waitingReactions)}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1), typist: turn.NewTypist()}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}
@@ -181,6 +181,7 @@ func (h *Host) wire() {
 		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
 		Register: api.Register, Processes: h.store, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
 	}, h.log)
+	h.reactor = h.newReactor()
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	handler := turn.New(turn.Options{
@@ -224,7 +225,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer control.stop()
 	plugins := start(work, h.supervisor.Run)
 	defer plugins.stop()
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.putReactions} {
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run} {
 		defer start(work, room).stop()
 	}
 	h.settle(ctx)

@@ -37,7 +37,6 @@ type view struct {
 
 // view begins to show a run's chat what its turn does.
 func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
-	h.reactTo(run, reactionRunning)
 	v := &view{host: h, run: run, tools: h.toolsOf(run), typing: h.typing(ctx, run)}
 	v.Anew(ctx)
 	return v

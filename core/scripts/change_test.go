@@ -163,7 +163,7 @@ func (s *stage) reacted(_ *testscript.TestScript, neg bool, args []string) error
 	var found telegramtest.Message
 	_, err = b.AwaitMessages(ctx, in.id, func(all []telegramtest.Message) bool {
 		found, _ = b.newest(all, in, false, pattern)
-		return found.Reaction == args[2]
+		return found.Reaction == strings.TrimPrefix(args[2], "-")
 	})
 	if err != nil {
 		return fmt.Errorf("the message has the reaction %q: %w", found.Reaction, err)

@@ -32,7 +32,7 @@
 //	refuse METHOD TIMES STATUS TEXT
 //	                           have the next calls of a method fail with a text of the Bot API's
 //	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
-//	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches
+//	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches, or has taken it back ("-")
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since
 //	delivered                  wait until the host knows that all it has sent has arrived
 //	prompt [PATTERN…]          wait for the next text that claude reads, as for expect; "! prompt" wants none

@@ -17,7 +17,7 @@ type Reply struct {
 	Typing         string        // never, instant, thinking (default), message
 	TypingInterval time.Duration // default 6 seconds
 	ReplyTo        string        // which pieces are replies to the message: off (default), first, all
-	AckReaction    string        // an emoji on a message that was taken; empty (default): none
+	AckReaction    string        // an emoji on a message that was taken, or [AckStatus]; empty (default): none
 	Silent         string        // where NO_REPLY may be offered to the model: never, groups (default)
 	Verbose        string        // the tools in use: off (default), on, full
 	Reasoning      string        // the model's reasoning: off (default), on, stream
@@ -41,6 +41,9 @@ var natural = Delay{Least: 800 * time.Millisecond, Most: 2500 * time.Millisecond
 
 // maxDelay bounds a pause, which holds up what comes behind it.
 const maxDelay = time.Minute
+
+// AckStatus is the AckReaction that has a message show how far its answer is.
+const AckStatus = "status"
 
 // maxReaction is more than the longest emoji takes, in bytes.
 const maxReaction = 64

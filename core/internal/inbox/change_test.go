@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -63,6 +64,22 @@ func TestReceipt(t *testing.T) {
 			t.Errorf("%s: %v", mode, got != nil)
 		} else if want && got(store.Acceptance{Seq: 7}).Text != "7" {
 			t.Errorf("%s: another message's", mode)
+		}
+	}
+}
+
+// What a person writes shows how far its answer is where the config wants that of its channel.
+func TestReacts(t *testing.T) {
+	t.Parallel()
+	for emoji, want := range map[string]bool{"": false, "👀": false, config.AckStatus: true} {
+		j := &journal{}
+		submit(t, j, func(channel string) config.Settings {
+			s := settings(channel)
+			s.Reply.AckReaction = emoji
+			return s
+		}, says("owner", "hi"))
+		if got := j.accepted[0].Reacts; got != want {
+			t.Errorf("%q: %v", emoji, got)
 		}
 	}
 }

@@ -27,6 +27,7 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	}
 	now := in.options.Now()
 	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
+	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	if m.Thread != "" && !a.event.Apart {

@@ -162,12 +162,16 @@ func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, recei
 	if in.Lane == TurnLane { // nobody takes a command back
 		id = in.Message.ID
 	}
+	reacts := in.Reacts && id != ""
 	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, share, overrides, size, burst, burst_by, message_id, receipt)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
+			mode, share, overrides, size, burst, burst_by, message_id, receipt, reacts)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, previousAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt)
-	return err
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt, reacts)
+	if err != nil || !reacts {
+		return err
+	}
+	return t.reacts(in)
 }
 
 // unseen notes an event, and tells whether it is a new one.

@@ -113,6 +113,9 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
+		if err := t.show(m.id, m.reacts, StageRunning); err != nil {
+			return nil, 0, err
+		}
 		if i == 0 {
 			run.Message = m.Queued
 		} else {

@@ -119,6 +119,9 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	}
 	for _, r := range done {
 		t.after.ended = append(t.after.ended, r.event)
+		if err := t.show(r.event, r.reacts, c.State.stage()); err != nil {
+			return nil, err
+		}
 		if r.seq == h.seq {
 			continue
 		}

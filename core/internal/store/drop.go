@@ -18,10 +18,11 @@ type removed struct {
 	receivedAt int64
 	preview    int64 // what was shown of its answer; 0: nothing was
 	receipt    int64 // what shows that it waits; 0: nothing does
+	reacts     bool  // it shows how far its answer is
 }
 
 // removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at, preview, receipt`
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at, preview, receipt, reacts`
 
 // decode returns the message, unless it cannot be read.
 func (r removed) decode() (m Message, ok bool) {
@@ -34,7 +35,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt, &r.preview, &r.receipt)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
 	})
 	if err != nil {
 		return nil, err
@@ -70,6 +71,9 @@ func (t *tx) cancel(session string, lane Lane, list []removed, why string) error
 			return err
 		}
 		if err := t.retract(r.preview); err != nil {
+			return err
+		}
+		if err := t.show(r.event, r.reacts, StageDropped); err != nil {
 			return err
 		}
 		t.after.ended = append(t.after.ended, r.event)

@@ -78,6 +78,9 @@ func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
 			if err := t.retract(r.preview); err != nil {
 				return err
 			}
+			if err := t.show(r.event, r.reacts, StageDropped); err != nil {
+				return err
+			}
 			t.after.ended = append(t.after.ended, r.event)
 		}
 		if r.batch == head || r.joined {

@@ -10,6 +10,14 @@ var invariants = map[string]string{
 		SELECT COUNT(*) FROM inbox WHERE seq = 0`,
 	"what shows that a message waits is for one that does": `
 		SELECT COUNT(*) FROM inbox WHERE receipt != 0 AND (batch IS NOT NULL OR joined_run IS NOT NULL)`,
+	"a message shows, or is to show, how far it is": `
+		SELECT COUNT(*) FROM reactions x LEFT JOIN inbox i ON i.channel = x.channel AND i.event_id = x.event_id
+			WHERE stage IS NOT CASE WHEN i.seq IS NULL THEN
+				(SELECT CASE state WHEN 'cancelled' THEN 'dropped' ELSE state END FROM runs r
+					WHERE r.channel = x.channel AND r.event_id = x.event_id AND state IN ('done', 'failed', 'cancelled'))
+				WHEN i.batch IS NOT NULL OR i.joined_run IS NOT NULL THEN 'running' ELSE 'waiting' END`,
+	"what reacts is not forgotten before its end": `
+		SELECT COUNT(*) FROM inbox i WHERE reacts != EXISTS (SELECT 1 FROM reactions x WHERE x.channel = i.channel AND x.event_id = i.event_id)`,
 	"only what was claimed has said something": `
 		SELECT COUNT(*) FROM inbox WHERE (said != '' OR preview != 0) AND batch IS NOT seq`,
 	"a lane is ready exactly when it has messages and does not run": `

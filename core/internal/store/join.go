@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 )
 
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
@@ -28,36 +27,37 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	if err != nil || !current {
 		return nil, err
 	}
-	var list []Queued
-	var receipts []int64
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt FROM inbox
+	var found []inboxRow
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt, reacts FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
 		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
-			var m Queued
-			var id event
-			var message, of, own string
-			var mode Mode
-			var receivedAt, receipt int64
-			if err := rows.Scan(&m.Seq, &m.Burst, &id.channel, &id.id, &message, &receivedAt, &mode, &of, &own, &receipt); err != nil {
+			var m inboxRow
+			var receivedAt int64
+			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts); err != nil {
 				return err
 			}
-			if mode != Steer && mode != SteerBacklog || of != share || own != overrides ||
-				json.Unmarshal([]byte(message), &m.Message) != nil || m.Message.Fresh || m.Message.Origin != "" {
+			if m.mode != Steer && m.mode != SteerBacklog || m.share != share || m.overrides != overrides ||
+				m.decode() != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}
-			m.ReceivedAt, m.UUID = moment(receivedAt), messageUUID(id.channel, id.id)
-			list, receipts = append(list, m), append(receipts, receipt)
+			m.ReceivedAt = moment(receivedAt)
+			found = append(found, m)
 			return nil
 		})
-	if err != nil || len(list) == 0 {
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	for i, m := range list {
-		if err := t.retract(receipts[i]); err != nil {
+	list := make([]Queued, len(found))
+	for i, m := range found {
+		list[i] = m.Queued
+		if err := t.retract(m.receipt); err != nil {
 			return nil, err
 		}
 		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			h.session, h.lane, m.Seq, runID); err != nil {
+			return nil, err
+		}
+		if err := t.show(m.id, m.reacts, StageRunning); err != nil {
 			return nil, err
 		}
 	}
@@ -79,8 +79,25 @@ func (t *tx) part(h held, runID int64) error {
 			return err
 		}
 	}
-	_, err = t.exec(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1`, runID)
-	return err
+	var waiting []event
+	err = t.each(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1 RETURNING channel, event_id, reacts`, []any{runID}, func(rows *sql.Rows) error {
+		var e event
+		var reacts bool
+		err := rows.Scan(&e.channel, &e.id, &reacts)
+		if reacts {
+			waiting = append(waiting, e)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range waiting {
+		if err := t.show(e, true, StageWaiting); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // partAll parts what was joined to the runs of an earlier life of the host from them.

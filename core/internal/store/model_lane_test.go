@@ -168,6 +168,7 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 func (m *model) accept(t *rapid.T) {
 	in := m.drawInbound(t)
 	receipt := rapid.Bool().Draw(t, "receipt")
+	in.Reacts = rapid.Bool().Draw(t, "reacts")
 	k := laneKey{in.Session, in.Lane}
 	l := m.lanes[k]
 	if l == nil {

@@ -63,6 +63,7 @@ func TestModel(t *testing.T) {
 			"clear":    m.clear,
 			"note":     m.note,
 			"outcome":  m.outcome,
+			"react":    m.react,
 			"fenced":   m.stale,
 			"deliver":  m.claimDeliveries,
 			"end":      m.endDelivery,
@@ -123,6 +124,28 @@ func (m *model) stale(t *rapid.T) {
 	}
 	if _, err := m.store.Early(m.ctx, id, store.Early{Pieces: c.Pieces, Said: "stale"}); err == nil {
 		t.Fatalf("run %d has ended and sends early", id)
+	}
+}
+
+// react has some messages show their stages, which are not looked at any more then until they are others.
+func (m *model) react(t *rapid.T) {
+	list, err := m.store.Reactions(m.ctx, "c", rapid.IntRange(1, 3).Draw(t, "reactions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if err := m.store.Reacted(m.ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := m.store.Reactions(m.ctx, "c", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if slices.Contains(again, r) {
+			t.Fatalf("%+v shows its stage and is to show it", r)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type event struct {
 // effects is what a step tells this process once it is committed.
 type effects struct {
 	turns, controls, commands, deliveries bool    // something may be claimable
+	reactions                             bool    // messages have another stage
 	transcript                            bool    // there are new entries
 	ended                                 []event // events whose run has ended
 	chosen                                *choice // what holds for a session now
@@ -36,7 +37,7 @@ func (e *effects) ready(lane Lane) {
 type notifier struct {
 	chosen choices
 
-	turns, controls, commands, deliveries, transcript chan struct{}
+	turns, controls, commands, deliveries, reactions, transcript chan struct{}
 
 	mu       sync.Mutex
 	watchers map[event][]chan struct{}
@@ -48,6 +49,7 @@ func newNotifier() *notifier {
 		controls:   make(chan struct{}, 1),
 		commands:   make(chan struct{}, 1),
 		deliveries: make(chan struct{}, 1),
+		reactions:  make(chan struct{}, 1),
 		transcript: make(chan struct{}, 1),
 		watchers:   make(map[event][]chan struct{}),
 	}
@@ -65,6 +67,9 @@ func (n *notifier) fire(e effects) {
 	}
 	if e.deliveries {
 		poke(n.deliveries)
+	}
+	if e.reactions {
+		poke(n.reactions)
 	}
 	if e.transcript {
 		poke(n.transcript)
@@ -108,6 +113,9 @@ func (s *Store) Ready(lane Lane) <-chan struct{} {
 // DeliveriesReady returns the channel that is poked when a delivery of any channel may have become due, or will at
 // another time than before.
 func (s *Store) DeliveriesReady() <-chan struct{} { return s.notify.deliveries }
+
+// ReactionsReady returns the channel that is poked when messages have another stage than they show: see [Store.Reactions].
+func (s *Store) ReactionsReady() <-chan struct{} { return s.notify.reactions }
 
 // TranscriptAppended returns the channel that is poked when a session's history has new entries. One poke may stand for
 // many.

@@ -247,7 +247,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	session := run.Session.Key
 	waits := func(id chat.MessageID) int64 {
 		return accept(func(in *Inbound) {
-			in.Session, in.Message.ID = session, id
+			in.Session, in.Message.ID, in.Reacts = session, id, true
 			in.Receipt = func(Acceptance) Piece { return Piece{To: to} }
 		}).Seq
 	}
@@ -268,6 +268,9 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	must(err)
 	_, err = s.WithdrawMessage(ctx, "telegram", "anna", "m3")
 	must(err)
+	reactions, err := s.Reactions(ctx, "telegram", 1)
+	must(err)
+	must(s.Reacted(ctx, reactions[0]))
 	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 	must(s.Complete(ctx, run.ID, Completion{State: RunDone, Pieces: []Piece{{To: to, Text: "z", Edits: preview, OrSend: true}}}))

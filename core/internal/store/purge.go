@@ -10,18 +10,19 @@ import (
 
 // How long things are kept.
 const (
-	dedupeAge  = 30 * 24 * time.Hour // networks redeliver after a day and more
-	dedupeKeys = 1_000_000
-	runAge     = 30 * 24 * time.Hour
-	sentAge    = 90 * 24 * time.Hour
-	deadAge    = 90 * 24 * time.Hour
-	mediaAge   = 30 * 24 * time.Hour // the host removes the files themselves as late
+	dedupeAge   = 30 * 24 * time.Hour // networks redeliver after a day and more
+	dedupeKeys  = 1_000_000
+	runAge      = 30 * 24 * time.Hour
+	sentAge     = 90 * 24 * time.Hour
+	deadAge     = 90 * 24 * time.Hour
+	reactionAge = 24 * time.Hour      // of those whose channel does not run
+	mediaAge    = 30 * 24 * time.Hour // the host removes the files themselves as late
 
 	purgeRows = 1000 // in one step, so that others get their turn
 )
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; ended runs, replaced claude sessions and what is known of media, or was made of it, after 30 days; the networks' ids of sent
+// requests; reactions that could not be shown for a day; ended runs, replaced claude sessions and what is known of media, or was made of it, after 30 days; the networks' ids of sent
 // messages and dead pieces after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
@@ -58,6 +59,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 		{`DELETE FROM grants WHERE (session, claude_session, authority, rule) IN
 			(SELECT g.session, g.claude_session, g.authority, g.rule FROM grants g LEFT JOIN claude_sessions c ON c.id = g.claude_session
 				WHERE g.claude_session != '' AND g.granted_at <= ?1 AND (c.id IS NULL OR c.replaced_at IS NOT NULL) ORDER BY g.granted_at LIMIT ?2)`, millis(now.Add(-runAge))},
+		{`DELETE FROM reactions WHERE (channel, event_id) IN
+			(SELECT channel, event_id FROM reactions WHERE changed_at <= ?1 AND stage IN ('done', 'failed', 'dropped') LIMIT ?2)`, millis(now.Add(-reactionAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
 		{`DELETE FROM extracts WHERE source IN

@@ -1,0 +1,179 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// reacting is a store with messages that do not show their stages, and the networks that are to show them.
+type reacting struct {
+	mu      sync.Mutex
+	due     []store.Reaction
+	ready   chan struct{}
+	changed chan struct{}
+	errs    map[string][]error // of each channel's next reactions; the last one stays
+	put     []string           // with the seconds since the beginning
+	began   time.Time
+}
+
+func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list []store.Reaction, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.due {
+		if d.To.Channel == channel && len(list) < limit {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+func (r *reacting) Reacted(_ context.Context, done store.Reaction) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = slices.DeleteFunc(r.due, func(d store.Reaction) bool { return d == done })
+	return nil
+}
+
+func (r *reacting) ReactionsReady() <-chan struct{} { return r.ready }
+
+func (r *reacting) react(_ context.Context, what reaction) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if errs := r.errs[what.to.Channel]; len(errs) > 0 {
+		if err = errs[0]; len(errs) > 1 {
+			r.errs[what.to.Channel] = errs[1:]
+		}
+	}
+	if !errors.Is(err, errNoChannel) {
+		r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), what.to.Channel, what.id, what.emoji))
+	}
+	return err
+}
+
+func (r *reacting) accept(channel string, id chat.MessageID, stage store.Stage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = append(r.due, store.Reaction{To: chat.Address{Channel: channel}, Message: id, Stage: stage, ChangedAt: time.Now()})
+	select {
+	case r.ready <- struct{}{}:
+	default:
+	}
+}
+
+func TestReactor(t *testing.T) {
+	t.Parallel()
+	down, limited := &chat.Failure{Reason: chat.NotConnected}, &chat.Failure{Reason: chat.RateLimited, RetryAfter: 30 * time.Second}
+	for name, test := range map[string]struct {
+		errs  map[string][]error
+		after time.Duration
+		want  []string
+		left  int
+	}{
+		"each shows its stage":             {want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
+		"a network that is away":           {errs: map[string][]error{"a": {down, down, nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 b 6👍", "5 a 1👀", "10 a 1👀", "10 a 2✍", "10 a 3👍", "10 a 4💔", "10 a 5"}},
+		"a network that wants to be left":  {errs: map[string][]error{"b": {limited, nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "30 b 6👍"}},
+		"an outcome that nobody knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
+		"a message that is gone":           {errs: map[string][]error{"b": {&chat.Failure{Reason: chat.TargetGone}}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
+		"a channel that has none":          {errs: map[string][]error{"a": {errors.ErrUnsupported}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
+		"a channel that does not run":      {errs: map[string][]error{"a": {errNoChannel}}, after: time.Minute, want: []string{"0 b 6👍"}, left: 5},
+		"a channel that runs after a time": {errs: map[string][]error{"a": {errNoChannel, errNoChannel, nil}}, after: time.Minute, want: []string{"0 b 6👍", "60 a 1👀", "60 a 2✍", "60 a 3👍", "60 a 4💔", "60 a 5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: test.errs, began: time.Now()}
+				for i, stage := range []store.Stage{store.StageWaiting, store.StageRunning, store.StageDone, store.StageFailed, store.StageDropped} {
+					s.accept("a", chat.MessageID(fmt.Sprint(i+1)), stage)
+				}
+				s.accept("b", "6", store.StageDone)
+				s.runs(t)
+				time.Sleep(test.after)
+				close(s.changed)
+				synctest.Wait()
+				if diff := cmp.Diff(test.want, s.put); diff != "" {
+					t.Error(diff)
+				}
+				if len(s.due) != test.left {
+					t.Errorf("%d are left: %+v", len(s.due), s.due)
+				}
+			})
+		})
+	}
+}
+
+// runs has a reactor work until the test ends.
+func (r *reacting) runs(t *testing.T) *reactor {
+	t.Helper()
+	worker := &reactor{
+		stages: r, channels: []string{"a", "b"}, react: r.react, log: hclog.NewNullLogger(), taken: make(chan reaction, 1),
+		changed: func() <-chan struct{} {
+			select {
+			case <-r.changed:
+				return nil // it was heard
+			default:
+				return r.changed
+			}
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { worker.run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		work.Wait()
+	})
+	synctest.Wait()
+	return worker
+}
+
+// A reaction that a network never takes is not tried for ever, and what comes later is put.
+func TestReactorGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}}, began: time.Now()}
+		s.runs(t)
+		s.accept("a", "1", store.StageDone)
+		time.Sleep(reactionPatience + time.Minute)
+		synctest.Wait()
+		if len(s.due) != 0 || len(s.put) != int(reactionPatience/reactionPause)+1 {
+			t.Errorf("tried %d times, and %+v is left", len(s.put), s.due)
+		}
+		s.errs, s.put = nil, nil
+		s.accept("a", "2", store.StageDone)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"660 a 2👍"}, s.put); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// More than are put at once are put all the same, and an acknowledgement among them; one that finds no room is dropped.
+func TestReactorPutsAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), began: time.Now()}
+		worker := s.runs(t)
+		for i := range 3 * reactionsAtOnce {
+			s.accept("a", chat.MessageID(fmt.Sprint(i)), store.StageDone)
+		}
+		worker.acknowledge(chat.Address{Channel: "b"}, "m", "🫡")
+		worker.acknowledge(chat.Address{Channel: "b"}, "n", "🫡")
+		synctest.Wait()
+		if len(s.put) != 3*reactionsAtOnce+1 || !slices.Contains(s.put, "0 b m🫡") {
+			t.Errorf("put %d: %q", len(s.put), s.put)
+		}
+	})
+}
