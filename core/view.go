@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +94,7 @@ func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
-	files, dealt := v.files(ctx, said)
+	files, dealt := v.files(ctx, said, r.Before)
 	return turn.Reply{Pieces: v.pieces(said, r, files), Files: dealt}
 }
 
@@ -134,13 +133,13 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) [
 	return append(v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage)), files...)
 }
 
-// files makes pieces of what the answer sends beside its text: the files that it names or has put into their folder, its
-// speech, and what could not be sent. Dealt are those of the folder that the pieces deal with.
-func (v *view) files(ctx context.Context, said answer.Answer) (pieces []store.Piece, dealt []store.OutgoingFile) {
+// files makes pieces of what the answer sends beside its text: the files that it, or a text before it, names or that are in their
+// folder, its speech, and what could not be sent. Dealt are those of the folder that the pieces deal with.
+func (v *view) files(ctx context.Context, said answer.Answer, before []string) (pieces []store.Piece, dealt []store.OutgoingFile) {
 	m, h := v.run.Message.Message, v.host
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	paths := slices.Clone(v.outcome.Media)
-	for _, named := range said.Media {
+	var paths []string
+	for _, named := range append(mediaOf(before), said.Media...) {
 		paths = append(paths, named.Path)
 	}
 	folder := "" // none is looked into
@@ -168,6 +167,14 @@ func (v *view) files(ctx context.Context, said answer.Answer) (pieces []store.Pi
 		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
 	}
 	return pieces, dealt
+}
+
+// mediaOf are the files that texts name.
+func mediaOf(texts []string) (list []answer.Media) {
+	for _, text := range texts {
+		list = append(list, answer.Parse(text, true).Media...)
+	}
+	return list
 }
 
 // sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as

@@ -117,6 +117,7 @@ type Decision struct {
 // Result is what a turn brought. All but Text and Recovered hold for a turn that failed, too.
 type Result struct {
 	Text          string
+	Before        []string // the texts before it, behind which a tool was used, in order: those of earlier attempts, too
 	Covered       []string // the uuids of the steered lines that Claude has read in this turn, or in its earlier attempts
 	Compactions   int      // of the conversation, in the course of the turn
 	Model         string

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
 )
@@ -94,6 +96,28 @@ func TestKillAnywhere(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// What was written before the tools is known beside the answer, also where an earlier attempt has written it.
+func TestTextsBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for point, want := range map[string]struct{ recovered, continued bool }{"": {}, "tool": {continued: true}, "answered": {recovered: true}} {
+		t.Run(point, func(t *testing.T) {
+			modes(t, func(t *testing.T, r *rig) {
+				pool := r.pool()
+				turn := r.turn(directive(map[string]any{"before": "MEDIA:a.png", "tool": "echo hi", "crash": point, "answer": "the answer"}))
+				if point != "" {
+					_, err := pool.Run(r.Context(), turn)
+					r.wantClass(err, agent.Died)
+					turn = r.again(turn)
+				}
+				result := r.ask(pool, turn)
+				if diff := cmp.Diff([]string{"MEDIA:a.png"}, result.Before); diff != "" || result.Recovered != want.recovered || result.Continued != want.continued {
+					t.Errorf("%+v %s", result, diff)
+				}
+			})
+		})
 	}
 }
 

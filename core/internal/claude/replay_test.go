@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,18 +270,19 @@ func TestRecordedTranscripts(t *testing.T) {
 	t.Parallel()
 	second := "11111111-0000-4000-8000-000000000002"
 	for name, tc := range map[string]struct {
-		ids  []string
-		want fate
-		text string
+		ids    []string
+		want   fate
+		text   string
+		before []string
 	}{
-		"tool":             {[]string{first}, answered, "it said hi"},
-		"max_tokens":       {[]string{first}, answered, "the first half " + limitNudge},
-		"interrupt":        {[]string{first}, unfinished, ""},
-		"529":              {[]string{first}, unfinished, ""},
-		"killed_in_answer": {[]string{first}, unfinished, ""},
-		"killed_in_tool":   {[]string{first}, unfinished, ""},
-		"continued":        {[]string{first, second}, answered, "echo: [host] go on"},
-		"steered":          {[]string{second}, answered, "both done"},
+		"tool":             {[]string{first}, answered, "it said hi", []string{"using"}},
+		"max_tokens":       {[]string{first}, answered, "the first half " + limitNudge, nil},
+		"interrupt":        {[]string{first}, unfinished, "", nil},
+		"529":              {[]string{first}, unfinished, "", nil},
+		"killed_in_answer": {[]string{first}, unfinished, "", nil},
+		"killed_in_tool":   {[]string{first}, unfinished, "", []string{"using"}},
+		"continued":        {[]string{first, second}, answered, "echo: [host] go on", []string{"using"}},
+		"steered":          {[]string{second}, answered, "both done", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,6 +297,9 @@ func TestRecordedTranscripts(t *testing.T) {
 			got, err := recall(bytes.NewReader(data), ids)
 			if err != nil || got.fate != tc.want || got.text != tc.text {
 				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
+			}
+			if !slices.Equal(got.before, tc.before) {
+				t.Errorf("before it stands %q, want %q", got.before, tc.before)
 			}
 			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.fate != absent || err != nil {
 				t.Errorf("another message is %+v, %v", got, err)

@@ -108,7 +108,7 @@ func (r *run) plan(known bool) error {
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
-	r.past = agent.Result{Covered: found.covered, Compactions: found.compactions}
+	r.past = agent.Result{Before: found.before, Covered: found.covered, Compactions: found.compactions}
 	switch {
 	case found.fate == answered:
 		r.past.Text, r.past.Recovered = found.text, true
@@ -132,6 +132,7 @@ func (r *run) result(ctx context.Context, tr *track, failed bool) agent.Result {
 		}
 		covered = slices.DeleteFunc(covered, func(id string) bool { return !noted[id] })
 	}
+	result.Before = slices.Concat(r.past.Before, result.Before)
 	result.Covered = r.past.Covered
 	for _, id := range covered {
 		if !slices.Contains(result.Covered, id) {

@@ -313,6 +313,11 @@ func (t *turn) succeeded() bool { return t.outcome != nil && !t.outcome.IsError 
 // outcome is what the turns brought.
 func (t *track) outcome() agent.Result {
 	r := agent.Result{Text: t.text()}
+	for _, step := range t.shown.done {
+		if step.Tool.Name == "" {
+			r.Before = append(r.Before, step.Text)
+		}
+	}
 	for _, turn := range append(slices.Clone(t.over), t.now) {
 		turn.add(&r)
 	}

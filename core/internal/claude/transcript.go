@@ -65,6 +65,7 @@ func (c *command) hasTranscript(session string) bool {
 type past struct {
 	fate        fate
 	text        string   // the answer, where there is one
+	before      []string // the texts before it, behind which a tool was used
 	covered     []string // the lines that were steered into its turns
 	compactions int      // of the conversation in the course of these
 }
@@ -179,7 +180,7 @@ func (m *memory) take(l *transcriptLine) {
 		m.compactions++
 	case l.Message == nil:
 	case l.Type == "assistant" && l.Message.Model != synthetic:
-		m.answer.add(l.Message)
+		m.before = append(m.before, m.answer.add(l.Message)...)
 		if m.fate = unfinished; finishes(l.Message.StopReason) {
 			m.fate = answered
 		}

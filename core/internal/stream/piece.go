@@ -23,7 +23,6 @@ type Outcome struct {
 	Whole   []string // texts before the answer that were sent from beginning to end
 	// Before is what must still be sent before the answer, as Markdown: the rests of texts, and the tools.
 	Before []string
-	Media  []string // the files that texts before the answer send, as the model named them
 }
 
 // Rest returns what is left of an answer, as pieces for the chat: what was not said of it, with the head, the prefix and the

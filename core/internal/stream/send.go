@@ -64,9 +64,6 @@ func (t text) remains(said string) string {
 
 // finish goes on to the text behind one that is over.
 func (s *sent) finish(t text) {
-	for _, m := range t.Media[min(len(t.past.Media), len(t.Media)):] {
-		s.media = append(s.media, m.Path)
-	}
 	if s.said != "" && s.follow(t.Answer, true) && s.said != "" && chunk.Rest(t.Text, len(s.said)) == "" {
 		s.whole = append(slices.Clip(s.whole), t.Text)
 	}

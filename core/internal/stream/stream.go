@@ -46,7 +46,6 @@ type sent struct {
 	anew    bool     // something was, of which the text in the making is no continuation
 	begun   bool     // anything was
 	whole   []string // texts before the answer that were, from beginning to end
-	media   []string // what texts before the answer send
 	preview int64
 }
 
@@ -176,7 +175,7 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 	return Outcome{
 		Shown: shown,
 		Said:  sent.said, Preview: sent.preview, Anew: sent.anew, Begun: sent.begun,
-		Whole: sent.whole, Before: before, Media: sent.media,
+		Whole: sent.whole, Before: before,
 	}
 }
 
