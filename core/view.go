@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -227,7 +228,7 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, h.speaker(run)), Said: run.Said, PreviewID: run.Preview,
 	}
 	if limits.Replies {
-		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: m.ID}
+		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
 	}
 	if m.Silent || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat || m.Origin == store.OriginCompact {
 		return o
@@ -253,6 +254,16 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 		o.Delay = func() time.Duration { return d.Least + rand.N(d.Most-d.Least+1) }
 	}
 	return o
+}
+
+// answered is the message that a run's answer is a reply to: the last that it answers, as far as the network knows them by ids.
+func answered(run *store.Run) chat.MessageID {
+	for _, m := range slices.Backward(run.More) {
+		if m.Message.ID != "" {
+			return m.Message.ID
+		}
+	}
+	return run.Message.Message.ID
 }
 
 // block is when a part of an answer is sent.
