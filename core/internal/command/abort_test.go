@@ -3,6 +3,7 @@ package command_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/command"
@@ -53,26 +54,31 @@ func FuzzIsAbort(f *testing.F) {
 func TestResetHint(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
-	for rest, want := range map[string][2]string{
+	none := ""
+	for rest, want := range map[string]struct {
+		model *string
+		text  string
+	}{
 		"":                              {},
-		"opus summarise this":           {"opus", "summarise this"},
-		"Opus: summarise this":          {"opus", "summarise this"},
-		"fast\nsummarise\n  this":       {"fast", "summarise\n  this"},
-		"BIG":                           {"Big"},
-		"default hello":                 {"default", "hello"},
-		"fable tell me":                 {"fable", "tell me"},
-		"claude-opus-4-8[1m] go":        {"claude-opus-4-8[1m]", "go"},
-		"acme.claude-7 go":              {"acme.claude-7", "go"},
-		"claude what do you think?":     {"", "claude what do you think?"},
-		"claude- go":                    {"", "claude- go"},
-		"claude-\u00e9 go":              {"", "claude-\u00e9 go"},
-		"claude-x;rm go":                {"", "claude-x;rm go"},
-		"gpt-5 go":                      {"", "gpt-5 go"},
-		" summarise opus by somebody  ": {"", "summarise opus by somebody"},
-		"--model opus":                  {"", "--model opus"},
+		"opus summarise this":           {new("opus"), "summarise this"},
+		"Opus: summarise this":          {new("opus"), "summarise this"},
+		"fast\nsummarise\n  this":       {new("fast"), "summarise\n  this"},
+		"BIG":                           {new("Big"), ""},
+		"default hello":                 {&none, "hello"},
+		"fable tell me":                 {new("fable"), "tell me"},
+		"claude-opus-4-8[1m] go":        {new("claude-opus-4-8[1m]"), "go"},
+		"acme.claude-7 go":              {new("acme.claude-7"), "go"},
+		"claude what do you think?":     {nil, "claude what do you think?"},
+		"claude- go":                    {nil, "claude- go"},
+		"claude-\u00e9 go":              {nil, "claude-\u00e9 go"},
+		"claude-x;rm go":                {nil, "claude-x;rm go"},
+		"gpt-5 go":                      {nil, "gpt-5 go"},
+		" summarise opus by somebody  ": {nil, "summarise opus by somebody"},
+		"--model opus":                  {nil, "--model opus"},
 	} {
-		if model, text := r.ResetHint(rest); model != want[0] || text != want[1] {
-			t.Errorf("%q is %q, %q, want %q", rest, model, text, want)
+		model, text := r.ResetHint(rest)
+		if diff := cmp.Diff(want.model, model); diff != "" || text != want.text {
+			t.Errorf("%q is %q, want %q, and the model %s", rest, text, want.text, diff)
 		}
 	}
 }

@@ -49,20 +49,30 @@ func (m Models) Find(word string) (string, bool) {
 	}
 }
 
-// ResetHint takes the model out of what follows a reset trigger: in "opus summarise this" the model is opus, and the text
-// what is behind it.
-func (m Models) ResetHint(rest string) (model, text string) {
+// ResetHint takes the model out of what begins a conversation: in "opus summarise this" the model is opus, and the text what
+// is behind it. It is as a session keeps it: "" for the config's; nil: the text names none.
+func (m Models) ResetHint(rest string) (model *string, text string) {
 	rest = strings.TrimSpace(rest)
 	word := firstWord(rest)
-	model, ok := m.Find(word)
+	name, ok := m.Find(word)
 	if !ok {
-		return "", rest
+		return nil, rest
 	}
-	return model, strings.TrimSpace(strings.TrimPrefix(rest, word))
+	return new(kept(name)), strings.TrimSpace(strings.TrimPrefix(rest, word))
+}
+
+// kept is a model that was found as a session keeps it.
+func kept(name string) string {
+	if name == DefaultModel {
+		return ""
+	}
+	return name
 }
 
 // ResetHint is [Models.ResetHint] of the registry's models.
-func (r *Registry) ResetHint(rest string) (model, text string) { return r.host.Models.ResetHint(rest) }
+func (r *Registry) ResetHint(rest string) (model *string, text string) {
+	return r.host.Models.ResetHint(rest)
+}
 
 // IsAbort is the function [IsAbort].
 func (r *Registry) IsAbort(text string) bool { return IsAbort(text) }
@@ -105,11 +115,7 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 	if !ok {
 		return unknown("model", call.Args, models.options()), nil
 	}
-	stored := name
-	if name == DefaultModel {
-		stored = ""
-	}
-	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *store.Overrides) { o.Model = stored })
+	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *store.Overrides) { o.Model = kept(name) })
 	if err != nil {
 		return "", err
 	}

@@ -47,8 +47,8 @@ type Commands interface {
 	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, or, where
 	// nothing else is left or one of them cannot be heeded, the commands that answer them.
 	Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
-	// ResetHint takes the model out of what follows a reset trigger.
-	ResetHint(rest string) (model, text string)
+	// ResetHint takes the model out of what begins a conversation; "": the config's, nil: none.
+	ResetHint(rest string) (model *string, text string)
 	// IsAbort tells whether a text asks to stop, and nothing else.
 	IsAbort(text string) bool
 }

@@ -91,12 +91,12 @@ func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, prom
 	return true, j.fail
 }
 
-// known finds the commands /status and /stop.
+// known finds the host's commands /status, /stop, /new and /reset, and the command /roll of a plugin.
 type known struct{}
 
 func (known) Parse(text string) (store.Command, bool) {
 	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if !strings.HasPrefix(text, "/") || name != "status" && name != "stop" && name != "roll" {
+	if !strings.HasPrefix(text, "/") || !slices.Contains([]string{"status", "stop", "new", "reset", "roll"}, name) {
 		return store.Command{}, false
 	}
 	return store.Command{Name: name, Args: args}, true
@@ -125,11 +125,11 @@ func (known) Directives(text string, _ chat.Authority) (string, store.Overrides,
 	}
 }
 
-func (known) ResetHint(rest string) (string, string) {
+func (known) ResetHint(rest string) (*string, string) {
 	if after, ok := strings.CutPrefix(rest, "opus"); ok {
-		return "opus", strings.TrimSpace(after)
+		return new("opus"), strings.TrimSpace(after)
 	}
-	return "", rest
+	return nil, rest
 }
 
 func (known) IsAbort(text string) bool { return text == "stop!" }
@@ -192,7 +192,7 @@ func TestSubmit(t *testing.T) {
 		"a reset with text":              {event: says("owner", "/new  tell me"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
 		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
 		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/newest", authority: chat.Owner},
-		"a reset not allowed is text":    {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/new tell me", authority: chat.Other},
+		"a reset with text not allowed":  {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "new", Args: "tell me"}, text: "/new tell me", authority: chat.Other},
 		"a reset with a model":           {event: says("owner", "/new opus"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/new opus", reset: true, authority: chat.Owner},
 		"a word that means stop":         {event: says("owner", "stop!"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "stop!", authority: chat.Owner},
 		"one not allowed is text":        {event: says("friend", "stop!"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "stop!", authority: chat.Other},

@@ -49,7 +49,7 @@ func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival)
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := commandText(*m), m.Command
 	m.Command = nil
-	if rest, ok := trigger(text, a.settings.Session.ResetTriggers); ok && may {
+	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may {
 		in.begin(m, inbound, rest)
 		return
 	}
@@ -70,13 +70,19 @@ func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival)
 	if m.Command == nil && m.Raw == "" {
 		m.Command = native // of a plugin that is down: a menu showed it, so it gets an answer
 	}
-	switch {
-	case m.Command == nil || !may:
-	case m.Command.Name == "compact":
+	if m.Command != nil && m.Command.Name == "compact" && may {
 		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
-	case m.Command.Name == "new" || m.Command.Name == "reset":
-		inbound.Reset = true
 	}
+}
+
+// anew tells whether a text asks for a new conversation, by a trigger or by a command that always does, and returns what is
+// behind that.
+func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
+	if rest, ok = trigger(text, triggers); ok {
+		return rest, true
+	}
+	command, known := in.options.Commands.Parse(text)
+	return command.Args, known && (command.Name == "new" || command.Name == "reset")
 }
 
 // begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once.

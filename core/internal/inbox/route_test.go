@@ -57,7 +57,7 @@ func TestHowAMessageWaits(t *testing.T) {
 	}{
 		"a message":  {event: says("owner", "hi"), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a file":     {event: picture, want: store.Inbound{Queue: queue, Burst: ended, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a reset":    {event: says("owner", "/new opus hi"), want: store.Inbound{Queue: queue, Model: "opus", Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a reset":    {event: says("owner", "/new opus hi"), want: store.Inbound{Queue: queue, Model: new("opus"), Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a session":  {event: says("owner", "hi"), chosen: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: 30 * time.Minute}}},
 		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
@@ -83,6 +83,36 @@ func TestHowAMessageWaits(t *testing.T) {
 				t.Errorf("compaction: %+v", got.Message)
 			}
 		})
+	}
+}
+
+// /new and /reset begin a conversation whatever the texts are that do so beside them, and lose nothing of what is behind them.
+func TestNewIsNoTrigger(t *testing.T) {
+	t.Parallel()
+	other := func(string) config.Settings {
+		s := settings("")
+		s.Session.ResetTriggers = []string{"/fresh"}
+		return s
+	}
+	for name, test := range map[string]struct {
+		event        chat.Event
+		text         string
+		fresh, reset bool
+	}{
+		"alone":                {says("owner", "/new"), "/new", false, true},
+		"with a text":          {says("owner", "/new tell me"), "tell me", true, false},
+		"the other one":        {says("owner", "/reset opus tell me"), "tell me", true, false},
+		"from a menu":          {event("owner", chat.NativeCommand{Name: "reset", Args: "tell me"}), "tell me", true, false},
+		"the configured one":   {says("owner", "/fresh tell me"), "tell me", true, false},
+		"with a file":          {event("owner", chat.Message{Text: "/new", Media: []chat.Media{{Kind: chat.Image}}}), "", true, false},
+		"who may not use them": {says("friend", "/new tell me"), "/new tell me", false, false},
+	} {
+		j := &journal{}
+		submit(t, j, other, test.event)
+		got := j.accepted[0]
+		if got.Message.Text != test.text || got.Message.Fresh != test.fresh || got.Reset != test.reset || (got.Message.Command == nil) != test.fresh {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 
@@ -127,7 +157,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	}
 	reset := says("owner", "/new opus tell me")
 	reset.ID = "i"
-	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model != "opus" || j.accepted[2].Lane != store.ControlLane {
+	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != store.ControlLane {
 		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
 	}
 	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Text: "the weather"}

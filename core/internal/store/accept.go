@@ -143,8 +143,8 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 	if accepted.Seq == 0 {
 		return accepted, nil
 	}
-	if in.Model != "" {
-		if err := t.configure(in.Session, func(o *Overrides) { o.Model = in.Model }); err != nil {
+	if in.Model != nil {
+		if err := t.configure(in.Session, func(o *Overrides) { o.Model = *in.Model }); err != nil {
 			return Acceptance{}, err
 		}
 	}

@@ -32,7 +32,7 @@ func TestOverridesAreThoseOfTheDatabase(t *testing.T) {
 	accept := func(id chat.EventID, model string) {
 		t.Helper()
 		if _, err := s.Accept(ctx, Inbound{
-			EventID: id, Session: "s", Lane: TurnLane, Message: Message{Channel: "telegram"}, Model: model,
+			EventID: id, Session: "s", Lane: TurnLane, Message: Message{Channel: "telegram"}, Model: &model,
 		}); err != nil {
 			t.Fatal(err)
 		}

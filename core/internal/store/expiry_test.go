@@ -218,7 +218,7 @@ func TestModelHintStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	in := inbound("anna", 1)
-	in.Model = "opus"
+	in.Model = new("opus")
 	b.accept(t, in) // in a session that it makes
 	if run := b.claim(t); run.Session.Overrides.Model != "opus" {
 		t.Errorf("overrides %+v", run.Session.Overrides)
@@ -227,15 +227,22 @@ func TestModelHintStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := inbound("anna", 2)
-	command.Lane, command.Reset, command.Model = store.ControlLane, true, "haiku"
+	command.Lane, command.Reset, command.Model = store.ControlLane, true, new("haiku")
 	b.accept(t, command)
 	b.accept(t, inbound("anna", 3))
 	again := command // a duplicate says nothing new
-	again.Model = "sonnet"
+	again.Model = new("sonnet")
 	b.accept(t, again)
 	s, err := b.Session(b.ctx, in.Session)
 	if want := (store.Overrides{Model: "haiku", Effort: "high"}); err != nil || s.Overrides != want {
 		t.Errorf("overrides %+v, %v; want %+v", s.Overrides, err, want)
+	}
+	back := inbound("anna", 4)
+	back.Model = new("")
+	b.accept(t, back)
+	s, err = b.Session(b.ctx, in.Session)
+	if want := (store.Overrides{Effort: "high"}); err != nil || s.Overrides != want {
+		t.Errorf("taken back: overrides %+v, %v; want %+v", s.Overrides, err, want)
 	}
 }
 

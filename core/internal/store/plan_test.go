@@ -208,7 +208,7 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 		})
 		must(err)
 	}
-	a := accept(func(in *Inbound) { in.Expiry.Since, in.Model = time.Now().Add(time.Hour), "opus" })
+	a := accept(func(in *Inbound) { in.Expiry.Since, in.Model = time.Now().Add(time.Hour), new("opus") })
 	must(s.Consumed(ctx, claim().ID))
 	accept(func(in *Inbound) { in.Session, in.Parent = "child", "s" })
 	if a.Seq == 0 {

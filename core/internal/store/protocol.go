@@ -106,8 +106,8 @@ type Inbound struct {
 	Queue  Queueing
 	Burst  Burst
 	Expiry Expiry
-	// Model becomes the session's; empty: it stays.
-	Model string
+	// Model becomes the session's, where "" is the config's; nil: it stays.
+	Model *string
 	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
 	Hint *Note
 	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
