@@ -139,18 +139,18 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) [
 func (v *view) files(ctx context.Context, said answer.Answer, before []string) (pieces []store.Piece, dealt []store.OutgoingFile) {
 	m, h := v.run.Message.Message, v.host
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	var paths []string
-	for _, named := range append(mediaOf(before), said.Media...) {
-		paths = append(paths, named.Path)
+	w := media.Wanted{Channel: m.Channel, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut}
+	for _, a := range append(parsed(before), said) {
+		w.Voice = w.Voice || a.Voice
+		for _, named := range a.Media {
+			w.Paths = append(w.Paths, named.Path)
+		}
 	}
-	folder := "" // none is looked into
 	if h.sendsFiles(v.run) {
-		folder = v.run.Message.ClaudeSession
+		w.Session = v.run.Message.ClaudeSession
 	}
-	if len(paths) > 0 || folder != "" {
-		found := h.media.outgoing.Collect(ctx, media.Wanted{
-			Channel: m.Channel, Paths: paths, Session: folder, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut,
-		})
+	if len(w.Paths) > 0 || w.Session != "" {
+		found := h.media.outgoing.Collect(ctx, w)
 		if len(found.Media) > 0 {
 			pieces = append(pieces, store.Piece{To: m.Address(), Media: found.Media})
 		}
@@ -170,10 +170,11 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 	return pieces, dealt
 }
 
-// mediaOf are the files that texts name.
-func mediaOf(texts []string) (list []answer.Media) {
-	for _, text := range texts {
-		list = append(list, answer.Parse(text, true).Media...)
+// parsed takes texts apart.
+func parsed(texts []string) []answer.Answer {
+	list := make([]answer.Answer, len(texts))
+	for i, text := range texts {
+		list[i] = answer.Parse(text, true)
 	}
 	return list
 }

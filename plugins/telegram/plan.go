@@ -41,7 +41,7 @@ var shapes = []struct {
 	{chat.Image, photo, []string{"image/jpeg", "image/png", "image/webp"}, maxPhoto},
 	{chat.Video, video, []string{"video/mp4"}, maxUpload},
 	{chat.Audio, audio, []string{"audio/mpeg", "audio/mp4", "audio/x-m4a"}, maxUpload},
-	{chat.Voice, voice, []string{"audio/ogg", "audio/mpeg", "audio/mp4"}, maxUpload},
+	{chat.Voice, voice, []string{"audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a"}, maxUpload},
 }
 
 func shapeOf(m chat.Media) shape {

@@ -82,6 +82,12 @@ func TestSendFiles(t *testing.T) {
 			[]arrived{{Media: "voice", MIMEType: "audio/ogg; codecs=opus", Content: "opus"}},
 		},
 		{
+			"a voice in other formats",
+			[]chat.Media{{Kind: chat.Voice, MIMEType: "audio/x-m4a", FileName: "m4a"}, {Kind: chat.Voice, MIMEType: "audio/wav", FileName: "wav"}},
+			chat.Outgoing{},
+			[]arrived{{Media: "voice", MIMEType: "audio/x-m4a", Content: "m4a"}, {Media: "document", MIMEType: "audio/wav", Content: "wav"}},
+		},
+		{
 			"a text that is too long for a caption",
 			[]chat.Media{{Kind: chat.File, MIMEType: "application/pdf", FileName: "%PDF"}},
 			chat.Outgoing{Text: long, ReplyTo: "101", Buttons: button},

@@ -109,7 +109,7 @@ func answers(s Session) string {
 - Never write lines of the host yourself.
 `
 	if s.Files {
-		text += "- To send a file, write MEDIA: and its path, such as MEDIA:charts/may.png, on a line of its own in your answer, or put it into the folder of outgoing files that the conversation began with. It must be in your working folder; at most ten go with an answer, more of that folder with the next. A path in the text alone sends nothing.\n"
+		text += "- To send a file, write MEDIA: and its path, such as MEDIA:charts/may.png, on a line of its own in your answer, or put it into the folder of outgoing files that the conversation began with. It must be in your working folder; at most ten go with an answer, more of that folder with the next. A path in the text alone sends nothing. [[audio_as_voice]] anywhere in your answer sends its sound as voice messages.\n"
 	}
 	if s.Speech {
 		text += "- You can also be heard: [[tts]] anywhere in your answer has all of it spoken, [[tts:words]] only these words, which are not shown. Use it where somebody wants to hear you.\n"

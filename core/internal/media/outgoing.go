@@ -56,6 +56,7 @@ type Wanted struct {
 	Paths   []string // that the agent named
 	Session string   // the conversation whose folder is looked into; empty: none is
 	Private bool     // the chat is the owner's alone: elsewhere the owner's memory and the files of other chats are not sent
+	Voice   bool     // sound is sent as a voice message where the chat takes one
 	Limits  []chat.MediaLimit
 }
 
@@ -258,6 +259,9 @@ func (c *collection) take(ctx context.Context, name string, claim chat.Media, co
 
 // admit makes a file one of a kind that the chat takes.
 func (c *collection) admit(name string, m *chat.Media) fate {
+	if c.Voice && m.Kind == chat.Audio {
+		m.Kind = chat.Voice
+	}
 	kind, most := fit(*m, c.Limits)
 	switch {
 	case m.Size == 0:

@@ -176,6 +176,36 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// Sound that is wanted as voice messages is that where the chat takes them, in their size. Nothing else changes.
+func TestSoundAsVoice(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "song.mp3", mp3)
+	b.write(t, "said.ogg", opus)
+	b.write(t, "film.mp4", mp4)
+	b.write(t, own+"/other.mp3", mp3)
+	for name, tc := range map[string]struct {
+		limits []chat.MediaLimit
+		want   string
+	}{
+		"a chat with voice messages": {all, "voice voice video voice"},
+		"none of this size":          {[]chat.MediaLimit{{Kind: chat.Voice, MaxBytes: 1}, {Kind: chat.Audio}, {Kind: chat.File}}, "audio audio file audio"},
+		"a chat with sound":          {[]chat.MediaLimit{{Kind: chat.Audio}, {Kind: chat.File}}, "audio audio file audio"},
+		"a chat with files":          {[]chat.MediaLimit{{Kind: chat.File}}, "file file file file"},
+	} {
+		found := b.outgoing().Collect(t.Context(), media.Wanted{
+			Channel: "telegram", Paths: []string{"song.mp3", "said.ogg", "film.mp4"}, Session: run, Voice: true, Limits: tc.limits,
+		})
+		var kinds []string
+		for _, m := range found.Media {
+			kinds = append(kinds, m.Kind.String())
+		}
+		if got := strings.Join(kinds, " "); got != tc.want || found.Problems != nil {
+			t.Errorf("%s: sent as %s, want %s; %q", name, got, tc.want, found.Problems)
+		}
+	}
+}
+
 // What is sent is a copy: the agent may change or remove its own.
 func TestTheAgentsFileMayChange(t *testing.T) {
 	t.Parallel()
