@@ -59,6 +59,7 @@ func run(ctx context.Context) error {
 		{"overhead", b.overhead},
 		{"stream", b.stream},
 		{"channels", b.channels},
+		{"stop", b.stop},
 		{"throughput", b.throughput},
 		{"start", b.startup},
 		{"memory", b.footprint},

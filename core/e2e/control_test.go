@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
@@ -40,6 +42,42 @@ func TestStop(t *testing.T) {
 	owner.say("/stop")
 	owner.hears("Nothing is running.")
 	owner.silent()
+}
+
+// From a /stop in the chat to the end of the last process of a tool is not long, whatever processes the tool has started. How long
+// is shown; it is bounded far above what was measured, and far below what any process of the tool would live for.
+func TestStopInTime(t *testing.T) {
+	t.Parallel()
+	const most = time.Second
+	h := newHost(t, setup{tools: []string{"Bash"}})
+	h.start()
+	owner := h.owner()
+	var took []time.Duration
+	for _, tool := range []struct {
+		command   string
+		processes int
+	}{
+		{"sleep %s", 1},
+		{"(sleep %s & sleep %s & wait) & sleep %s", 3},
+		{"setsid sleep %s & (setsid sleep %s &) ; sleep %s", 3},
+		{"trap '' TERM INT HUP; sleep %s & sleep %s & wait", 2},
+		{"(env -i setsid sleep %s & wait) & nohup sleep %s & wait", 2},
+	} {
+		seconds := unheardOf()
+		h.api.Enqueue(messagesapi.Bash(strings.ReplaceAll(tool.command, "%s", seconds)))
+		owner.say("wait for it")
+		h.poll("the tool sleeps", func() bool { return sleeping(seconds) == tool.processes })
+		began := time.Now()
+		owner.say("/stop")
+		h.poll("the tool ends", func() bool { return sleeping(seconds) == 0 })
+		took = append(took, time.Since(began))
+		owner.hears("Stopped.")
+	}
+	t.Logf("from /stop to the end of the tool's processes: %v", took)
+	slices.Sort(took)
+	if median := took[len(took)/2]; median > most {
+		t.Errorf("it takes %v until a tool has ended", median)
+	}
 }
 
 // What waits behind a turn is answered after it, in order, and dropped by /stop.
