@@ -17,3 +17,8 @@ func Parts(text string, r Rule) (parts []Part, work int) {
 	}
 	return parts, d.walked
 }
+
+// NextOfDocument is [Next] without its short way for a text that is one piece.
+func NextOfDocument(text string, sent int, r Rule, c Cut) (piece string, end int) {
+	return newDocument(text, r).next(sent, r, c)
+}

@@ -33,7 +33,20 @@ type Cut struct {
 // a fenced block that goes on, but where the text does not fit otherwise; then the block is closed in it, and opened anew
 // in what follows. The text must be valid UTF-8, and grow only at its end.
 func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
-	d := newDocument(text, r)
+	// Most texts are one piece: where they could be split need not be known.
+	if whole := trimRight(text); sent <= 0 && r.Fits(whole) {
+		switch {
+		case c.Over:
+			return whole[begin(whole):], len(whole)
+		case Size(whole, r.Limit.Unit) < c.Min:
+			return "", sent
+		}
+	}
+	return newDocument(text, r).next(sent, r, c)
+}
+
+// next is [Next] where the text may have to be split.
+func (d *document) next(sent int, r Rule, c Cut) (piece string, end int) {
 	start := d.resume(sent)
 	if start == len(d.text) {
 		return "", sent
@@ -100,6 +113,9 @@ func Rest(text string, sent int) string {
 // Closed returns a text in the making so that it can be shown: with the fenced block closed that it ends in, or without
 // it, if nothing of the code is there yet.
 func Closed(text string) string {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return text
+	}
 	d := newDocument(text, Rule{})
 	if len(d.fences) == 0 {
 		return text
@@ -136,6 +152,15 @@ func (d *document) resume(sent int) int {
 		}
 	}
 	return at
+}
+
+// begin returns where the first line begins that is not blank; the text's length if all are.
+func begin(text string) int {
+	rest := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if rest == "" {
+		return len(text)
+	}
+	return strings.LastIndexByte(text[:len(text)-len(rest)], '\n') + 1
 }
 
 // something returns the first place from there on that is not blank, or the beginning of its line.

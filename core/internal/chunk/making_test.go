@@ -191,6 +191,25 @@ func TestTextInTheMaking(t *testing.T) {
 	})
 }
 
+// A text that is one piece is not looked into, and cut as if it were.
+func TestOnePiece(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(document(), rapid.StringMatching("[ \n]{0,3}[a-z.!`~\\[ \n]{0,40}[ \n]{0,3}")).Draw(t, "text")
+		rule := chunk.Rule{
+			Limit: chat.TextLimit{Max: rapid.IntRange(0, 200).Draw(t, "limit"), Unit: chat.UTF16}, Lines: rapid.IntRange(0, 9).Draw(t, "lines"), Paragraphs: rapid.Bool().Draw(t, "paragraphs"),
+		}
+		cut := chunk.Cut{
+			At:  rapid.SampledFrom([]chunk.Break{chunk.Paragraph, chunk.Line, chunk.Sentence}).Draw(t, "at"),
+			Min: rapid.IntRange(0, 60).Draw(t, "min"), Pause: rapid.Bool().Draw(t, "pause"), Over: rapid.Bool().Draw(t, "over"),
+		}
+		piece, end := chunk.Next(text, 0, rule, cut)
+		if wantPiece, wantEnd := chunk.NextOfDocument(text, 0, rule, cut); piece != wantPiece || end != wantEnd {
+			t.Fatalf("%q, %d, want %q, %d", piece, end, wantPiece, wantEnd)
+		}
+	})
+}
+
 // document makes Markdown of paragraphs and code.
 func document() *rapid.Generator[string] {
 	paragraph := rapid.StringMatching(`([a-z]{1,9}[.,]? ){1,30}[a-z]{1,9}`)

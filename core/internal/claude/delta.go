@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// parseDelta reads a line that brings a piece of a text or a thought, as nearly all lines do. It costs a fraction of what
-// parseEvent does, which takes all that this one does not know.
-func parseDelta(line []byte) (*event, bool) {
+// parseDelta reads a line that brings a piece of a text or a thought, as nearly all lines do, into e. It costs a fraction of
+// what parseAny does, which takes all that this one does not know.
+func parseDelta(line []byte, e *event) bool {
 	if !bytes.HasPrefix(line, []byte(`{"type":"stream_event"`)) {
-		return nil, false
+		return false
 	}
-	e := &event{Type: "stream_event"}
+	*e = event{Type: "stream_event"}
 	known := members(line, func(name, value []byte) bool {
 		switch string(name) {
 		case "type":
@@ -25,7 +25,7 @@ func parseDelta(line []byte) (*event, bool) {
 			return len(value) > 0 && value[0] == '"' // ids; the beginning of a message has more
 		}
 	})
-	return e, known && (e.Stream.Delta.Text != "" || e.Stream.Delta.Thinking != "")
+	return known && (e.Stream.Delta.Text != "" || e.Stream.Delta.Thinking != "")
 }
 
 // take takes a member of a content_block_delta.

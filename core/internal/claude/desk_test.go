@@ -74,7 +74,7 @@ func TestRecordedQuestions(t *testing.T) {
 			}})
 			for _, line := range recorded(t, name) {
 				s.line(line)
-				e, err := parseEvent(line)
+				e, err := parseEvent(line, new(event))
 				if err != nil || e.Type != "control_request" {
 					continue
 				}
@@ -232,7 +232,7 @@ func TestSuggestedRules(t *testing.T) {
 		"one of no tool":   {add(npm, `{"toolName":""}`), nil},
 		"too many of them": {add(slices.Repeat([]string{npm}, maxRules+1)...), nil},
 	} {
-		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[` + tc.suggested + `]}}`))
+		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[` + tc.suggested + `]}}`), new(event))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func watched(tb testing.TB, tr *track, lines [][]byte) []agent.Progress {
 	var told []agent.Progress
 	s := &session{}
 	for _, line := range lines {
-		e, err := parseEvent(line)
+		e, err := parseEvent(line, new(event))
 		if err != nil {
 			continue
 		}
@@ -365,7 +365,7 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := parseEvent(line)
+			e, err := parseEvent(line, new(event))
 			if err != nil {
 				t.Fatal(err)
 			}

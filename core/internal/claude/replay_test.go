@@ -59,7 +59,7 @@ func follow(t *testing.T, name, id string) replayed {
 	r := bufio.NewReader(file)
 	for {
 		line, err := readLine(r, maxLine)
-		if e, parseErr := parseEvent(line); parseErr == nil {
+		if e, parseErr := parseEvent(line, new(event)); parseErr == nil {
 			if e.Type == "result" {
 				s.count(e)
 			}
@@ -175,7 +175,7 @@ func TestFallback(t *testing.T) {
 			tr := newTrack("m")
 			tr.expect("l")
 			for _, l := range tc.events {
-				e, err := parseEvent([]byte(l))
+				e, err := parseEvent([]byte(l), new(event))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -240,7 +240,7 @@ func TestFortunes(t *testing.T) {
 				t.Fatal("expect")
 			}
 			for _, l := range tc.events {
-				e, err := parseEvent([]byte(l))
+				e, err := parseEvent([]byte(l), new(event))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -434,7 +434,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, tr := &session{}, newTrack(first)
 		for _, line := range bytes.Split(data, []byte("\n")) {
-			e, err := parseEvent(line)
+			e, err := parseEvent(line, new(event))
 			if err != nil {
 				continue
 			}

@@ -3,6 +3,7 @@ package stub
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/google/uuid"
@@ -28,17 +29,18 @@ func (o *output) send(event map[string]any) {
 	o.bare(event)
 }
 
-// bare buffers an event as it is.
+// bare buffers an event as it is. As with the CLI its type stands first: readers go by that.
 func (o *output) bare(event map[string]any) {
-	if o.quiet && event["type"] != "result" {
+	kind := event["type"]
+	if o.quiet && kind != "result" {
 		return
 	}
-	data, err := json.Marshal(event)
+	delete(event, "type")
+	rest, err := json.Marshal(event)
 	if err != nil {
 		panic(err) // only maps of plain values come here
 	}
-	o.w.Write(data)
-	o.w.WriteByte('\n')
+	fmt.Fprintf(o.w, "{\"type\":%q,%s\n", kind, rest[1:])
 }
 
 // raw buffers text that is no event.
