@@ -139,7 +139,7 @@ func TestStatusAndPlugins(t *testing.T) {
 	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
 	b.accept(t, "1")
 	b.accept(t, "2")
-	if _, _, err := b.store.Claim(b.ctx, store.TurnLane); err != nil {
+	if err := b.store.Claim(b.ctx, store.TurnLane, func(*store.Run) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.bury(t)
@@ -172,7 +172,7 @@ func (b *bundle) bury(t *testing.T) {
 	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
 		t.Fatal(err)
 	}
-	deliveries, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	deliveries, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
 	if err != nil || len(deliveries) != 1 {
 		t.Fatal(deliveries, err)
 	}
@@ -360,7 +360,7 @@ func TestPairings(t *testing.T) {
 			}
 		}
 	}
-	deliveries, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	deliveries, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestPairings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	welcome, _, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
+	welcome, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
 	if err != nil || len(welcome) != 1 || welcome[0].Piece.Text != "welcome bob" {
 		t.Errorf("%+v, %v", welcome, err)
 	}

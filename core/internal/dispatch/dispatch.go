@@ -17,10 +17,12 @@ import (
 // heartbeatEvery renews the leases of running runs. It is a quarter of the store's lease.
 const heartbeatEvery = 7500 * time.Millisecond
 
+// claimAgain is the wait behind a claim that failed, as on a full disk.
+const claimAgain = time.Second
+
 // Store is what the dispatcher needs of the store.
 type Store interface {
-	Claim(ctx context.Context, lane store.Lane) (*store.Run, time.Time, error)
-	Ready(lane store.Lane) <-chan struct{}
+	Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error
 	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
 }
@@ -45,12 +47,8 @@ type Dispatcher struct {
 	options Options
 	log     hclog.Logger
 
-	// claiming is held, by any number of lanes, from before a run is claimed until it is among the running ones, so that
-	// whoever holds it alone sees all that have been claimed.
-	claiming sync.RWMutex
-
 	mu      sync.Mutex
-	running map[int64]*running
+	running map[int64]*running // from their claims on, before anybody can know of these
 }
 
 type running struct {
@@ -100,59 +98,36 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 		case <-ctx.Done():
 			return
 		}
-		r, next, err := d.begin(ctx, work, lane)
+		var r *running
+		err := d.store.Claim(ctx, lane, func(run *store.Run) { r = d.begin(work, run) })
 		if r != nil {
 			runs.Go(func() {
 				defer func() { <-slots }()
 				d.do(work, r)
 			})
-		} else {
-			<-slots
+			continue
 		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			d.log.Error("claim a run", "lane", lane, "error", err)
-			next = time.Now().Add(time.Second)
+		<-slots
+		if ctx.Err() != nil {
+			return
 		}
-		if !d.wait(ctx, lane, next) {
+		d.log.Error("claim a run", "lane", lane, "error", err)
+		select {
+		case <-time.After(claimAgain):
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// begin claims a run, which can be stopped from then on; nil: there is none. The time is when there is another one.
-func (d *Dispatcher) begin(ctx, work context.Context, lane store.Lane) (*running, time.Time, error) {
-	d.claiming.RLock()
-	defer d.claiming.RUnlock()
-	run, next, err := d.store.Claim(ctx, lane)
-	if run == nil {
-		return nil, next, err
-	}
+// begin makes a claimed run one that can be stopped.
+func (d *Dispatcher) begin(work context.Context, run *store.Run) *running {
 	r := &running{run: run, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running[run.ID] = r
-	return r, next, nil
-}
-
-// wait returns when a lane may be ready, and false when ctx has ended.
-func (d *Dispatcher) wait(ctx context.Context, lane store.Lane, next time.Time) bool {
-	var due <-chan time.Time
-	if !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-d.store.Ready(lane):
-	case <-due:
-	}
-	return true
+	return r
 }
 
 // do handles one run and sees that its lane goes on whatever comes.
@@ -256,8 +231,6 @@ func (d *Dispatcher) Nudge(session string) {
 }
 
 func (d *Dispatcher) end(id int64, cause error) {
-	d.claiming.Lock()
-	defer d.claiming.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r := d.running[id]; r != nil {
@@ -270,10 +243,7 @@ func (d *Dispatcher) end(id int64, cause error) {
 // The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
-	d.claiming.Lock()
-	turns := d.turns(session)
-	d.claiming.Unlock()
-	for _, r := range turns {
+	for _, r := range d.turns(session) {
 		if !r.run.Message.ReceivedAt.Before(before) {
 			continue
 		}

@@ -43,31 +43,44 @@ func run(id int64, session string, lane store.Lane) *store.Run {
 	return &store.Run{ID: id, Lane: lane, Session: store.Session{Key: session}}
 }
 
-func (l *lanes) Claim(_ context.Context, lane store.Lane) (run *store.Run, next time.Time, err error) {
+func (l *lanes) Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error {
+	for {
+		found, err := l.claim(lane, take)
+		if found || err != nil {
+			return err
+		}
+		var due <-chan time.Time
+		if wait := time.Until(l.next); wait > 0 {
+			due = time.After(wait)
+		}
+		select {
+		case <-l.ready[lane]:
+		case <-due:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *lanes) claim(lane store.Lane, take func(*store.Run)) (found bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failing > 0 {
 		l.failing--
-		return nil, time.Time{}, errors.New("disk full")
+		return false, errors.New("disk full")
 	}
 	if time.Now().Before(l.next) {
-		return nil, l.next, nil
+		return false, nil
 	}
-	var first *store.Run
-	for _, r := range l.waiting {
-		switch name := r.Session.Key + string(r.Lane); {
-		case r.Lane != lane || l.taken[name]:
-		case first == nil:
-			first, l.taken[name] = r, true
-		default:
-			next = time.Now()
+	for i, r := range l.waiting {
+		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] {
+			l.waiting, l.taken[name] = slices.Delete(l.waiting, i, i+1), true
+			take(r)
+			return true, nil
 		}
 	}
-	l.waiting = slices.DeleteFunc(l.waiting, func(r *store.Run) bool { return r == first })
-	return first, next, nil
+	return false, nil
 }
-
-func (l *lanes) Ready(lane store.Lane) <-chan struct{} { return l.ready[lane] }
 
 func (l *lanes) Heartbeat(context.Context, []int64) ([]int64, error) {
 	l.mu.Lock()
@@ -401,15 +414,14 @@ func TestNudge(t *testing.T) {
 // claimed is a store that does something between the claim of a run and its handing out.
 type claimed struct {
 	*lanes
-	then func(*store.Run)
+	then func()
 }
 
-func (c claimed) Claim(ctx context.Context, lane store.Lane) (*store.Run, time.Time, error) {
-	r, next, err := c.lanes.Claim(ctx, lane)
-	if r != nil {
-		c.then(r)
-	}
-	return r, next, err
+func (c claimed) Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error {
+	return c.lanes.Claim(ctx, lane, func(r *store.Run) {
+		take(r)
+		c.then()
+	})
 }
 
 // What is claimed and not yet handled is stopped all the same.
@@ -417,40 +429,30 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*dispatch.Dispatcher){
 		"by a lost lane": func(d *dispatch.Dispatcher) { d.End(1) },
-		"by a stop":      func(d *dispatch.Dispatcher) { _, _ = d.Stop(context.Background(), "a", time.Now().Add(time.Hour)) },
+		"by a stop": func(d *dispatch.Dispatcher) {
+			soon, cancel := context.WithCancel(context.Background())
+			cancel() // It is not waited for.
+			_, _ = d.Stop(soon, "a", time.Now().Add(time.Hour))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var d *dispatch.Dispatcher
-			var ending sync.WaitGroup
-			lanes := claimed{newLanes(run(1, "a", store.TurnLane)), func(*store.Run) {
-				ended := make(chan struct{})
-				ending.Go(func() {
-					end(d)
-					close(ended)
-				})
-				select {
-				case <-ended: // found nothing
-				case <-time.After(50 * time.Millisecond): // waits for the claim
-				}
-			}}
-			stopped := make(chan struct{})
-			d = dispatch.New(lanes, func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
-				defer close(stopped)
-				<-ctx.Done()
-				return context.Cause(ctx)
-			}, dispatch.Options{Turns: 1, Commands: 1, Grace: 10 * time.Second}, hclog.NewNullLogger())
-			ctx, cancel := context.WithCancel(t.Context())
-			var done sync.WaitGroup
-			done.Go(func() { d.Run(ctx) })
-			select {
-			case <-stopped:
-			case <-time.After(5 * time.Second):
-				t.Error("it runs on")
-			}
-			cancel()
-			ending.Wait()
-			done.Wait()
+			synctest.Test(t, func(t *testing.T) {
+				var d *dispatch.Dispatcher
+				lanes := claimed{newLanes(run(1, "a", store.TurnLane)), func() { end(d) }}
+				stopped := make(chan struct{})
+				d = dispatch.New(lanes, func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+					defer close(stopped)
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}, options(), hclog.NewNullLogger())
+				ctx, cancel := context.WithCancel(t.Context())
+				var done sync.WaitGroup
+				done.Go(func() { d.Run(ctx) })
+				<-stopped // else all of the bubble is blocked
+				cancel()
+				done.Wait()
+			})
 		})
 	}
 }

@@ -162,12 +162,11 @@ func event(id, text string) *pluginv1.Event {
 // claim claims the next turn.
 func (b *bundle) claim(t *testing.T) *store.Run {
 	t.Helper()
-	run, _, err := b.store.Claim(t.Context(), store.TurnLane)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run == nil {
-		t.Fatal("no turn is ready")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var run *store.Run
+	if err := b.store.Claim(ctx, store.TurnLane, func(claimed *store.Run) { run = claimed }); err != nil {
+		t.Fatal("no turn is ready: ", err)
 	}
 	return run
 }
@@ -175,8 +174,14 @@ func (b *bundle) claim(t *testing.T) *store.Run {
 // idle fails if a turn waits.
 func (b *bundle) idle(t *testing.T) {
 	t.Helper()
-	if run, _, err := b.store.Claim(t.Context(), store.TurnLane); err != nil || run != nil {
-		t.Errorf("a turn waits: %+v, %v", run, err)
+	lanes, err := b.store.Lanes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lanes {
+		if l.Lane == store.TurnLane && !l.Running {
+			t.Errorf("a turn waits: %+v", l)
+		}
 	}
 }
 

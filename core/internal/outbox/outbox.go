@@ -28,15 +28,17 @@ const (
 	// firstNote and maxNote are the waits for a store that cannot note what became of a piece.
 	firstNote = 100 * time.Millisecond
 	maxNote   = 10 * time.Second
+	// claimAgain is the wait behind a claim that failed, as on a full disk.
+	claimAgain = time.Second
 )
 
 // Store is what the outbox needs of the store.
 type Store interface {
-	ClaimDeliveries(ctx context.Context, channel string, max int) ([]store.Delivery, time.Time, error)
+	ClaimDeliveries(ctx context.Context, channel string, max int) ([]store.Delivery, error)
+	DeliveriesDue(ctx context.Context, channel string) (bool, error)
 	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
 	Retry(ctx context.Context, id int64, again store.Again) error
 	Bury(ctx context.Context, id int64, cause string) error
-	DeliveriesReady() <-chan struct{}
 }
 
 // Sender sends messages: a live channel. An error that is no [*chat.Failure] means that the outcome is unknown.
@@ -44,10 +46,13 @@ type Sender interface {
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }
 
+// errDown is why a piece is not sent whose channel went down while nothing was due.
+var errDown = errors.New("the channel is down")
+
 // Options are an outbox's settings.
 type Options struct {
 	Channels []string
-	// Await returns the channel's live sender, and waits for it while the channel is down.
+	// Await returns the channel's live sender, and waits for it while the channel is down and ctx lasts.
 	Await    func(ctx context.Context, channel string) (Sender, error)
 	Attempts int           // sends of one piece before it is given up; those not that a network turned away for now
 	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
@@ -80,38 +85,18 @@ func (o *Outbox) Run(ctx context.Context) {
 	defer stop()
 
 	var loops sync.WaitGroup
-	wakes := make([]chan struct{}, len(o.options.Channels))
-	for i, name := range o.options.Channels {
-		wakes[i] = make(chan struct{}, 1)
-		c := &channel{outbox: o, name: name, wake: wakes[i], ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
+	for _, name := range o.options.Channels {
+		c := &channel{outbox: o, name: name, slots: make(chan struct{}, concurrentSends), ended: make(chan struct{}, 1), log: o.log.With("channel", name)}
 		loops.Go(func() { c.run(ctx, work) })
 	}
-	drained := make(chan struct{})
-	go func() { loops.Wait(); close(drained) }()
-	for {
-		select {
-		case <-drained:
-			return
-		case <-o.store.DeliveriesReady():
-			for _, wake := range wakes {
-				poke(wake)
-			}
-		}
-	}
-}
-
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	loops.Wait()
 }
 
 // channel delivers what goes to one channel.
 type channel struct {
 	outbox *Outbox
 	name   string
-	wake   chan struct{} // something may be due
+	slots  chan struct{} // one for each send that is on its way
 	ended  chan struct{} // a send has ended
 	log    hclog.Logger
 	sends  sync.WaitGroup
@@ -119,82 +104,80 @@ type channel struct {
 
 func (c *channel) run(ctx, work context.Context) {
 	defer c.sends.Wait()
-	slots := make(chan struct{}, concurrentSends)
-	for work.Err() == nil {
-		sender, err := c.await(ctx, work)
-		if err != nil {
-			return
+	for {
+		// Nothing is claimed while the channel is down.
+		if _, err := c.outbox.options.Await(ctx, c.name); err != nil {
+			break
 		}
-		next, busy, err := c.claim(work, sender, slots)
-		if err != nil {
-			if work.Err() != nil {
-				return
+		if len(c.slots) == cap(c.slots) {
+			select {
+			case <-c.ended:
+				continue
+			case <-ctx.Done():
 			}
-			c.log.Error("claim deliveries", "error", err)
-			next = time.Now().Add(time.Second)
 		}
-		if !c.wait(ctx, work, next, busy, len(slots)) {
+		if ctx.Err() != nil {
+			break
+		}
+		c.claim(ctx, work)
+	}
+	c.drain(work)
+}
+
+// drain goes on until nothing is due any more.
+func (c *channel) drain(work context.Context) {
+	for work.Err() == nil {
+		due, err := c.outbox.store.DeliveriesDue(work, c.name)
+		switch {
+		case err == nil && due && len(c.slots) < cap(c.slots) && c.live() != nil:
+			c.claim(work, work)
+			continue
+		case len(c.slots) == 0:
 			return
 		}
-	}
-}
-
-// await returns the live sender. Once the host is going down it does not wait for a channel that is not there.
-func (c *channel) await(ctx, work context.Context) (Sender, error) {
-	if ctx.Err() == nil {
-		if sender, err := c.outbox.options.Await(ctx, c.name); err == nil {
-			return sender, nil
+		select {
+		case <-c.ended:
+		case <-work.Done():
 		}
 	}
-	now, cancel := context.WithCancel(work)
-	cancel()
-	return c.outbox.options.Await(now, c.name)
 }
 
-// claim starts the sends that are due, as many as there are free slots. Busy: there may be more due than it could start.
-func (c *channel) claim(work context.Context, sender Sender, slots chan struct{}) (next time.Time, busy bool, err error) {
-	free := cap(slots) - len(slots)
-	if free == 0 {
-		return time.Time{}, true, nil
+// live returns the channel's sender; nil: the channel is down.
+func (c *channel) live() Sender {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	sender, err := c.outbox.options.Await(now, c.name)
+	if err != nil {
+		return nil
 	}
-	deliveries, next, err := c.outbox.store.ClaimDeliveries(work, c.name, free)
+	return sender
+}
+
+// claim waits until something is due, and starts the sends of that, as many as there are free slots.
+func (c *channel) claim(ctx, work context.Context) {
+	deliveries, err := c.outbox.store.ClaimDeliveries(ctx, c.name, cap(c.slots)-len(c.slots))
+	if err != nil && ctx.Err() == nil {
+		c.log.Error("claim deliveries", "error", err)
+		select {
+		case <-time.After(claimAgain):
+		case <-ctx.Done():
+		}
+	}
+	if len(deliveries) == 0 {
+		return
+	}
+	sender := c.live()
 	for _, d := range deliveries {
-		slots <- struct{}{}
+		c.slots <- struct{}{}
 		c.sends.Go(func() {
 			c.deliver(work, sender, d)
-			<-slots
-			poke(c.ended)
+			<-c.slots
+			select {
+			case c.ended <- struct{}{}:
+			default:
+			}
 		})
 	}
-	return next, len(deliveries) == free, err
-}
-
-// wait returns true when something may be due, and false when the channel has nothing to do any more.
-func (c *channel) wait(ctx, work context.Context, next time.Time, busy bool, sending int) bool {
-	stopping, ended := ctx.Done(), c.ended
-	if ctx.Err() != nil {
-		if !busy && sending == 0 {
-			return false
-		}
-		stopping = nil
-	} else if !busy {
-		ended = nil // it has freed a slot that nothing waits for
-	}
-	var due <-chan time.Time
-	if !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-work.Done():
-		return false
-	case <-stopping:
-	case <-c.wake:
-	case <-ended:
-	case <-due:
-	}
-	return true
 }
 
 // deliver does what one piece is for and notes what became of it.
@@ -209,6 +192,10 @@ func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery)
 	}
 	if d.Uncertain {
 		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", d.Attempts+1)
+	}
+	if sender == nil {
+		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
+		return
 	}
 	ids, err := c.transmit(work, sender, d)
 	if err != nil {

@@ -48,7 +48,37 @@ func newPieces(texts map[chat.ID][]string) *pieces {
 	return p
 }
 
-func (p *pieces) ClaimDeliveries(_ context.Context, _ string, most int) (ds []store.Delivery, next time.Time, err error) {
+func (p *pieces) ClaimDeliveries(ctx context.Context, _ string, most int) ([]store.Delivery, error) {
+	for {
+		ds, next := p.claim(most)
+		if len(ds) > 0 {
+			return ds, nil
+		}
+		var due <-chan time.Time
+		if !next.IsZero() {
+			due = time.After(time.Until(next))
+		}
+		select {
+		case <-p.ready:
+		case <-due:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (p *pieces) DeliveriesDue(context.Context, string) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, list := range p.heads {
+		if len(list) > 0 && !list[0].claimed && !time.Now().Before(list[0].due) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (p *pieces) claim(most int) (ds []store.Delivery, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, to := range []chat.ID{"a", "b"} {
@@ -65,7 +95,7 @@ func (p *pieces) ClaimDeliveries(_ context.Context, _ string, most int) (ds []st
 		head.claimed = true
 		ds = append(ds, head.Delivery)
 	}
-	return ds, next, nil
+	return ds, next
 }
 
 // end takes a piece's head away or gives it back.
@@ -116,8 +146,6 @@ func (p *pieces) Retry(_ context.Context, id int64, again store.Again) error {
 		}
 	})
 }
-
-func (p *pieces) DeliveriesReady() <-chan struct{} { return p.ready }
 
 func (p *pieces) entries() []string {
 	p.mu.Lock()
@@ -264,6 +292,55 @@ func TestGoingDownEndsWithTheGrace(t *testing.T) {
 		if diff := cmp.Diff([]string{"delivered one", "retry (uncertain true) two"}, p.entries()); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+// What becomes due when the channel has gone down is no attempt, and waits for it.
+func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPieces(map[chat.ID][]string{"a": {"one"}})
+		p.heads["a"][0].due = time.Now().Add(time.Minute)
+		var mu sync.Mutex
+		down, up := false, make(chan struct{})
+		o := outbox.New(p, outbox.Options{
+			Channels: []string{"c"}, Attempts: 1, Grace: time.Minute,
+			Await: func(ctx context.Context, _ string) (outbox.Sender, error) {
+				mu.Lock()
+				live := !down
+				mu.Unlock()
+				if live {
+					return &network{}, nil
+				}
+				select {
+				case <-up:
+					mu.Lock()
+					down = false
+					mu.Unlock()
+					return &network{}, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			},
+		}, hclog.NewNullLogger())
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() { o.Run(ctx) })
+		synctest.Wait()
+		mu.Lock()
+		down = true
+		mu.Unlock()
+		time.Sleep(time.Hour)
+		if diff := cmp.Diff([]string{"retry (uncertain false) one"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+		close(up)
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]string{"retry (uncertain false) one", "delivered one"}, p.entries()); diff != "" {
+			t.Error(diff)
+		}
+		cancel()
+		done.Wait()
 	})
 }
 

@@ -122,10 +122,10 @@ func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
 	in := inbound("anna", 1)
 	in.ReadyAt = start.Add(time.Second)
 	b.accept(t, in)
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("nobody is told of the new time")
 	}
-	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
 	if err != nil || run != nil || !next.Equal(in.ReadyAt) {
 		t.Fatalf("got run %v, next %v, error %v; want next %v", run, next, err, in.ReadyAt)
 	}
@@ -136,7 +136,7 @@ func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
 	second.ReadyAt = start.Add(time.Minute)
 	b.accept(t, second)
 	b.complete(t, run)
-	if run, next, _ := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(second.ReadyAt) {
+	if run, next, _ := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(second.ReadyAt) {
 		t.Errorf("behind a run: got run %v, next %v; want next %v", run, next, second.ReadyAt)
 	}
 }
@@ -227,11 +227,11 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 	b.accept(t, inbound("anna", 3)) // in the same millisecond: never lost wins
 	b.clock.Advance(time.Second)
 	b.accept(t, inbound("anna", 4))
-	poked(b.Ready(store.TurnLane))
+	poked(b.pokes.Turns)
 	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != 2 || err != nil {
 		t.Fatalf("dropped %d, %v; want 2", dropped, err)
 	}
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("nobody is told that the lane is ready, whose first message had to wait")
 	}
 	for _, want := range []int64{3, 4} {

@@ -122,7 +122,7 @@ func BenchmarkMessage(b *testing.B) {
 			fail(err)
 			accepted = append(accepted, time.Since(began))
 			began = time.Now()
-			run, _, err := s.Claim(b.Context(), store.TurnLane)
+			run, _, err := s.ClaimNow(b.Context(), store.TurnLane)
 			fail(err)
 			claimed = append(claimed, time.Since(began))
 			fail(s.Consumed(b.Context(), run.ID))
@@ -136,7 +136,7 @@ func BenchmarkMessage(b *testing.B) {
 				Turn: &store.TurnFigures{Usage: store.Usage{Turns: 1}, Model: "sonnet"},
 			}))
 			for range 2 {
-				ds, _, err := s.ClaimDeliveries(b.Context(), "telegram", 10)
+				ds, _, err := s.ClaimDeliveriesNow(b.Context(), "telegram", 10)
 				fail(err)
 				fail(s.Delivered(b.Context(), ds[0].ID, []chat.MessageID{chat.MessageID(ds[0].Key)}))
 			}

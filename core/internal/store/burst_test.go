@@ -29,7 +29,7 @@ type work struct {
 func (b *bundle) do(t *testing.T, w *work, within time.Duration) {
 	t.Helper()
 	for end := b.clock.Now().Add(within); ; {
-		run, next, err := b.Claim(b.ctx, store.TurnLane)
+		run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func TestOverridesAreThoseOfTheDatabase(t *testing.T) {
 	same("a session that nobody has claimed", Overrides{})
 	configure(func(o *Overrides) { o.Send = "deny" })
 	same("configured", Overrides{Send: "deny"})
-	if _, _, err := s.Claim(ctx, TurnLane); err != nil {
+	if _, _, err := s.ClaimNow(ctx, TurnLane); err != nil {
 		t.Fatal(err)
 	}
 	same("claimed", Overrides{Send: "deny"})

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Claim makes the head of the lane that has been ready for the longest a run; nil: no lane of this kind is ready. next is when
-// the first lane that was left will be ready, which may be before now; zero: there is none.
+// Claim makes the head of the lane that has been ready for the longest a run, and calls take with it. While no lane of this
+// kind is ready it waits for one: an error says that ctx has ended before. Take is called before any step returns that was
+// committed with the claim or after it, so that whoever knows of such a step finds the run taken; it must not call the store.
 //
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
@@ -18,23 +19,23 @@ import (
 //
 // A head that cannot be read is left where it is, and its lane looked at again after an hour, so that it holds up no other
 // lane; the error tells which it is.
-func (s *Store) Claim(ctx context.Context, lane Lane) (run *Run, next time.Time, err error) {
-	type result struct {
-		run        *Run
-		next       int64
-		unreadable *unreadableError
-	}
-	r, err := step(ctx, s, "claim", func(t *tx) (r result, err error) {
-		r.run, r.next, err = t.claim(lane)
-		if errors.As(err, &r.unreadable) {
-			err = t.postpone(r.unreadable.session, lane, r.unreadable.seq, t.now+setAside.Milliseconds())
+func (s *Store) Claim(ctx context.Context, lane Lane, take func(*Run)) error {
+	var unreadable *unreadableError
+	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *Run, found bool, next int64, err error) {
+		run, next, err = t.claim(lane)
+		if errors.As(err, &unreadable) {
+			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
 		}
-		return r, err
+		return run, run != nil || unreadable != nil, next, err
+	}, func(run *Run) {
+		if run != nil {
+			take(run)
+		}
 	})
-	if err == nil && r.unreadable != nil {
-		return nil, time.Time{}, r.unreadable
+	if err == nil && unreadable != nil {
+		return unreadable
 	}
-	return r.run, moment(r.next), err
+	return err
 }
 
 // setAside is how long a lane waits whose head cannot be read.

@@ -38,10 +38,10 @@ func TestControlLaneRunsBesideTheTurn(t *testing.T) {
 	stop := inbound("anna", 2)
 	stop.Lane = store.ControlLane
 	b.accept(t, stop)
-	if !poked(b.Ready(store.ControlLane)) {
+	if !poked(b.pokes.Controls) {
 		t.Error("the control lane was not poked")
 	}
-	run, _, err := b.Claim(b.ctx, store.ControlLane)
+	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
 	if err != nil || run == nil || run.Lane != store.ControlLane {
 		t.Fatalf("got %+v, %v", run, err)
 	}
@@ -77,20 +77,20 @@ func TestReadyIsPokedWhenALaneHasMore(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.accept(t, inbound("anna", 2))
 	run := b.claim(t)
-	if !poked(b.Ready(store.TurnLane)) || poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) || poked(b.pokes.Turns) {
 		t.Error("two messages of one lane should leave one poke")
 	}
 	b.accept(t, inbound("anna", 3))
-	if poked(b.Ready(store.TurnLane)) {
+	if poked(b.pokes.Turns) {
 		t.Error("a poke for a lane that runs")
 	}
 	b.complete(t, run)
 	b.complete(t, b.claim(t))
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("no poke for the next message")
 	}
 	b.complete(t, b.claim(t))
-	if poked(b.Ready(store.TurnLane)) {
+	if poked(b.pokes.Turns) {
 		t.Error("a poke for an empty lane")
 	}
 }
@@ -206,11 +206,11 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	poked(b.Ready(store.TurnLane))
+	poked(b.pokes.Turns)
 	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("no poke")
 	}
 	again := b.claim(t)
@@ -221,7 +221,7 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 	if err := b.Release(b.ctx, again.ID, later, "claude died"); err != nil {
 		t.Fatal(err)
 	}
-	if run, next, err := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+	if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
 		t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
 	}
 }
@@ -278,14 +278,14 @@ func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {
 	}
 	b.clock.Advance(time.Second)
 	b.accept(t, inbound("bert", 1))
-	if run, _, err := b.Claim(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
+	if run, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
 		t.Fatalf("claimed %+v, %v, want an error that names the session", run, err)
 	}
 	if run := b.claim(t); run.Session.Key != "telegram:bert" {
 		t.Errorf("claimed of %s", run.Session.Key)
 	}
 	b.clock.Advance(time.Hour)
-	if _, _, err := b.Claim(b.ctx, store.TurnLane); err == nil {
+	if _, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil {
 		t.Error("the message is gone, or was not looked at again")
 	}
 }

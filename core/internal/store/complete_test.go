@@ -17,7 +17,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	to := run.Message.Message.Address()
-	poked(b.DeliveriesReady())
+	poked(b.pokes.Deliveries)
 	err := b.Complete(b.ctx, run.ID, store.Completion{
 		State:      store.RunDone,
 		Pieces:     []store.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
@@ -31,7 +31,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !poked(b.DeliveriesReady()) {
+	if !poked(b.pokes.Deliveries) {
 		t.Error("the outbox is not told")
 	}
 

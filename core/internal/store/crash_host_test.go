@@ -177,31 +177,16 @@ func (h *crashHost) drain(ctx context.Context) error {
 func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	slots := make(chan struct{}, 8)
 	for ctx.Err() == nil {
-		run, next, err := h.store.Claim(ctx, store.TurnLane)
-		must(ctx, err)
+		var run *store.Run
+		must(ctx, h.store.Claim(ctx, store.TurnLane, func(claimed *store.Run) { run = claimed }))
 		if run == nil {
-			wait(ctx, next, h.store.Ready(store.TurnLane))
-			continue
+			return
 		}
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()
 			h.turn(ctx, run)
 		})
-	}
-}
-
-// wait waits for a poke, or for a time; zero: for the poke alone.
-func wait(ctx context.Context, until time.Time, poke <-chan struct{}) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	if !until.IsZero() {
-		timer.Reset(time.Until(until))
-	}
-	select {
-	case <-timer.C:
-	case <-poke:
-	case <-ctx.Done():
 	}
 }
 
@@ -225,7 +210,10 @@ func (h *crashHost) turn(ctx context.Context, run *store.Run) {
 	var covered []string
 	left := false
 	for !h.chance(3) && ctx.Err() == nil {
-		wait(ctx, time.Now().Add(time.Millisecond), nil)
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+		}
 		if h.chance(2) {
 			a.early(ctx)
 		}
@@ -316,15 +304,11 @@ func (a *crashAnswer) final() []store.Piece {
 // deliver sends what is due.
 func (h *crashHost) deliver(ctx context.Context, work *sync.WaitGroup) {
 	for ctx.Err() == nil {
-		ds, next, err := h.store.ClaimDeliveries(ctx, "test", 10)
+		ds, err := h.store.ClaimDeliveries(ctx, "test", 10)
 		must(ctx, err)
 		for _, d := range ds {
 			work.Go(func() { h.send(ctx, d) })
 		}
-		if len(ds) > 0 {
-			continue
-		}
-		wait(ctx, next, h.store.DeliveriesReady())
 	}
 }
 

@@ -5,28 +5,31 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ClaimDeliveries claims the first piece of each of a channel's due destinations, of at most limit of them, those that
-// are due for the longest first. A destination is a chat and thread; while a piece of it is claimed it is not due.
-// next is when the first destination that was left will be due; zero: there is none. It is not in the future when limit
-// left some.
-func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []Delivery, next time.Time, err error) {
-	type result struct {
-		deliveries []Delivery
-		next       int64
+// are due for the longest first. A destination is a chat and thread; while a piece of it is claimed it is not due. While none is
+// due it waits until one is: an error says that ctx has ended before.
+func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []Delivery, err error) {
+	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []Delivery, found bool, next int64, err error) {
+		ds, next, err = t.claimDeliveries(channel, limit)
+		return ds, len(ds) > 0, next, err
+	}, func(claimed []Delivery) { ds = claimed })
+	for i := range ds {
+		ds[i].Key = s.id + "-" + ds[i].Key
 	}
-	r, err := step(ctx, s, "claim deliveries", func(t *tx) (r result, err error) {
-		r.deliveries, r.next, err = t.claimDeliveries(channel, limit)
-		return r, err
-	})
-	for i := range r.deliveries {
-		r.deliveries[i].Key = s.id + "-" + r.deliveries[i].Key
+	return ds, err
+}
+
+// DeliveriesDue tells whether a piece for the channel is due now.
+func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
+	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`, []any{channel, millis(s.now())}, &due)
+	if err != nil {
+		return false, fmt.Errorf("deliveries due: %w", err)
 	}
-	return r.deliveries, moment(r.next), err
+	return due, nil
 }
 
 func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int64, err error) {

@@ -384,7 +384,7 @@ func TestThenIsDroppedWithItsConversation(t *testing.T) {
 	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
-	if next, _, err := b.Claim(b.ctx, store.TurnLane); next != nil || err != nil {
+	if next, _, err := b.ClaimNow(b.ctx, store.TurnLane); next != nil || err != nil {
 		t.Errorf("claimed %+v, %v", next, err)
 	}
 }
@@ -392,13 +392,13 @@ func TestThenIsDroppedWithItsConversation(t *testing.T) {
 func TestThenInAnIdleLane(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	poked(b.Ready(store.TurnLane))
+	poked(b.pokes.Turns)
 	flush := inbound("anna", 2)
 	flush.Message.Origin = store.OriginFlush
 	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("nobody is told")
 	}
 	b.complete(t, b.claim(t))

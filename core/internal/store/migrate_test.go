@@ -72,7 +72,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	}
 	got := map[string]int{}
 	for range 4 {
-		run, _, err := s.Claim(ctx, TurnLane)
+		run, _, err := s.ClaimNow(ctx, TurnLane)
 		if err != nil || run == nil || len(run.More) != 0 {
 			t.Fatalf("claimed %+v, %v", run, err)
 		}

@@ -369,7 +369,7 @@ func (m *model) claim(t *rapid.T) {
 	slices.SortFunc(readyAt, time.Time.Compare)
 	readyAt = append(readyAt, time.Time{}, time.Time{})
 	first, second := readyAt[0], readyAt[1]
-	run, next, err := m.store.Claim(m.ctx, lane)
+	run, next, err := m.store.ClaimNow(m.ctx, lane)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func (m *model) claimDeliveries(t *rapid.T) {
 			due++
 		}
 	}
-	ds, _, err := m.store.ClaimDeliveries(m.ctx, "c", limit)
+	ds, _, err := m.store.ClaimDeliveriesNow(m.ctx, "c", limit)
 	if err != nil || len(ds) != min(due, limit) {
 		t.Fatalf("got %d deliveries, %v; %d are due, the limit is %d", len(ds), err, due, limit)
 	}

@@ -100,7 +100,7 @@ func TestWhoIsToldNotes(t *testing.T) {
 	command := inbound("anna", 9)
 	command.Lane = store.ControlLane
 	b.accept(t, command)
-	run, _, err := b.Claim(b.ctx, store.ControlLane)
+	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
 	if err != nil || len(run.Notes) != 0 {
 		t.Errorf("a command has notes %+v, %v", run.Notes, err)
 	}

@@ -15,7 +15,7 @@ type event struct {
 
 // effects is what a step tells this process once it is committed.
 type effects struct {
-	turns, controls, commands, deliveries bool    // something may be claimable
+	turns, controls, commands, deliveries bool    // something may be claimable, or will at another time than before
 	reactions                             bool    // messages have another stage
 	transcript                            bool    // there are new entries
 	ended                                 []event // events whose run has ended
@@ -33,11 +33,29 @@ func (e *effects) ready(lane Lane) {
 	}
 }
 
-// notifier wakes those who wait for work or for a run's end, and keeps what was chosen at hand.
+// lane tells whether a lane of the kind may be claimable.
+func (e *effects) lane(lane Lane) bool {
+	switch lane {
+	case ControlLane:
+		return e.controls
+	case CommandLane:
+		return e.commands
+	default:
+		return e.turns
+	}
+}
+
+// add adds what is claimable behind another step.
+func (e *effects) add(other effects) {
+	e.turns, e.controls = e.turns || other.turns, e.controls || other.controls
+	e.commands, e.deliveries = e.commands || other.commands, e.deliveries || other.deliveries
+}
+
+// notifier wakes those who wait for new entries or for a run's end, and keeps what was chosen at hand.
 type notifier struct {
 	chosen choices
 
-	turns, controls, commands, deliveries, reactions, transcript chan struct{}
+	reactions, transcript chan struct{}
 
 	mu       sync.Mutex
 	watchers map[event][]chan struct{}
@@ -45,10 +63,6 @@ type notifier struct {
 
 func newNotifier() *notifier {
 	return &notifier{
-		turns:      make(chan struct{}, 1),
-		controls:   make(chan struct{}, 1),
-		commands:   make(chan struct{}, 1),
-		deliveries: make(chan struct{}, 1),
 		reactions:  make(chan struct{}, 1),
 		transcript: make(chan struct{}, 1),
 		watchers:   make(map[event][]chan struct{}),
@@ -56,18 +70,6 @@ func newNotifier() *notifier {
 }
 
 func (n *notifier) fire(e effects) {
-	if e.turns {
-		poke(n.turns)
-	}
-	if e.controls {
-		poke(n.controls)
-	}
-	if e.commands {
-		poke(n.commands)
-	}
-	if e.deliveries {
-		poke(n.deliveries)
-	}
 	if e.reactions {
 		poke(n.reactions)
 	}
@@ -96,23 +98,6 @@ func poke(c chan struct{}) {
 	default:
 	}
 }
-
-// Ready returns the channel that is poked when a lane of this kind may have become claimable, or will at a time that it
-// did not know before. One poke may stand for many lanes: claim until there is none.
-func (s *Store) Ready(lane Lane) <-chan struct{} {
-	switch lane {
-	case ControlLane:
-		return s.notify.controls
-	case CommandLane:
-		return s.notify.commands
-	default:
-		return s.notify.turns
-	}
-}
-
-// DeliveriesReady returns the channel that is poked when a delivery of any channel may have become due, or will at
-// another time than before.
-func (s *Store) DeliveriesReady() <-chan struct{} { return s.notify.deliveries }
 
 // ReactionsReady returns the channel that is poked when messages have another stage than they show: see [Store.Reactions].
 func (s *Store) ReactionsReady() <-chan struct{} { return s.notify.reactions }

@@ -74,7 +74,7 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	b.post(t, "", piece("anna", "1"))
 	b.clock.Advance(time.Second)
 	b.post(t, "", piece("bob", "1"), piece("carl", "1"))
-	ds, next, err := b.ClaimDeliveries(b.ctx, "telegram", 2)
+	ds, next, err := b.ClaimDeliveriesNow(b.ctx, "telegram", 2)
 	if err != nil || len(ds) != 2 || ds[0].Piece.To.Chat != "anna" || next.After(b.clock.Now()) || next.IsZero() {
 		t.Fatalf("got %+v, next %v, error %v; want anna and another, and more at once", ds, next, err)
 	}
@@ -83,10 +83,10 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	if err := b.Retry(b.ctx, rest.ID, store.Again{At: at, Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
-	if ds, next, _ := b.ClaimDeliveries(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
+	if ds, next, _ := b.ClaimDeliveriesNow(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
 		t.Errorf("got %+v, next %v; want next %v", ds, next, at)
 	}
-	if ds, next, _ := b.ClaimDeliveries(b.ctx, "discord", 2); len(ds) != 0 || !next.IsZero() {
+	if ds, next, _ := b.ClaimDeliveriesNow(b.ctx, "discord", 2); len(ds) != 0 || !next.IsZero() {
 		t.Errorf("another channel: %+v, next %v", ds, next)
 	}
 }
@@ -96,11 +96,11 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 	b := setup(t)
 	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
 	d := b.head(t)
-	poked(b.DeliveriesReady())
+	poked(b.pokes.Deliveries)
 	if err := b.Retry(b.ctx, d.ID, store.Again{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
-	if !poked(b.DeliveriesReady()) {
+	if !poked(b.pokes.Deliveries) {
 		t.Error("nobody is told of the new time")
 	}
 	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {

@@ -36,7 +36,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	}
 	claim := func() *Run {
 		t.Helper()
-		run, _, err := s.Claim(ctx, TurnLane)
+		run, _, err := s.ClaimNow(ctx, TurnLane)
 		must(err)
 		return run
 	}
@@ -86,7 +86,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		func(id int64) error { return s.Delivered(ctx, id, []chat.MessageID{"1"}) },
 		func(id int64) error { return s.Bury(ctx, id, "") },
 	} {
-		ds, _, err := s.ClaimDeliveries(ctx, "telegram", 1)
+		ds, _, err := s.ClaimDeliveriesNow(ctx, "telegram", 1)
 		must(err)
 		must(end(ds[0].ID))
 	}
@@ -239,7 +239,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	to := chat.Address{Channel: "discord", Chat: "anna"}
 	deliver := func(end func(d Delivery) error) {
 		t.Helper()
-		ds, _, err := s.ClaimDeliveries(ctx, "discord", 1)
+		ds, _, err := s.ClaimDeliveriesNow(ctx, "discord", 1)
 		must(err)
 		must(end(ds[0]))
 	}

@@ -366,7 +366,7 @@ func TestBackoffHolds(t *testing.T) {
 	b.accept(t, bursting(4))
 	b.accept(t, bursting(5))
 	b.accept(t, queued(6, store.Queueing{Cap: 5, Drop: store.DropNew}))
-	if run, next, err := b.Claim(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+	if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
 		t.Errorf("claimed %+v, next %v, %v; want it at %v", run, next, err, later)
 	}
 	b.clock.Advance(time.Minute)

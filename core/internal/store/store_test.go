@@ -39,6 +39,7 @@ type bundle struct {
 	ctx   context.Context
 	clock *clock
 	path  string
+	pokes store.Pokes
 }
 
 func setup(t *testing.T) *bundle {
@@ -59,7 +60,7 @@ func (b *bundle) open(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Store = s
+	b.Store, b.pokes = s, s.Pokes(b.ctx)
 }
 
 // reopen ends the store's life and begins the next one.
@@ -99,7 +100,7 @@ func (b *bundle) accept(t *testing.T, in store.Inbound) store.Acceptance {
 // claim claims a turn and fails when there is none.
 func (b *bundle) claim(t *testing.T) *store.Run {
 	t.Helper()
-	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func (b *bundle) claim(t *testing.T) *store.Run {
 // idle fails when a turn can be claimed.
 func (b *bundle) idle(t *testing.T) {
 	t.Helper()
-	run, next, err := b.Claim(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func (b *bundle) complete(t *testing.T, run *store.Run, texts ...string) {
 
 func (b *bundle) deliveries(t *testing.T, channel string) []store.Delivery {
 	t.Helper()
-	ds, _, err := b.ClaimDeliveries(b.ctx, channel, 10)
+	ds, _, err := b.ClaimDeliveriesNow(b.ctx, channel, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func (b *bundle) turns(t *testing.T) (runs []string) {
 	t.Helper()
 	for {
-		run, _, err := b.Claim(b.ctx, store.TurnLane)
+		run, _, err := b.ClaimNow(b.ctx, store.TurnLane)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +94,9 @@ func TestNextInAFreshLane(t *testing.T) {
 		in.ReadyAt = start.Add(time.Minute)
 		b.accept(t, in)
 	}
-	poked(b.Ready(store.TurnLane))
+	poked(b.pokes.Turns)
 	b.next(t, 2, 4)
-	if !poked(b.Ready(store.TurnLane)) {
+	if !poked(b.pokes.Turns) {
 		t.Error("nobody is told that there is something to claim")
 	}
 	b.next(t, 3)
@@ -282,7 +282,7 @@ func TestReceipts(t *testing.T) {
 			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
 				return err
 			}
-			_, _, err := b.Claim(b.ctx, store.TurnLane)
+			_, _, err := b.ClaimNow(b.ctx, store.TurnLane)
 			return err
 		}},
 		"told to the run": {in: []store.Inbound{waits(2, store.Queueing{Mode: store.Steer})}, gone: true, end: func(b *bundle, run *store.Run) error {

@@ -19,10 +19,10 @@ var errClosed = errors.New("the store is closed")
 // stays, and the steps that share the transaction are not harmed. f may run twice.
 func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, error)) (T, error) {
 	var result T
-	err := s.writer.submit(ctx, func(t *tx) (err error) {
+	err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: func(t *tx) (err error) {
 		result, err = f(t)
 		return err
-	})
+	}})
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
@@ -31,6 +31,25 @@ func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, err
 
 // nothing is the result of a step that has none.
 type nothing struct{}
+
+// await is [step] for what may have to wait: while f finds nothing to do, it stands, and runs again behind the steps that
+// may have left something, in their transaction, and when what it has seen is due. Committed is called with the result before
+// any step that shares the transaction returns, and before the next one begins.
+func await[T any](ctx context.Context, s *Store, name string, wants func(effects) bool, f func(*tx) (result T, found bool, due int64, err error), committed func(T)) error {
+	var result T
+	op := &operation{done: make(chan error, 1), wants: wants, due: millis(s.now())}
+	op.run = func(t *tx) (err error) {
+		var found bool
+		result, found, op.due, err = f(t)
+		op.idle = err == nil && !found
+		return err
+	}
+	op.committed = func() { committed(result) }
+	if err := s.writer.submit(ctx, op); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
 
 // writer runs all steps on one connection, one after the other. Several connections would starve each other: SQLite has
 // one write lock and its waiters poll. The steps that wait while a transaction is being written share the next.
@@ -41,9 +60,10 @@ type writer struct {
 	now        func() time.Time
 	notify     *notifier
 
-	queue   chan *operation
-	stop    chan struct{}
-	stopped chan struct{}
+	queue    chan *operation
+	standing []*operation // the loop's
+	stop     chan struct{}
+	stopped  chan struct{}
 }
 
 func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, notify *notifier) *writer {
@@ -71,24 +91,40 @@ func (w *writer) close() error {
 // operation is a step on its way through the writer.
 type operation struct {
 	run   func(*tx) error
-	fate  atomic.Int32 // undecided, begun or dropped
+	fate  atomic.Int32 // undecided, begun, left or dropped
 	done  chan error   // gets the outcome of an operation that has begun
 	after effects
+
+	// Of one that stands while it finds nothing to do.
+	wants     func(effects) bool // tells whether it may find something behind steps; nil: it never stands
+	idle      bool               // it found nothing
+	due       int64              // when it is to look; zero: it does not know
+	committed func()
 }
 
 const (
 	undecided int32 = iota
 	begun
+	left // begun, and not to stand
 	dropped
 )
 
 func (o *operation) decide(fate int32) bool { return o.fate.CompareAndSwap(undecided, fate) }
 
-func (w *writer) submit(ctx context.Context, run func(*tx) error) error {
+// drop tells whether the operation never runs; else its outcome comes.
+func (o *operation) drop() bool {
+	for !o.fate.CompareAndSwap(begun, left) {
+		if o.decide(dropped) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *writer) submit(ctx context.Context, op *operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	op := &operation{run: run, done: make(chan error, 1)}
 	select {
 	case w.queue <- op:
 	case <-ctx.Done():
@@ -100,11 +136,11 @@ func (w *writer) submit(ctx context.Context, run func(*tx) error) error {
 	case err := <-op.done:
 		return err
 	case <-ctx.Done():
-		if op.decide(dropped) {
+		if op.drop() {
 			return ctx.Err()
 		}
 	case <-w.stopped:
-		if op.decide(dropped) {
+		if op.drop() {
 			return errClosed
 		}
 	}
@@ -119,6 +155,7 @@ func (w *writer) loop() {
 		select {
 		case op := <-w.queue:
 			batch = append(batch, op)
+		case <-w.alarm():
 		case <-w.stop:
 			return
 		}
@@ -131,55 +168,117 @@ func (w *writer) loop() {
 				break fill
 			}
 		}
-		batch = slices.DeleteFunc(batch, func(op *operation) bool { return !op.decide(begun) })
-		if len(batch) > 0 {
-			w.commit(batch)
-		}
+		w.commit(slices.DeleteFunc(batch, func(op *operation) bool {
+			if op.wants != nil {
+				w.standing = append(w.standing, op) // It runs behind the others, and is due.
+			}
+			return op.wants != nil || !op.decide(begun)
+		}))
 	}
 }
 
-// commit runs the batch as one transaction and tells each operation its outcome. An operation that returns an error is
-// undone alone. After some failures, such as a full disk, SQLite rolls the whole transaction back by itself; then each
-// operation is run again in one of its own.
+// alarm goes off when the first standing operation is due.
+func (w *writer) alarm() <-chan time.Time {
+	due := int64(0)
+	for _, op := range w.standing {
+		if op.due != 0 && (due == 0 || op.due < due) {
+			due = op.due
+		}
+	}
+	if due == 0 {
+		return nil
+	}
+	return time.After(moment(due).Sub(w.now()))
+}
+
+// commit runs the batch as one transaction, with the standing operations that it wakes, and tells each operation its outcome.
+// An operation that returns an error is undone alone. After some failures, such as a full disk, SQLite rolls the whole
+// transaction back by itself; then each operation is run again in one of its own.
 func (w *writer) commit(batch []*operation) {
-	outcomes, err := w.transact(batch)
-	if err != nil && len(batch) > 1 {
-		for _, op := range batch {
+	ran, outcomes, err := w.transact(batch)
+	if err != nil && len(ran) > 1 {
+		for _, op := range ran {
 			w.commit([]*operation{op})
 		}
 		return
 	}
-	for i, op := range batch {
+	for i, op := range ran {
+		if err == nil && outcomes[i] == nil && !op.idle {
+			w.notify.fire(op.after)
+			if op.committed != nil {
+				op.committed()
+			}
+		}
+	}
+	for i, op := range ran {
 		switch {
 		case err != nil:
 			op.done <- err
 		case outcomes[i] != nil:
 			op.done <- outcomes[i]
-		default:
-			w.notify.fire(op.after)
+		case !op.idle:
 			op.done <- nil
+		case op.fate.CompareAndSwap(begun, undecided):
+			w.standing = append(w.standing, op)
+		default:
+			op.done <- context.Canceled // it is not waited for any more
 		}
 	}
 }
 
-// transact returns each operation's own error, or the one for which the transaction was rolled back.
-func (w *writer) transact(batch []*operation) ([]error, error) {
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
-		return nil, err
+// transact returns the operations that ran, and each one's own error, or the one for which the transaction was rolled back.
+func (w *writer) transact(batch []*operation) (ran []*operation, outcomes []error, err error) {
+	if len(batch) == 0 {
+		batch = w.woken(effects{})
 	}
-	outcomes := make([]error, len(batch))
+	if len(batch) == 0 {
+		return nil, nil, nil
+	}
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return batch, nil, err
+	}
+	outcomes = make([]error, len(batch), len(batch)+len(w.standing))
+	var after effects
 	for i, op := range batch {
-		var err error
 		if outcomes[i], err = w.apply(op, len(batch) > 1); err != nil {
 			_ = w.exec("ROLLBACK") // fails where SQLite has rolled back by itself
-			return nil, err
+			return batch, nil, err
+		}
+		if outcomes[i] == nil {
+			after.add(op.after)
+		}
+	}
+	// One that fails fails all, which then run alone: it needs no savepoint.
+	woken := w.woken(after)
+	ran = append(batch, woken...)
+	outcomes = append(outcomes, make([]error, len(woken))...)
+	for _, op := range woken {
+		if err := w.run(op); err != nil {
+			_ = w.exec("ROLLBACK")
+			return ran, nil, err
 		}
 	}
 	if err := w.exec("COMMIT"); err != nil {
 		_ = w.exec("ROLLBACK")
-		return nil, fmt.Errorf("commit: %w", err)
+		return ran, nil, fmt.Errorf("commit: %w", err)
 	}
-	return outcomes, nil
+	return ran, outcomes, nil
+}
+
+// woken takes from the standing operations those that may find something behind steps with these effects, or are due.
+func (w *writer) woken(after effects) (woken []*operation) {
+	now := millis(w.now())
+	w.standing = slices.DeleteFunc(w.standing, func(op *operation) bool {
+		if op.fate.Load() == dropped {
+			return true
+		}
+		if !op.wants(after) && (op.due == 0 || op.due > now) || !op.decide(begun) {
+			return false
+		}
+		woken = append(woken, op)
+		return true
+	})
+	return woken
 }
 
 // apply runs an operation within the transaction. It returns the operation's own error, whose writes are undone, and the
