@@ -232,7 +232,7 @@ func TestSuggestedRules(t *testing.T) {
 		"one of no tool":   {add(npm, `{"toolName":""}`), nil},
 		"too many of them": {add(slices.Repeat([]string{npm}, maxRules+1)...), nil},
 	} {
-		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[` + tc.suggested + `]}}`), new(event))
+		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[`+tc.suggested+`]}}`), new(event))
 		if err != nil {
 			t.Fatal(err)
 		}
