@@ -1,193 +1,159 @@
 package scripts_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
-
-// newest returns the newest of messages in a thread that matches a pattern, of the bot or of somebody else.
-func (b *bot) newest(messages []telegramtest.Message, in chat, bots bool, pattern *regexp.Regexp) (found telegramtest.Message, ok bool) {
-	for _, m := range messages {
-		if m.Thread == in.thread && (m.From == b.Bot().ID) == bots && pattern.MatchString(m.Text) {
-			found, ok = m, true
-		}
-	}
-	return found, ok
-}
 
 // shows is the command of the same name.
 func (s *stage) shows(ts *testscript.TestScript, neg bool, args []string) error {
 	if len(args) < 2 || neg && len(args) != 2 {
 		return errors.New("usage: [!] shows CHAT PATTERN [BUTTON…]")
 	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
+	b, in, pattern, err := s.findAnd(args[0], args[1])
 	if err != nil {
 		return err
 	}
 	ctx, cancel := s.await()
 	defer cancel()
-	var found telegramtest.Message
-	_, err = b.AwaitMessages(ctx, in.id, func(all []telegramtest.Message) bool {
-		m, ok := b.newest(all, in, true, pattern)
+	var found message
+	_, err = b.await(ctx, in, func(all []message) bool {
+		m, ok := newest(all, true, pattern)
 		if found = m; neg || !ok {
 			return neg && !ok
 		}
 		return len(args) == 2 || labelled(m, args[2:])
 	})
 	if err != nil {
-		return fmt.Errorf("in %s the newest message that matches %q is %q with the buttons %q: %w", args[0], pattern, found.Text, labels(found), err)
+		return fmt.Errorf("in %s the newest message that matches %q is %q with the buttons %q: %w", args[0], pattern, found.text, labels(found), err)
 	}
-	b.seen[in] = max(b.seen[in], found.ID)
-	fmt.Fprintln(ts.Stdout(), found.Text)
+	b.seen[in] = max(b.seen[in], found.id)
+	fmt.Fprintln(ts.Stdout(), found.text)
 	return nil
 }
 
-func labels(m telegramtest.Message) []string {
+func labels(m message) []string {
 	var list []string
-	for _, row := range m.Buttons {
-		for _, button := range row {
-			list = append(list, button.Text)
-		}
+	for _, b := range m.buttons {
+		list = append(list, b.label)
 	}
 	return list
 }
 
 // labelled tells whether a message has these buttons, each named by a part of its label; "-" alone: none.
-func labelled(m telegramtest.Message, want []string) bool {
+func labelled(m message, want []string) bool {
 	got := labels(m)
 	if len(want) == 1 && want[0] == "-" {
 		return len(got) == 0
 	}
-	if len(got) != len(want) {
-		return false
-	}
-	for i, part := range want {
-		if !strings.Contains(got[i], part) {
-			return false
-		}
-	}
-	return true
-}
-
-// drafts is the command of the same name.
-func (s *stage) drafts(ts *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 2 {
-		return errors.New("usage: drafts WHO PATTERN")
-	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
-	if err != nil {
-		return err
-	}
-	ctx, cancel := s.await()
-	defer cancel()
-	d, err := b.AwaitDraft(ctx, in.id, func(d telegramtest.Draft) bool { return pattern.MatchString(d.Text) })
-	fmt.Fprintln(ts.Stdout(), d.Text)
-	return err
-}
-
-// stops is the command of the same name.
-func (s *stage) stops(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 1 {
-		return errors.New("usage: stops WHO")
-	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	b.User(in.id).Stop()
-	return nil
+	return slices.EqualFunc(got, want, strings.Contains)
 }
 
 // presses is the command of the same name.
-func (s *stage) presses(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 4 {
-		return errors.New("usage: presses WHO CHAT PATTERN BUTTON")
-	}
+func (s *stage) presses(_ *testscript.TestScript, args []string) error {
 	b, m, who, err := s.messageOf(args[0], args[1], args[2], true)
 	if err != nil {
 		return err
 	}
-	for _, row := range m.Buttons {
-		for _, button := range row {
-			if strings.Contains(button.Text, args[3]) {
-				b.User(who).Press(m.Chat, m.ID, button.Data)
-				return nil
-			}
-		}
+	i := slices.IndexFunc(m.buttons, func(b button) bool { return strings.Contains(b.label, args[3]) })
+	if i < 0 {
+		return fmt.Errorf("the message has no button %q, but %q", args[3], labels(m))
 	}
-	return fmt.Errorf("the message has no button %q, but %q", args[3], labels(m))
+	b.press(who, m, m.buttons[i].data)
+	return nil
 }
 
 // edits is the command of the same name.
-func (s *stage) edits(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 4 {
-		return errors.New("usage: edits WHO CHAT PATTERN TEXT")
-	}
+func (s *stage) edits(_ *testscript.TestScript, args []string) error {
 	b, m, who, err := s.messageOf(args[0], args[1], args[2], false)
 	if err != nil {
 		return err
 	}
-	b.User(who).Edit(m.Chat, m.ID, args[3])
+	b.edit(who, m, args[3])
 	return nil
 }
 
 // reacted is the command of the same name.
-func (s *stage) reacted(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 3 {
-		return errors.New("usage: reacted CHAT PATTERN EMOJI")
-	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
+func (s *stage) reacted(_ *testscript.TestScript, args []string) error {
+	b, in, pattern, err := s.findAnd(args[0], args[1])
 	if err != nil {
 		return err
 	}
 	ctx, cancel := s.await()
 	defer cancel()
-	var found telegramtest.Message
-	_, err = b.AwaitMessages(ctx, in.id, func(all []telegramtest.Message) bool {
-		found, _ = b.newest(all, in, false, pattern)
-		return found.Reaction == strings.TrimPrefix(args[2], "-")
+	var found message
+	_, err = b.await(ctx, in, func(all []message) bool {
+		found, _ = newest(all, false, pattern)
+		return found.reaction == strings.TrimPrefix(args[2], "-")
 	})
 	if err != nil {
-		return fmt.Errorf("the message has the reaction %q: %w", found.Reaction, err)
+		return fmt.Errorf("the message has the reaction %q: %w", found.reaction, err)
 	}
 	return nil
 }
 
-// messageOf finds the newest message that matches in a chat, and who is to do something with it.
-func (s *stage) messageOf(who, where, text string, bots bool) (b *bot, m telegramtest.Message, user int64, err error) {
-	_, own, err := s.find(who)
+// sends is the command of the same name.
+func (s *stage) sends(ts *testscript.TestScript, args []string) error {
+	b, in, err := s.find(args[0])
 	if err != nil {
-		return nil, m, 0, err
+		return err
 	}
-	b, in, err := s.find(where)
+	ctx, cancel := s.await()
+	defer cancel()
+	content := []byte(ts.ReadFile(args[2]))
+	_, err = b.await(ctx, in, func(all []message) bool {
+		i := slices.IndexFunc(all, func(m message) bool { return m.from == 0 && m.fileName == args[1] && bytes.Equal(m.file, content) })
+		if i >= 0 {
+			b.seen[in] = max(b.seen[in], all[i].id)
+		}
+		return i >= 0
+	})
+	return err
+}
+
+// replies is the command of the same name.
+func (s *stage) replies(_ *testscript.TestScript, args []string) error {
+	b, m, _, err := s.messageOf("anna", args[0], args[1], true)
 	if err != nil {
-		return nil, m, 0, err
+		return err
 	}
-	pattern, err := regexp.Compile("(?m)" + text)
+	to := ""
+	for _, other := range b.said(m.in) {
+		if m.replyTo != 0 && other.id == m.replyTo {
+			to = other.text
+		}
+	}
+	if args[2] == "-" && to == "" {
+		return nil
+	}
+	wanted, err := regexp.Compile("(?m)" + args[2])
 	if err != nil {
-		return nil, m, 0, err
+		return err
 	}
-	m, ok := b.newest(b.Messages(in.id), in, bots, pattern)
-	if !ok {
-		return nil, m, 0, fmt.Errorf("in %s no message matches %q", where, pattern)
+	if to == "" || !wanted.MatchString(to) {
+		return fmt.Errorf("the message is a reply to %q", to)
 	}
-	return b, m, own.id, nil
+	return nil
+}
+
+// id is the command of the same name.
+func (s *stage) id(ts *testscript.TestScript, args []string) error {
+	b, in, pattern, err := s.findAnd(args[1], args[2])
+	if err != nil {
+		return err
+	}
+	for _, m := range b.said(in) {
+		if pattern.MatchString(m.text) {
+			ts.Setenv(args[0], strconv.FormatInt(m.id, 10))
+			return nil
+		}
+	}
+	return fmt.Errorf("in %s no message matches %q", args[1], pattern)
 }

@@ -1,9 +1,11 @@
 // Package scripts proves what clawhost does as a person sees it: each script in testdata/script is one behaviour, shown by
-// the real binaries, with the stand-in for claude and a Telegram of the test's own. It has only tests.
+// the real binaries, with the stand-in for claude and a Telegram and a Discord of the test's own. It has only tests.
 //
 // A script has a folder, a host and a bot to itself. Anna (1001), Bob (1002) and Carol (1003) write to the bot, alone, in
 // the group "kitchen" (-1001) or in the forum "house" (-1002). A chat is named by the person or the group, with the topic
-// behind it ("house/tea") and a second bot before it ("work:anna"). A script without a config.hcl has testdata/config.hcl.
+// behind it ("house/tea") and another bot before it: a second one of Telegram ("work:anna"), or the one of Discord
+// ("discord:anna"), where there is the channel "discord:kitchen" (901) and threads in it ("discord:kitchen/tea"). What
+// mentions @claw_bot mentions the bot in each. A script without a config.hcl has testdata/config.hcl.
 // The commands beside those of testscript:
 //
 //	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
@@ -19,6 +21,8 @@
 //	shows CHAT PATTERN [BUTTON…]
 //	                           wait until the newest message of the bot that matches has these buttons, each named by a part of
 //	                           its label ("-": none); it is the stdout; "! shows" waits until no message matches
+//	sends CHAT NAME FILE       wait until the bot has sent a file of that name with the content of FILE
+//	taken                      wait until the host has taken in all that people did; for Discord the log's level must be debug
 //	drafts WHO PATTERN         wait until the draft in a private chat matches; it is the stdout
 //	stops WHO                  press the button of that draft
 //	presses WHO CHAT PATTERN BUTTON

@@ -12,10 +12,7 @@ import (
 )
 
 // held waits until a turn's tool runs "hold NAME". The tool reads a pipe until its writing end, which is the gate, is closed.
-func (s *stage) held(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 1 {
-		return errors.New("usage: held NAME")
-	}
+func (s *stage) held(_ *testscript.TestScript, args []string) error {
 	if _, open := s.gates[args[0]]; open {
 		return fmt.Errorf("%s is held already", args[0])
 	}
@@ -43,9 +40,9 @@ func (s *stage) held(_ *testscript.TestScript, neg bool, args []string) error {
 }
 
 // release lets what is held go on.
-func (s *stage) release(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 1 || s.gates[args[0]] == nil {
-		return errors.New("usage: release NAME, which is held")
+func (s *stage) release(_ *testscript.TestScript, args []string) error {
+	if s.gates[args[0]] == nil {
+		return fmt.Errorf("nothing is held at %s", args[0])
 	}
 	defer delete(s.gates, args[0])
 	return s.gates[args[0]].Close()

@@ -17,7 +17,7 @@ import (
 )
 
 // passed are the variables that a host has of its script's environment.
-var passed = []string{"HOME", "PATH", "TMPDIR", "TZ", "BOT_URL", "BOT_TOKEN", "WORK_URL", "WORK_TOKEN"}
+var passed = []string{"HOME", "PATH", "TMPDIR", "TZ", "BOT_URL", "BOT_TOKEN", "WORK_URL", "WORK_TOKEN", "DISCORD_URL", "DISCORD_TOKEN"}
 
 // host is a running clawhost.
 type host struct {
@@ -26,8 +26,11 @@ type host struct {
 	err     error
 }
 
-// errLiving is returned for a host that does not end.
-var errLiving = errors.New("the host does not end")
+var (
+	// errLiving is returned for a host that does not end.
+	errLiving = errors.New("the host does not end")
+	errNoHost = errors.New("no host runs")
+)
 
 // stop has the host go down in order.
 func (h *host) stop() error {
@@ -111,9 +114,9 @@ func (s *stage) start(ts *testscript.TestScript, refused bool) error {
 }
 
 // awaitLog is the command log.
-func (s *stage) awaitLog(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 1 || s.host == nil {
-		return errors.New("usage: log PATTERN, where a host runs")
+func (s *stage) awaitLog(_ *testscript.TestScript, args []string) error {
+	if s.host == nil {
+		return errNoHost
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	if err != nil {
@@ -137,10 +140,7 @@ func (s *stage) clawhost(ts *testscript.TestScript, neg bool, args []string) err
 }
 
 // capture is the command of the same name.
-func (s *stage) capture(ts *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 2 {
-		return errors.New("usage: capture NAME PATTERN")
-	}
+func (s *stage) capture(ts *testscript.TestScript, args []string) error {
 	pattern, err := regexp.Compile("(?m)" + args[1])
 	if err != nil {
 		return err
@@ -155,12 +155,20 @@ func (s *stage) capture(ts *testscript.TestScript, neg bool, args []string) erro
 
 // settled waits until the host has taken in all that was written to it, and has nothing more to do.
 func (s *stage) settled(ctx context.Context) error {
+	if err := s.takenIn(ctx); err != nil {
+		return err
+	}
+	return s.done(ctx, func(l left) bool { return l == left{} })
+}
+
+// takenIn waits until the host has taken in all that was written to it.
+func (s *stage) takenIn(ctx context.Context) error {
 	for label, b := range s.bots {
-		if err := b.AwaitConfirmed(ctx); err != nil {
+		if err := b.taken(ctx); err != nil {
 			return fmt.Errorf("the host does not take what is written to %q: %w", label, err)
 		}
 	}
-	return s.done(ctx, func(l left) bool { return l == left{} })
+	return nil
 }
 
 // left is what the host has still to do.
@@ -171,7 +179,10 @@ func (s *stage) done(ctx context.Context, fulfilled func(left) bool) error {
 	var now left
 	err := poll(ctx, func() (bool, error) {
 		command := exec.CommandContext(ctx, filepath.Join(s.bin, "clawhost"), "status", "-config", filepath.Join(s.dir, "config.hcl"), "-json")
-		command.Env = []string{"HOME=" + s.dir, "BOT_URL=x", "BOT_TOKEN=x", "WORK_URL=x", "WORK_TOKEN=x"}
+		for _, name := range passed {
+			command.Env = append(command.Env, name+"=x") // the config's variables must be there
+		}
+		command.Env = append(command.Env, "HOME="+s.dir)
 		out, err := command.Output()
 		if err != nil {
 			return false, fmt.Errorf("clawhost status: %w", err)
@@ -189,9 +200,9 @@ func (s *stage) done(ctx context.Context, fulfilled func(left) bool) error {
 }
 
 // delivered is the command of the same name.
-func (s *stage) delivered(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 0 || s.host == nil {
-		return errors.New("usage: delivered, where a host runs")
+func (s *stage) delivered(*testscript.TestScript, []string) error {
+	if s.host == nil {
+		return errNoHost
 	}
 	ctx, cancel := s.await()
 	defer cancel()

@@ -1,137 +1,149 @@
 package scripts_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
-
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+	"strings"
 )
 
-// replies is the command of the same name.
-func (s *stage) replies(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 3 {
-		return errors.New("usage: replies CHAT PATTERN TO")
+// people are the ids of those who write to the bots.
+var people = map[string]int64{"anna": 1001, "bob": 1002, "carol": 1003}
+
+// nameOf is a person's name as it is written at the beginning of a line.
+func nameOf(id int64) string {
+	for name, of := range people {
+		if of == id {
+			return title(name)
+		}
 	}
-	b, in, err := s.find(args[0])
+	return "the bot"
+}
+
+// title is a name as it is written at the beginning of a line.
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// network is a chat network with a bot: what people do there reaches the bot, and what the bot writes is seen.
+type network interface {
+	// find returns the chat with a name, such as "anna", "kitchen" or "house/tea"; false: there is none. A topic or thread is
+	// opened at its first use.
+	find(name string) (chat, bool)
+	write(ctx context.Context, who int64, in chat, p post) error
+	edit(who int64, m message, text string)
+	press(who int64, m message, data string)
+	// await waits until the messages of a chat, oldest first, fulfil a condition, and returns them.
+	await(ctx context.Context, in chat, fulfil func([]message) bool) ([]message, error)
+	// taken waits until the host has taken in all that people did.
+	taken(ctx context.Context) error
+	// chats are where somebody has written something.
+	chats() []chat
+}
+
+// chat is where messages are written: a thread of a chat, or the chat itself.
+type chat struct{ id, thread int64 }
+
+// post is a message that a person writes.
+type post struct {
+	text, quote, forwarded, media, fileName string
+	file                                    []byte
+	replyTo                                 int64
+}
+
+// message is a message as a chat shows it.
+type message struct {
+	in       chat
+	id       int64 // a later message of a network has a greater one
+	from     int64 // one of the people; zero: the bot
+	text     string
+	replyTo  int64
+	buttons  []button
+	reaction string // the bot's
+	fileName string
+	file     []byte
+}
+
+type button struct{ label, data string }
+
+// bot is a network and what the script has seen there.
+type bot struct {
+	network
+	seen map[chat]int64 // the id of the newest of the bot's messages that was expected
+}
+
+// find returns the chat with a name, such as "anna" or "work:anna", and its bot.
+func (s *stage) find(name string) (*bot, chat, error) {
+	label, rest, found := strings.Cut(name, ":")
+	if !found {
+		label, rest = "telegram", name
+	}
+	if b := s.bots[label]; b != nil {
+		if in, found := b.find(rest); found {
+			return b, in, nil
+		}
+	}
+	return nil, chat{}, fmt.Errorf("there is no chat %q", name)
+}
+
+// findAnd returns a chat by its name, and a pattern.
+func (s *stage) findAnd(name, pattern string) (*bot, chat, *regexp.Regexp, error) {
+	b, in, err := s.find(name)
 	if err != nil {
-		return err
+		return nil, chat{}, nil, err
 	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
+	compiled, err := regexp.Compile("(?m)" + pattern)
+	return b, in, compiled, err
+}
+
+// said are the messages of a chat now, oldest first.
+func (b *bot) said(in chat) []message {
+	list, _ := b.await(context.Background(), in, func([]message) bool { return true })
+	return list
+}
+
+// news are the messages that the bot wrote in a chat since the newest that was expected.
+func (b *bot) news(in chat) []message {
+	return slices.DeleteFunc(b.said(in), func(m message) bool { return m.from != 0 || m.id <= b.seen[in] })
+}
+
+// newest returns the newest message that matches a pattern, of the bot or of somebody else.
+func newest(messages []message, bots bool, pattern *regexp.Regexp) (found message, ok bool) {
+	for _, m := range messages {
+		if (m.from == 0) == bots && pattern.MatchString(m.text) {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// messageOf finds the newest message that matches in a chat, and who is to do something with it.
+func (s *stage) messageOf(who, where, text string, bots bool) (b *bot, m message, user int64, err error) {
+	_, person, found := strings.Cut(who, ":")
+	if !found {
+		person = who
+	}
+	if people[person] == 0 {
+		return nil, m, 0, fmt.Errorf("there is nobody %q", who)
+	}
+	b, in, pattern, err := s.findAnd(where, text)
 	if err != nil {
-		return err
+		return nil, m, 0, err
 	}
-	m, ok := b.newest(b.Messages(in.id), in, true, pattern)
+	m, ok := newest(b.said(in), bots, pattern)
 	if !ok {
-		return fmt.Errorf("in %s no message matches %q", args[0], pattern)
+		return nil, m, 0, fmt.Errorf("in %s no message matches %q", where, pattern)
 	}
-	to := ""
-	for _, other := range b.Messages(in.id) {
-		if m.ReplyTo != 0 && other.ID == m.ReplyTo {
-			to = other.Text
+	return b, m, people[person], nil
+}
+
+// conversations is all that was written, for a person to read.
+func (b *bot) conversations() string {
+	var text strings.Builder
+	for _, in := range b.chats() {
+		fmt.Fprintf(&text, "%d/%d\n", in.id, in.thread)
+		for _, m := range b.said(in) {
+			fmt.Fprintf(&text, "  %s: %s\n", nameOf(m.from), strings.ReplaceAll(m.text, "\n", "\n    "))
 		}
 	}
-	if args[2] == "-" && to == "" {
-		return nil
-	}
-	wanted, err := regexp.Compile("(?m)" + args[2])
-	if err != nil {
-		return err
-	}
-	if to == "" || !wanted.MatchString(to) {
-		return fmt.Errorf("the message is a reply to %q", to)
-	}
-	return nil
-}
-
-// id is the command of the same name.
-func (s *stage) id(ts *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 3 {
-		return errors.New("usage: id NAME CHAT PATTERN")
-	}
-	b, in, err := s.find(args[1])
-	if err != nil {
-		return err
-	}
-	pattern, err := regexp.Compile("(?m)" + args[2])
-	if err != nil {
-		return err
-	}
-	for _, m := range b.said(in) {
-		if pattern.MatchString(m.Text) {
-			ts.Setenv(args[0], strconv.Itoa(m.ID))
-			return nil
-		}
-	}
-	return fmt.Errorf("in %s no message matches %q", args[1], pattern)
-}
-
-// blocks and unblocks are the commands of the same names.
-func (s *stage) blocks(_ *testscript.TestScript, neg bool, args []string) error {
-	return s.inPrivate(neg, args, (*telegramtest.User).Block)
-}
-
-func (s *stage) unblocks(_ *testscript.TestScript, neg bool, args []string) error {
-	return s.inPrivate(neg, args, (*telegramtest.User).Unblock)
-}
-
-func (s *stage) inPrivate(neg bool, args []string, do func(*telegramtest.User)) error {
-	if neg || len(args) != 1 {
-		return errors.New("usage: [un]blocks WHO")
-	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	do(b.User(in.id))
-	return nil
-}
-
-// refuse is the command of the same name.
-func (s *stage) refuse(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 4 {
-		return errors.New("usage: refuse METHOD TIMES STATUS TEXT")
-	}
-	times, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
-	status, err := strconv.Atoi(args[2])
-	if err != nil {
-		return err
-	}
-	s.bots["telegram"].Fail(args[0], times, telegramtest.Refuse(status, args[3]))
-	return nil
-}
-
-// calls is the command of the same name.
-func (s *stage) calls(_ *testscript.TestScript, neg bool, args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: [!] calls CHAT METHOD")
-	}
-	b, in, err := s.find(args[0])
-	if err != nil {
-		return err
-	}
-	called := func() (bool, error) {
-		return slices.ContainsFunc(b.Calls("")[b.looked:], func(c telegramtest.Call) bool {
-			return c.Method == args[1] && c.Params["chat_id"] == strconv.FormatInt(in.id, 10)
-		}), nil
-	}
-	if found, _ := called(); neg && found {
-		return fmt.Errorf("in %s the bot has called %s", args[0], args[1])
-	}
-	if neg {
-		return nil
-	}
-	ctx, cancel := s.await()
-	defer cancel()
-	if err := poll(ctx, called); err != nil {
-		return fmt.Errorf("in %s the bot does not call %s: %w", args[0], args[1], err)
-	}
-	return nil
+	return text.String()
 }

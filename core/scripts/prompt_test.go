@@ -52,10 +52,7 @@ func (s *stage) prompts() []prompt {
 }
 
 // told is the command of the same name.
-func (s *stage) told(_ *testscript.TestScript, neg bool, args []string) error {
-	if neg || len(args) != 1 {
-		return errors.New("usage: told PATTERN")
-	}
+func (s *stage) told(_ *testscript.TestScript, args []string) error {
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	if err != nil {
 		return err

@@ -2,11 +2,13 @@ package scripts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ var binaries = map[string]string{
 	"clawhost":          "core/cmd/clawhost",
 	"claude":            "core/cmd/claude-stub",
 	"clawhost-telegram": "plugins/telegram",
+	"clawhost-discord":  "plugins/discord",
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
@@ -64,14 +67,22 @@ func run(t *testing.T, scripts string) {
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": on((*stage).runHost), "log": on((*stage).awaitLog), "clawhost": on((*stage).clawhost), "capture": on((*stage).capture),
-			"says": on((*stage).says), "topics": on((*stage).addTopics), "expect": on((*stage).expect), "silent": on((*stage).silent), "menu": on((*stage).menu),
-			"shows": on((*stage).shows), "drafts": on((*stage).drafts), "stops": on((*stage).stops), "presses": on((*stage).presses),
-			"edits": on((*stage).edits), "reacted": on((*stage).reacted),
-			"replies": on((*stage).replies), "id": on((*stage).id), "calls": on((*stage).calls), "refuse": on((*stage).refuse),
-			"blocks": on((*stage).blocks), "unblocks": on((*stage).unblocks),
-			"delivered": on((*stage).delivered),
-			"prompt":    on((*stage).prompt), "told": on((*stage).told), "held": on((*stage).held), "release": on((*stage).release),
+			"host": on((*stage).runHost), "log": taking("log PATTERN", (*stage).awaitLog), "clawhost": on((*stage).clawhost),
+			"capture": taking("capture NAME PATTERN", (*stage).capture), "delivered": taking("delivered", (*stage).delivered),
+
+			"says": on((*stage).says), "expect": on((*stage).expect), "shows": on((*stage).shows),
+			"presses": taking("presses WHO CHAT PATTERN BUTTON", (*stage).presses), "edits": taking("edits WHO CHAT PATTERN TEXT", (*stage).edits),
+			"reacted": taking("reacted CHAT PATTERN EMOJI", (*stage).reacted), "sends": taking("sends CHAT NAME FILE", (*stage).sends),
+			"replies": taking("replies CHAT PATTERN TO", (*stage).replies), "id": taking("id NAME CHAT PATTERN", (*stage).id),
+			"silent": on((*stage).silent), "taken": taking("taken", (*stage).taken),
+
+			"topics": taking("topics GROUP", (*stage).addTopics), "menu": taking("menu PATTERN", (*stage).menu),
+			"drafts": taking("drafts WHO PATTERN", (*stage).drafts), "stops": taking("stops WHO", inPrivate((*telegramtest.User).Stop)),
+			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
+			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
+
+			"prompt": on((*stage).prompt), "told": taking("told PATTERN", (*stage).told),
+			"held": taking("held NAME", (*stage).held), "release": taking("release NAME", (*stage).release),
 		},
 	})
 }
@@ -129,6 +140,9 @@ var tokens = map[string]string{
 	"work":     "4343:scripts-loopback-token-0123456789abcdefgh",
 }
 
+// variables are how the names begin of what a script's environment has of a bot.
+var variables = map[string]string{"telegram": "BOT", "work": "WORK"}
+
 // setUp prepares a script's stage, which ends with the script.
 func setUp(env *testscript.Env, bin string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
@@ -138,24 +152,26 @@ func setUp(env *testscript.Env, bin string) error {
 		bots: map[string]*bot{}, log: newJournal(), gates: map[string]*os.File{}, read: map[string]bool{},
 	}
 	for label, token := range tokens {
-		username := map[string]string{"telegram": "claw_bot", "work": "work_bot"}[label]
-		server, err := telegramtest.Start(telegramtest.Options{Token: token, Username: username})
+		t, err := newTelegram(token, map[string]string{"telegram": "claw_bot", "work": "work_bot"}[label])
 		if err != nil {
-			return fmt.Errorf("start a Bot API: %w", err)
+			return err
 		}
-		env.Defer(server.Close)
-		s.bots[label] = newBot(server)
+		env.Defer(t.Close)
+		s.bots[label] = &bot{t, map[chat]int64{}}
+		env.Setenv(variables[label]+"_URL", t.URL())
+		env.Setenv(variables[label]+"_TOKEN", token)
 	}
+	d := newDiscord(s.log)
+	env.Defer(d.Stop)
+	s.bots["discord"] = &bot{d, map[chat]int64{}}
+	env.Setenv("DISCORD_URL", d.URL())
+	env.Setenv("DISCORD_TOKEN", d.Token())
 	env.Values[(*stage)(nil)] = s
 	env.Defer(s.end)
 
 	env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
-	env.Setenv("BOT_URL", s.bots["telegram"].URL())
-	env.Setenv("BOT_TOKEN", tokens["telegram"])
-	env.Setenv("WORK_URL", s.bots["work"].URL())
-	env.Setenv("WORK_TOKEN", tokens["work"])
 
 	config := filepath.Join(env.WorkDir, "config.hcl")
 	if _, err := os.Stat(config); err == nil {
@@ -197,6 +213,17 @@ func on(run func(s *stage, ts *testscript.TestScript, neg bool, args []string) e
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(run(ts.Value((*stage)(nil)).(*stage), ts, neg, args))
 	}
+}
+
+// taking makes a command of a script that is never refused and has as many arguments as its usage names.
+func taking(usage string, run func(s *stage, ts *testscript.TestScript, args []string) error) func(*testscript.TestScript, bool, []string) {
+	want := len(strings.Fields(usage)) - 1
+	return on(func(s *stage, ts *testscript.TestScript, neg bool, args []string) error {
+		if neg || len(args) != want {
+			return errors.New("usage: " + usage)
+		}
+		return run(s, ts, args)
+	})
 }
 
 // await is the context of one wait.

@@ -188,6 +188,7 @@ func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, 
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
+	r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
 	message, isMessage := event.Body.(chat.Message)
 	switch {
 	case verdict != chat.Rejected:

@@ -1,6 +1,9 @@
 package discordtest
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -171,18 +174,36 @@ func (s *Server) React(id, user, emoji string, on bool) {
 	s.dispatch(name, c, func(bool) object { return o }, nil)
 }
 
-// Replies are the messages that the bot has sent to a channel and not deleted, in order.
-func (s *Server) Replies(channel string) []Message {
+// Messages are a channel's that nobody has deleted, in order.
+func (s *Server) Messages(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Message
 	for _, m := range s.messages {
-		if m.Channel == channel && m.Author == BotID && !m.Deleted {
+		if m.Channel == channel && !m.Deleted {
 			list = append(list, *m)
 		}
 	}
-	slices.SortFunc(list, func(a, b Message) int { return int(min(1, max(-1, number(a.ID)-number(b.ID)))) })
+	slices.SortFunc(list, func(a, b Message) int { return cmp.Compare(number(a.ID), number(b.ID)) })
 	return list
+}
+
+// AwaitMessages waits until the messages of a channel fulfil a condition, and returns them.
+func (s *Server) AwaitMessages(ctx context.Context, channel string, fulfil func([]Message) bool) ([]Message, error) {
+	var list []Message
+	err := s.await(ctx, func() bool {
+		list = s.Messages(channel)
+		return fulfil(list)
+	})
+	if err != nil {
+		return list, fmt.Errorf("the messages of channel %s are others: %w", channel, err)
+	}
+	return list, nil
+}
+
+// Replies are the messages of a channel that the bot has sent.
+func (s *Server) Replies(channel string) []Message {
+	return slices.DeleteFunc(s.Messages(channel), func(m Message) bool { return m.Author != BotID })
 }
 
 // Get returns a message.

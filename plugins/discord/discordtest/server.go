@@ -5,6 +5,7 @@
 package discordtest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -197,18 +198,25 @@ func (s *Server) signal() {
 // Await waits until done, which is called after each change, is true.
 func (s *Server) Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	patience := time.After(20 * time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := s.await(ctx, done); err != nil {
+		t.Fatalf("waited in vain until %s", what)
+	}
+}
+
+func (s *Server) await(ctx context.Context, done func() bool) error {
 	for {
 		s.mu.Lock()
 		changed := s.changed
 		s.mu.Unlock()
 		if done() {
-			return
+			return nil
 		}
 		select {
 		case <-changed:
-		case <-patience:
-			t.Fatalf("waited in vain until %s", what)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

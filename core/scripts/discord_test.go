@@ -1,0 +1,148 @@
+package scripts_test
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+)
+
+// discord is a Discord. The ids of its people are as everywhere.
+type discord struct {
+	*discordtest.Server
+	log      *journal
+	channels map[string]chat  // by name, such as "anna" or "kitchen/tea"
+	did      []*regexp.Regexp // what the plugin's log says of what people did, once the host has it
+}
+
+func newDiscord(log *journal) *discord {
+	d := &discord{Server: discordtest.Start(), log: log, channels: map[string]chat{"kitchen": {id: 901}}}
+	for name, id := range people {
+		d.User(snowflake(id), name)
+		d.channels[name] = chat{id: id + 1000}
+		d.Direct(snowflake(id + 1000))
+	}
+	d.Channel("900", "901", "kitchen")
+	return d
+}
+
+func snowflake(id int64) string { return strconv.FormatInt(id, 10) }
+
+// channel is the channel that is a chat or a thread of it.
+func (c chat) channel() string {
+	if c.thread != 0 {
+		return snowflake(c.thread)
+	}
+	return snowflake(c.id)
+}
+
+func (d *discord) find(name string) (chat, bool) {
+	if in, known := d.channels[name]; known {
+		return in, true
+	}
+	room, thread, _ := strings.Cut(name, "/")
+	if room != "kitchen" {
+		return chat{}, false
+	}
+	in := chat{901, 910 + int64(len(d.channels))}
+	d.Thread("901", in.channel(), thread)
+	d.channels[name] = in
+	return in, true
+}
+
+// write waits for the bot, which hears of nothing before it has come for the first time.
+func (d *discord) write(ctx context.Context, who int64, in chat, p post) error {
+	select {
+	case <-d.First():
+	case <-ctx.Done():
+		return fmt.Errorf("the bot does not come to Discord: %w", ctx.Err())
+	}
+	var options []discordtest.Option
+	if p.file != nil {
+		options = append(options, discordtest.WithFile(p.fileName, mime.TypeByExtension(filepath.Ext(p.fileName)), p.file))
+	}
+	if p.replyTo != 0 {
+		options = append(options, discordtest.ReplyingTo(snowflake(p.replyTo)))
+	}
+	id := d.Say(in.channel(), snowflake(who), mentioning(p.text), options...)
+	d.expect(id + " ")
+	return nil
+}
+
+// mentioning is a text as people's apps send it.
+func mentioning(text string) string {
+	return strings.ReplaceAll(text, "@claw_bot", "<@"+discordtest.BotID+">")
+}
+
+// expect has taken wait for an event.
+func (d *discord) expect(event string) {
+	d.did = append(d.did, regexp.MustCompile("event=dc:"+event))
+}
+
+func (d *discord) edit(_ int64, m message, text string) {
+	d.Change(snowflake(m.id), mentioning(text))
+	d.expect(snowflake(m.id) + ":edit:")
+}
+
+func (d *discord) press(who int64, m message, data string) {
+	d.expect("interaction:" + d.Press(snowflake(m.id), snowflake(who), data) + " ")
+}
+
+func (d *discord) await(ctx context.Context, in chat, fulfil func([]message) bool) ([]message, error) {
+	var list []message
+	_, err := d.AwaitMessages(ctx, in.channel(), func(all []discordtest.Message) bool {
+		list = nil
+		for _, m := range all {
+			list = append(list, shownIn(in, m))
+		}
+		return fulfil(list)
+	})
+	return list, err
+}
+
+func shownIn(in chat, m discordtest.Message) message {
+	shown := message{in: in, id: idOf(m.ID), text: m.Text, replyTo: idOf(m.ReplyTo)}
+	if m.Author != discordtest.BotID {
+		shown.from = idOf(m.Author)
+	}
+	for _, b := range m.Buttons {
+		shown.buttons = append(shown.buttons, button{b.Label, b.Data})
+	}
+	if len(m.Reactions) > 0 {
+		shown.reaction = m.Reactions[len(m.Reactions)-1]
+	}
+	if len(m.Files) > 0 {
+		shown.fileName, shown.file = m.Files[0].Name, m.Files[0].Content
+	}
+	return shown
+}
+
+// idOf is zero for what is no id.
+func idOf(text string) int64 {
+	id, _ := strconv.ParseInt(text, 10, 64)
+	return id
+}
+
+func (d *discord) taken(ctx context.Context) error {
+	for _, event := range d.did {
+		if err := d.log.await(ctx, nil, 0, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *discord) chats() []chat {
+	var list []chat
+	for _, in := range d.channels {
+		if len(d.Messages(in.channel())) > 0 {
+			list = append(list, in)
+		}
+	}
+	return list
+}
