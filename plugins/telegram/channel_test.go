@@ -98,7 +98,7 @@ func (i *inbox) awaitReport(t *testing.T, want string) {
 
 // quick is a pace at which tests wait for nothing but the server.
 func quick() pace {
-	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Millisecond, first: time.Millisecond, longest: 4 * time.Millisecond}
+	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Millisecond, first: time.Millisecond, longest: 4 * time.Millisecond, album: time.Millisecond}
 }
 
 func newChannel(t *testing.T, s *telegramtest.Server) *channel {
@@ -401,6 +401,38 @@ func TestRefusedChatIsLogged(t *testing.T) {
 	h.Shutdown()
 	if n := strings.Count(h.Logs(), `"chat":"-200"`); n != 1 {
 		t.Errorf("logged %d times:\n%s", n, h.Logs())
+	}
+}
+
+// TestTheBotsPlacesAreLogged, for the operator, who finds a group's id there or learns why nothing arrives in one. A reaction
+// that the host has no use for says nothing about the chat.
+func TestTheBotsPlacesAreLogged(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	s.Group(-200, "group")
+	anna := s.User(7)
+	h := sdktest.New(t, component())
+	h.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
+	h.Configure(map[string]any{"token": s.Token(), "api_endpoint": s.URL()})
+	h.Run()
+	if _, err := h.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	s.AddBot(anna, -200)
+	s.RemoveBot(anna, -200)
+	anna.React(7, s.Replies(7)[0].ID, "👍")
+	anna.Block()
+	if err := s.AwaitConfirmed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.Shutdown()
+	for _, want := range []string{"was added to a chat", "was removed from a chat", "has blocked the bot"} {
+		if n := strings.Count(h.Logs(), want); n != 1 {
+			t.Errorf("%q is logged %d times:\n%s", want, n, h.Logs())
+		}
+	}
+	if strings.Contains(h.Logs(), "not allowed") {
+		t.Errorf("a chat seems not to be allowed:\n%s", h.Logs())
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -41,7 +43,7 @@ func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	h.known[e.ID] = true
 	switch body := e.Body.(type) {
 	case chat.Message:
-		h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], body.Text)
+		h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], body.Text+strings.Repeat(" +file", len(body.Media)))
 	case chat.ButtonPress:
 		h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], body.Data)
 	default:
@@ -83,7 +85,7 @@ const (
 	all    = people * lives * each
 )
 
-// TestNothingIsLostInTrouble has a thousand messages and button presses come, and a thousand answers go, through a server
+// TestNothingIsLostInTrouble has a thousand messages, albums and button presses come, and a thousand answers go, through a server
 // on which a fifth of the requests and polls go wrong, to a host that refuses every twentieth event, through a plugin that
 // is started anew eight times. Each message must be taken exactly once and in its chat's order. Each answer must arrive; more
 // than once only where the plugin said that the outcome of a try is not known.
@@ -101,7 +103,8 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.pace = quick()
+		c.pace, c.media = quick(), hoard{}
+		c.api.chats.now = tally.now
 		// What runs is ended in the middle of what is said, and goes on in the next life.
 		ended := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -116,12 +119,19 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 			under := s.Replies(id)[0].ID
 			for i := range each {
 				text := fmt.Sprintf("%d.%d.%d", person, life, i)
-				said[to] = append(said[to], text)
-				if i%10 == 9 {
+				switch i % 10 {
+				case 9:
 					user.Press(id, under, text)
-				} else {
+				case 4:
+					file := telegramtest.Post{Media: "photo", File: []byte("pixels")}
+					captioned := file
+					captioned.Text = text
+					user.Album(file, captioned)
+					text += " +file +file"
+				default:
 					user.Send(0, text)
 				}
+				said[to] = append(said[to], text)
 			}
 			sending.Go(func() {
 				for i := range each {
@@ -139,7 +149,9 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	}
 	s.Heal()
 	in.random = rand.New(rand.NewPCG(seed, 2))
-	run(t, newChannel(t, s), in)
+	c := newChannel(t, s)
+	c.media = hoard{}
+	run(t, c, in)
 	in.await(t, all)
 	if err := s.AwaitConfirmed(t.Context()); err != nil {
 		t.Fatal(err)
@@ -152,12 +164,12 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 		}
 	}
 	lost, doubled, again := tally.compare(s)
-	t.Logf("%d messages in: %d taken, each once and in order; %d answers out: %d lost, %d came %d times more, %d tries had an unknown outcome",
-		all, received, all, lost, doubled, again, tally.tries())
+	t.Logf("%d messages in: %d taken, each once and in order; %d answers out: %d lost, %d came %d times more, %d tries had an unknown outcome, %d waited for a limit's end",
+		all, received, all, lost, doubled, again, tally.tries(), tally.waited)
 	if lost > 0 {
 		t.Errorf("%d answers are lost", lost)
 	}
-	if tally.tries() == 0 || again == 0 {
+	if tally.tries() == 0 || again == 0 || tally.waited == 0 {
 		t.Error("there was no trouble: the test shows nothing")
 	}
 	for _, text := range tally.wrong {
@@ -180,6 +192,15 @@ type sendTally struct {
 	mu      sync.Mutex
 	unknown map[string]int // by key: tries of which nobody knows whether they arrived
 	wrong   []string
+	passed  time.Duration // that was waited for limits, by the channel's clock
+	waited  int
+}
+
+// now is the channel's clock, on which a wait takes no time.
+func (a *sendTally) now() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Unix(0, 0).Add(a.passed)
 }
 
 func (a *sendTally) send(t *testing.T, c *channel, out chat.Outgoing) {
@@ -197,6 +218,9 @@ func (a *sendTally) send(t *testing.T, c *channel, out chat.Outgoing) {
 			return
 		case f.MaybeDelivered:
 			a.unknown[out.Key]++
+		case f.RetryAfter > 0:
+			a.waited++
+			a.passed += f.RetryAfter
 		}
 		a.mu.Unlock()
 	}

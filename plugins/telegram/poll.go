@@ -26,10 +26,11 @@ type pace struct {
 	least   time.Duration // between two polls without updates, for servers that do not wait
 	first   time.Duration // the wait after a failure; it doubles
 	longest time.Duration
+	album   time.Duration // between polls for the rest of an album
 }
 
 func usualPace() pace {
-	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second, longest: time.Minute}
+	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second, longest: time.Minute, album: 300 * time.Millisecond}
 }
 
 // wanted are the kinds of updates that the receiver knows.
@@ -52,14 +53,6 @@ type receiver struct {
 	refused map[chat.ID]int64 // chats of which the host refused something, and the bytes that were fetched for it
 	answers sync.WaitGroup
 }
-
-const (
-	// maxRefused is how many refused chats are remembered.
-	maxRefused = 1000
-	// maxWasted is how many bytes of files are fetched for messages of a chat that the host refuses, until it takes one: no
-	// stranger fills its disk.
-	maxWasted = maxFile
-)
 
 // run receives until ctx ends or the token is refused.
 func (r *receiver) run(ctx context.Context) error {
@@ -127,7 +120,11 @@ func (r *receiver) ask(ctx context.Context, method string, params tgbotapi.Param
 // receive polls once and hands over what came.
 func (r *receiver) receive(ctx context.Context) error {
 	began := time.Now()
-	updates, err := r.poll(ctx)
+	timeout := r.pace.poll
+	if r.state != chat.Connected {
+		timeout = 0 // After trouble, to know soon that it is over.
+	}
+	updates, err := r.poll(ctx, timeout)
 	if err != nil {
 		if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusConflict && failed.says("webhook") {
 			return errors.Join(err, r.dropWebhook(ctx))
@@ -135,26 +132,48 @@ func (r *receiver) receive(ctx context.Context) error {
 		return err
 	}
 	r.connected()
-	for _, u := range updates {
-		if err := r.handOver(ctx, u); err != nil {
-			return err
-		}
-	}
 	if len(updates) == 0 {
 		// Nothing is unconfirmed now. Without an offset the bot also sees updates with smaller ids, at which Telegram may
 		// begin again after a week of silence.
 		r.offset = 0
 		pause(ctx, r.pace.least-time.Since(began))
 	}
+	for len(updates) > 0 {
+		if updates, err = r.complete(ctx, updates); err != nil {
+			return err
+		}
+		n := together(updates)
+		if err := r.handOver(ctx, updates[:n]); err != nil {
+			return err
+		}
+		updates = updates[n:]
+	}
 	return nil
 }
 
-// poll returns what came, in the order of the ids: only then does an offset confirm nothing that is still to be handed over.
-func (r *receiver) poll(ctx context.Context) ([]received, error) {
-	timeout := r.pace.poll
-	if r.state != chat.Connected {
-		timeout = 0 // After trouble, to know soon that it is over.
+// complete adds to updates, if they are an album as far as it has come, what still comes of it. Nothing of it is confirmed
+// meanwhile.
+func (r *receiver) complete(ctx context.Context, updates []received) ([]received, error) {
+	for isAlbum(updates) && len(updates) < maxAlbum {
+		if !pause(ctx, r.pace.album) {
+			return nil, ctx.Err()
+		}
+		r.offset = updates[0].UpdateID
+		all, err := r.poll(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) <= len(updates) {
+			break
+		}
+		updates = all
 	}
+	return updates, nil
+}
+
+// poll waits so long for updates, in whole seconds, and returns them in the order of the ids: only then does an offset
+// confirm nothing that is still to be handed over.
+func (r *receiver) poll(ctx context.Context, timeout time.Duration) ([]received, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+r.pace.grace)
 	defer cancel()
 	params := tgbotapi.Params{"timeout": strconv.Itoa(int(timeout.Seconds())), "allowed_updates": wanted}
@@ -167,84 +186,10 @@ func (r *receiver) poll(ctx context.Context) ([]received, error) {
 	if err := r.api.read("getUpdates", raw, &updates); err != nil {
 		return nil, err
 	}
+	// What is confirmed must not come again: the host would not know the rest of an album by its first file's id.
+	updates = slices.DeleteFunc(updates, func(u received) bool { return u.UpdateID < r.offset })
 	slices.SortStableFunc(updates, func(a, b received) int { return cmp.Compare(a.UpdateID, b.UpdateID) })
 	return updates, nil
-}
-
-// handOver gives one update to the host and raises the offset. Updates that say nothing to the host are skipped.
-func (r *receiver) handOver(ctx context.Context, u received) error {
-	if u.unreadable != nil {
-		r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(u.unreadable.Error()))
-	} else if event, ok := (inbound{self: r.self}).event(u.update); ok {
-		if err := r.fetch(ctx, u.update, &event); err != nil {
-			return err
-		}
-		verdict, err := r.in.Submit(ctx, event)
-		if err != nil {
-			return fmt.Errorf("submit update %d: %w", u.UpdateID, err)
-		}
-		r.submitted(event, verdict)
-	}
-	if m := u.Message; u.unreadable == nil && m != nil && m.Chat != nil && m.MigrateToChatID != 0 {
-		r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
-	}
-	if u.UpdateID >= r.offset {
-		r.offset = u.UpdateID + 1
-	}
-	if u.CallbackQuery != nil {
-		r.answers.Go(func() { r.answer(ctx, u.CallbackQuery.ID) })
-	}
-	return nil
-}
-
-// fetch has the host store the file of a message, if it has one. Its error is ctx's.
-func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event) error {
-	message, ok := event.Body.(chat.Message)
-	if !ok || len(message.Media) == 0 {
-		return nil
-	}
-	file, _ := attachmentOf(u.Message)
-	if file.id == "" {
-		return nil
-	}
-	if wasted := r.refused[event.Chat.ID]; wasted > 0 && wasted+file.media.Size > maxWasted {
-		r.log.Debug("a file is not fetched: the host refuses what comes from this chat", "chat", event.Chat.ID)
-		return nil
-	}
-	message.Media = []chat.Media{r.files.fetch(ctx, file)}
-	event.Body = message
-	return ctx.Err()
-}
-
-// submitted logs what became of an event. The first refusal of a chat is for the operator, who may want to allow the chat
-// and finds its id here.
-func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
-	wasted, known := r.refused[event.Chat.ID]
-	switch {
-	case verdict == chat.Rejected:
-		if !known && len(r.refused) >= maxRefused {
-			clear(r.refused)
-		}
-		r.refused[event.Chat.ID] = wasted + fetched(event)
-	case verdict == chat.Accepted && known:
-		r.refused[event.Chat.ID] = 0
-	}
-	if verdict != chat.Rejected || known {
-		r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
-		return
-	}
-	r.log.Info("the host refused an event; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
-}
-
-// fetched is how many bytes the host has stored for an event.
-func fetched(event chat.Event) (bytes int64) {
-	message, _ := event.Body.(chat.Message)
-	for _, m := range message.Media {
-		if m.Ref != "" {
-			bytes += m.Size
-		}
-	}
-	return bytes
 }
 
 // answer ends the spinning of a pressed button. Nothing depends on it.

@@ -327,25 +327,3 @@ func TestEditOfACaption(t *testing.T) {
 	err = b.Edit(to, receipt.IDs[0], strings.Repeat("x", maxCaption+1), nil)
 	wantFailure(t, "a caption that is too long", err, chat.TooLong)
 }
-
-// TestAlbumsComeInOrder: each file is a message of its own.
-func TestAlbumsComeInOrder(t *testing.T) {
-	t.Parallel()
-	b := newShelf(t)
-	posts := []telegramtest.Post{
-		{Media: "photo", Text: "three of them", File: []byte("one")}, {Media: "photo", File: []byte("two")}, {Media: "video", File: []byte("three"), MIMEType: "video/mp4"},
-	}
-	sent := b.anna.Album(posts...)
-	ids := map[chat.EventID]bool{}
-	for i := range posts {
-		e := b.NextEvent()
-		m, _ := e.Body.(chat.Message)
-		ids[e.ID] = true
-		if m.ID != messageID(sent[i].ID) || m.Text != posts[i].Text || len(m.Media) != 1 || m.Media[0].Ref == "" {
-			t.Errorf("file %d comes as %+v", i, m)
-		}
-	}
-	if len(ids) != len(posts) {
-		t.Errorf("%d event ids of %d files", len(ids), len(posts))
-	}
-}

@@ -15,7 +15,7 @@ type chaos struct {
 // Chaos has a share of the requests (from 0 to 1) meet a fault: they are slow, cut off before or behind their effect,
 // answered with 429, 500 or what no Bot API server says. As large a share of the polls get updates again that were
 // confirmed, in another order, or one that cannot be read. What happens depends on the seed and the order of requests.
-// [Server.Heal] ends it. The 429 tells to wait no time at all, so that a test is quick.
+// [Server.Heal] ends it. A 429 mostly tells to wait no time at all, so that a test is quick; one in four tells of a second.
 func (s *Server) Chaos(seed uint64, share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *chaos) fault() Fault {
 		Slow(time.Duration(1+c.random.IntN(5)) * time.Millisecond),
 		CutBefore(),
 		CutAfter(),
-		TooManyRequests(0),
+		TooManyRequests(time.Duration(c.random.IntN(4)/3) * time.Second),
 		Refuse(http.StatusInternalServerError, "Internal Server Error"),
 		NotJSON(http.StatusBadGateway),
 		NotJSON(http.StatusOK),
@@ -45,6 +45,9 @@ func (c *chaos) fault() Fault {
 // disturb changes what a poll brings. The lock is held.
 func (c *chaos) disturb(updates, confirmed []update) []update {
 	if c.happens() {
+		for len(confirmed) > 0 && confirmed[0].isFileOfAlbum() {
+			confirmed = confirmed[1:] // An album comes again whole or not at all.
+		}
 		updates = append(append([]update{}, confirmed...), updates...)
 	}
 	if c.happens() {
@@ -52,6 +55,11 @@ func (c *chaos) disturb(updates, confirmed []update) []update {
 		c.random.Shuffle(len(updates), func(i, j int) { updates[i], updates[j] = updates[j], updates[i] })
 	}
 	return updates
+}
+
+func (u update) isFileOfAlbum() bool {
+	message, _ := u.body["message"].(map[string]any)
+	return message["media_group_id"] != nil
 }
 
 // unreadable is the body of an update that no bot can read.

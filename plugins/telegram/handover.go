@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxRefused is how many refused chats are remembered.
+	maxRefused = 1000
+	// maxTogether is how many bytes of files are fetched for one message.
+	maxTogether = 50 << 20
+	// maxWasted is how many bytes of files are fetched for messages of a chat that the host refuses, until it takes one: no
+	// stranger fills its disk.
+	maxWasted = maxFile
+)
+
+// handOver gives an update, or those of an album, to the host and raises the offset. Updates that say nothing to the host
+// are skipped.
+func (r *receiver) handOver(ctx context.Context, updates []received) error {
+	parts, err := r.read(ctx, updates)
+	if err != nil {
+		return err
+	}
+	if len(parts) > 0 {
+		event := joined(parts)
+		verdict, err := r.in.Submit(ctx, event)
+		if err != nil {
+			return fmt.Errorf("submit event %s: %w", event.ID, err)
+		}
+		r.submitted(event, verdict)
+	}
+	for _, u := range updates {
+		r.offset = max(r.offset, u.UpdateID+1)
+		if m := u.Message; u.unreadable == nil && m != nil && m.Chat != nil && m.MigrateToChatID != 0 {
+			r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
+		}
+		if u.CallbackQuery != nil {
+			r.answers.Go(func() { r.answer(ctx, u.CallbackQuery.ID) })
+		}
+	}
+	return nil
+}
+
+// read returns the event of each update that is one, with its file. Its error is ctx's.
+func (r *receiver) read(ctx context.Context, updates []received) ([]chat.Event, error) {
+	var events []chat.Event
+	stored := int64(0)
+	for _, u := range updates {
+		if u.unreadable != nil {
+			r.log.Error("skipping an update that cannot be read", "update_id", u.UpdateID, "error", r.api.redactor.clean(u.unreadable.Error()))
+			continue
+		}
+		event, ok := (inbound{self: r.self}).event(u.update)
+		if !ok {
+			continue
+		}
+		if err := r.fetch(ctx, u.update, &event, r.allowance(event.Chat.ID)-stored); err != nil {
+			return nil, err
+		}
+		stored += fetched(event)
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// allowance is how many bytes of files may be fetched for the next message of a chat.
+func (r *receiver) allowance(id chat.ID) int64 {
+	if wasted := r.refused[id]; wasted > 0 {
+		return maxWasted - wasted
+	}
+	return maxTogether
+}
+
+// fetch has the host store the file of a message, if it has one of at most so many bytes. Its error is ctx's.
+func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event, most int64) error {
+	message, ok := event.Body.(chat.Message)
+	if !ok || len(message.Media) == 0 {
+		return nil
+	}
+	file, _ := attachmentOf(u.Message)
+	if file.id == "" {
+		return nil
+	}
+	if file.media.Size > most {
+		r.log.Debug("a file is not fetched: the message's are too large, or the host refuses what comes from this chat", "chat", event.Chat.ID)
+		return nil
+	}
+	message.Media = []chat.Media{r.files.fetch(ctx, file)}
+	event.Body = message
+	return ctx.Err()
+}
+
+// submitted logs what became of an event. The first refused message of a chat is for the operator, who may want to allow the
+// chat and finds its id here.
+func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
+	r.log.Debug("event submitted", "event", event.ID, "verdict", verdict.String())
+	switch body := event.Body.(type) {
+	case chat.MemberChange:
+		r.log.Info(whereabouts(body, event.Chat.Kind), "chat", event.Chat.ID, "kind", event.Chat.Kind.String(), "by", event.Sender.ID)
+		return
+	case chat.Message:
+	default:
+		return // The host may have no use for it in any chat.
+	}
+	wasted, known := r.refused[event.Chat.ID]
+	switch {
+	case verdict == chat.Rejected:
+		if !known && len(r.refused) >= maxRefused {
+			clear(r.refused)
+		}
+		r.refused[event.Chat.ID] = wasted + fetched(event)
+		if !known {
+			r.log.Info("the host refused a message; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind.String())
+		}
+	case verdict == chat.Accepted && known:
+		r.refused[event.Chat.ID] = 0
+	}
+}
+
+// whereabouts says where the bot is now.
+func whereabouts(change chat.MemberChange, kind chat.Kind) string {
+	switch {
+	case kind == chat.Direct && change.Joined:
+		return "somebody takes the bot's messages again"
+	case kind == chat.Direct:
+		return "somebody has blocked the bot; nothing reaches them"
+	case change.Joined:
+		return "the bot was added to a chat; it answers there if access allows the chat"
+	default:
+		return "the bot was removed from a chat; nothing reaches it"
+	}
+}
+
+// fetched is how many bytes the host has stored for an event.
+func fetched(event chat.Event) (bytes int64) {
+	message, _ := event.Body.(chat.Message)
+	for _, m := range message.Media {
+		if m.Ref != "" {
+			bytes += m.Size
+		}
+	}
+	return bytes
+}
