@@ -158,3 +158,49 @@ func (a *asker) problems(int) (found []string) {
 	}
 	return found
 }
+
+// chooser is asked what they would have, and says it in words of their own, each time in others.
+type chooser struct{ asked, told map[string]bool }
+
+var (
+	choosing = regexp.MustCompile(`Which (\d+)\?\*\*`)
+	chosen   = regexp.MustCompile(`chosen-(\d+)-`)
+	wish     = regexp.MustCompile(`wish-(\d+)-[A-Z2-9]{5}`)
+)
+
+func newChooser() *chooser { return &chooser{asked: map[string]bool{}, told: map[string]bool{}} }
+
+func (*chooser) says(n int) string {
+	return fmt.Sprintf(`[[stub {"questions": [{"question": "Which %d?", "options": [{"label": "One"}, {"label": "Another"}]}], "again": true, "crash": "orphaned", "say": "$OUTPUT chosen-%d-"}]] have me choose`, n, n)
+}
+
+func (*chooser) ahead() int { return 1 }
+
+func (c *chooser) hears(text string) (answered []int, replies []line, err error) {
+	if id := questionID.FindStringSubmatch(text); id != nil {
+		n, err := numberIn(choosing, text)
+		if err != nil || c.asked[id[1]] {
+			return nil, nil, fmt.Errorf("asked again, or for nothing: %q", text)
+		}
+		c.asked[id[1]] = true
+		return nil, []line{{"wish-" + id[1], fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
+	}
+	if late.MatchString(text) {
+		return nil, nil, nil
+	}
+	said := wish.FindStringSubmatch(text)
+	if said == nil || c.told[said[0]] {
+		return nil, nil, fmt.Errorf("nothing of what was wished, or for the second time: %q", text)
+	}
+	c.told[said[0]] = true
+	if !chosen.MatchString(text) {
+		return nil, nil, nil // it came too late, and was a message
+	}
+	n, err := numberIn(chosen, text)
+	if err == nil && said[1] != strconv.Itoa(n) {
+		err = fmt.Errorf("a wish for something else: %q", text)
+	}
+	return []int{n}, nil, err
+}
+
+func (*chooser) problems(int) []string { return nil }

@@ -25,7 +25,7 @@ import (
 // key: such repeats are counted.
 
 const (
-	crashChats, crashReaders, crashAskers = 4, 2, 1
+	crashChats, crashReaders, crashAskers, crashChoosers = 4, 2, 1, 1
 	// drainTime bounds the time to answer all that is left when the killing is over.
 	drainTime = 3 * time.Minute
 )
@@ -133,6 +133,9 @@ plugin "echo" {
 	}
 	for i := range crashAskers {
 		w.people = append(w.people, newPerson(fmt.Sprint("asker", i), w.address, newAsker(dir)))
+	}
+	for i := range crashChoosers {
+		w.people = append(w.people, newPerson(fmt.Sprint("chooser", i), w.address, newChooser()))
 	}
 	return w
 }

@@ -171,7 +171,7 @@ func (h *Host) wire() {
 	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
 	h.inbox = inbox.New(inbox.Options{
 		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Reading: h.reading, Receipt: h.receipt, Received: h.received, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
@@ -296,6 +296,9 @@ func (h *Host) recover(ctx context.Context) error {
 	}
 	if runs > 0 || deliveries > 0 {
 		h.log.Info("taking up what an earlier life left undone", "turns", runs, "deliveries", deliveries)
+	}
+	if err := h.questions.Recover(ctx); err != nil {
+		return fmt.Errorf("end the questions of an earlier life: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,7 +20,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 			limits, _ := h.supervisor.Limits(to.Channel, kind)
 			return limits.Buttons
 		},
-		Resume: h.resume, Pieces: h.told,
+		Tell: h.tell, Pieces: h.told,
 	}, h.log.Named("permission"))
 }
 
@@ -55,13 +56,13 @@ func (h *Host) decider(ctx context.Context) (chat.Address, bool) {
 	return chat.Address{}, false
 }
 
-// resume has a session's work gone on with.
-func (h *Host) resume(ctx context.Context, id, session string, caller chat.Caller) error {
+// tell has a session's claude told a text, as if the caller had written it.
+func (h *Host) tell(ctx context.Context, id, session string, caller chat.Caller, text string) error {
 	known, err := h.store.Session(ctx, session)
 	if err != nil {
 		return err
 	}
-	_, err = h.inbox.Resume(ctx, chat.EventID("resume:"+id), session, known, caller)
+	_, err = h.inbox.Tell(ctx, chat.EventID(id), session, known, caller, text)
 	return err
 }
 
@@ -72,10 +73,33 @@ func (h *Host) ask(ctx context.Context, run *store.Run, q agent.Question) agent.
 	return h.questions.Ask(ctx, &own, q)
 }
 
-// reading makes a command of a text that answers what claude asks in the chat.
-func (h *Host) reading(caller chat.Caller, text string) (store.Command, bool) {
-	id, answer, ok := h.questions.Reading(caller, text)
-	return store.Command{Name: "answer", Args: id + " " + answer}, ok
+// reading makes a command of a message that answers what claude asks in the chat.
+func (h *Host) reading(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
+	id, answer, ok, err := h.questions.Reading(ctx, caller, m, addressed)
+	return store.Command{Name: "answer", Args: id + " " + answer, Plain: true}, ok, err
+}
+
+// hear takes a plain message for the answer that it was read as.
+func (h *Host) hear(ctx context.Context, run *store.Run) (string, error) {
+	id, answer, _ := strings.Cut(run.Message.Message.Command.Args, " ")
+	told, err := h.questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: turn.Caller(run)})
+	h.points.pass("answered")
+	if err != nil {
+		return "Your answer could not be taken. The host's log says why.", err
+	}
+	return told, nil
+}
+
+// behind tells somebody whose message has come to a turn that waits for an answer that it does: once for each question, for
+// what is written there else looks as if it had been the answer.
+func (h *Host) behind(ctx context.Context, caller chat.Caller) {
+	id, told, ok := h.questions.Unread(caller)
+	if !ok {
+		return
+	}
+	if _, err := h.store.Post(ctx, "unread:"+id, h.told(caller.Address, caller.Kind, told)...); err != nil {
+		h.log.Warn("nobody is told that a question is still open", "question", id, "error", err)
+	}
 }
 
 // questionsOf asks the host's desk at each use.

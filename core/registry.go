@@ -50,6 +50,9 @@ func (h *Host) restarts() func(context.Context) error {
 // command answers a run's slash commands.
 func (h *Host) command(ctx context.Context, run *store.Run) (string, error) {
 	c := run.Message.Message.Command
+	if c.Plain {
+		return h.hear(ctx, run)
+	}
 	return h.commands.Run(ctx, command.Call{
 		Name: c.Name, Args: c.Args, And: c.And, Caller: turn.Caller(run), Session: run.Session, At: run.Message.ReceivedAt,
 	})

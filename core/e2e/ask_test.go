@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -138,6 +139,60 @@ func TestAskTheUser(t *testing.T) {
 	if got := r.run(pool, turn); asked != 1 || len(got.Tools) != 1 || !strings.Contains(got.Tools[0].Output, "not like this") {
 		t.Errorf("after %d questions the turn brings %+v", asked, got)
 	}
+}
+
+// What a person writes while the model asks them something is the answer, as it is: also where host and claude are killed before it
+// comes, and the turn that goes on asks the same again.
+func TestWordsAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, setup{})
+	h.start()
+	owner := h.owner()
+	ask := func(what string) messagesapi.Reply {
+		return messagesapi.Reply{Tools: []messagesapi.ToolUse{{Name: "AskUserQuestion", Input: map[string]any{
+			"questions": []any{map[string]any{
+				"question": what, "header": "Pick", "multiSelect": false,
+				"options": []any{map[string]any{"label": "A", "description": "a"}, map[string]any{"label": "B", "description": "b"}},
+			}},
+		}}}}
+	}
+	told := func(answer string) func(messagesapi.Request) bool {
+		return func(q messagesapi.Request) bool {
+			return slices.ContainsFunc(q.Prompt.ToolResults(), func(result string) bool { return strings.Contains(result, answer) })
+		}
+	}
+	h.api.Enqueue(ask("Which tree?"), messagesapi.Reply{Text: "it is planted"})
+	owner.say("plant a tree")
+	if text := owner.next().Text; !strings.HasPrefix(text, "Which tree?") {
+		t.Errorf("the bot wrote %q", text)
+	}
+	owner.say("the one with the red leaves")
+	owner.hears("it is planted")
+	h.asked(told(`"Which tree?"="the one with the red leaves"`))
+
+	h.api.Enqueue(ask("Which hedge?"))
+	owner.say("and a hedge")
+	if text := owner.next().Text; !strings.HasPrefix(text, "Which hedge?") {
+		t.Errorf("the bot wrote %q", text)
+	}
+	claude := h.claude()
+	if err := syscall.Kill(claude, syscall.SIGSTOP); err != nil { // or it would take the host's end for a no
+		t.Fatal(err)
+	}
+	h.kill()
+	if err := syscall.Kill(claude, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	h.api.Enqueue(ask("Which hedge?"), messagesapi.Reply{Text: "it is there"})
+	owner.say("a thorny one")
+	h.start()
+	owner.hears(continued + "it is there")
+	h.asked(told(`"Which hedge?"="a thorny one"`))
+	owner.talks("thank you")
+	if n := strings.Count(strings.Join(h.last().Prompt.ToolResults(), "\n"), "a thorny one"); n != 1 {
+		t.Errorf("the conversation holds the answer %d times", n)
+	}
+	owner.silent()
 }
 
 // A process whose plan was approved has left the plan mode: the next turn that plans gets another one.

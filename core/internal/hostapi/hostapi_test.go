@@ -92,7 +92,9 @@ func setup(t *testing.T) *bundle {
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
 		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, store.Lane) {},
 		Receipt: func(store.Message) func(store.Acceptance) store.Piece { return nil },
-		Reading: func(chat.Caller, string) (store.Command, bool) { return store.Command{}, false },
+		Reading: func(context.Context, chat.Caller, store.Message, bool) (store.Command, bool, error) {
+			return store.Command{}, false, nil
+		},
 		Settings: func(string) config.Settings {
 			return config.Settings{
 				Session: config.Session{Scope: "per-channel-peer"},

@@ -67,12 +67,15 @@ type Options struct {
 	Commands Commands
 	Turns    Turns
 	Settings func(channel string) config.Settings
-	// Reading makes a command of a text that answers what claude asks in the chat; false: it is none.
-	Reading func(caller chat.Caller, text string) (store.Command, bool)
+	// Reading makes a command of a message that answers what claude asks in the chat; false: it does not. Addressed says that it
+	// is meant for the agent.
+	Reading func(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error)
 	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
 	Policy func(own, key string, from chat.Address, kind chat.Kind) string
 	// Received is told of each message of a person that was taken, and of the lane that it waits in. It must not block.
 	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
+	// Behind is told of each message that has come to a turn that goes on.
+	Behind func(ctx context.Context, caller chat.Caller)
 	// Receipt makes what shows in the chat that a message waits, with buttons for what can be done about it; nil: nothing does.
 	Receipt func(m store.Message) func(store.Acceptance) store.Piece
 	// Retire is told of a claude session that a reset left behind.
@@ -98,6 +101,8 @@ type Outcome struct {
 	Reason  string // why it was rejected, for the plugin's log
 	Session string // accepted or a duplicate: the session key
 	Waiting int    // accepted: messages before it in its lane
+
+	behind bool // accepted: a turn runs before it
 }
 
 // arrival is an event on its way in.
@@ -162,7 +167,10 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
-	inbound := in.inbound(a)
+	inbound, err := in.inbound(ctx, a)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
 		return rejected("the button has no command of the host's"), nil
 	}
@@ -175,6 +183,9 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	outcome, err := in.accept(ctx, inbound)
 	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
 		in.options.Received(a.caller(), m, inbound.Lane)
+		if outcome.behind && inbound.Lane == store.TurnLane {
+			in.options.Behind(ctx, a.caller())
+		}
 	}
 	return outcome, err
 }
@@ -247,11 +258,11 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	})
 }
 
-// Resume has a session's work gone on with, as if the caller had written so. The same id is taken once.
-func (in *Inbox) Resume(ctx context.Context, id chat.EventID, session string, known store.Session, caller chat.Caller) (Outcome, error) {
+// Tell takes a text for a session, as if the caller had written it. The same id is taken once.
+func (in *Inbox) Tell(ctx context.Context, id chat.EventID, session string, known store.Session, caller chat.Caller, text string) (Outcome, error) {
 	m := store.Message{
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
-		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.options.Now(), Text: "Go on from where you left off.",
+		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.options.Now(), Text: text,
 	}
 	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}})
 }
@@ -286,7 +297,7 @@ func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, er
 	if accepted.Running && (inbound.Queue.Mode == store.Steer || inbound.Queue.Mode == store.SteerBacklog) {
 		in.options.Turns.Nudge(inbound.Session)
 	}
-	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting}, nil
+	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
 }
 
 // pair tells a stranger how to be let in, at most once while a request stands.

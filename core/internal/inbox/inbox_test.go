@@ -34,6 +34,7 @@ type journal struct {
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
+	behind    []string
 	changes   []string
 	standing  store.Standing
 }
@@ -251,8 +252,9 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		Store: j, Commands: known{}, Turns: j, Settings: settings,
 		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
 		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
-		Reading: func(caller chat.Caller, text string) (store.Command, bool) {
-			return store.Command{Name: "answer", Args: "ABCDE " + text}, caller.Session == "tg:owner" && (text == "2" || text == "stop!")
+		Behind:   func(_ context.Context, caller chat.Caller) { j.behind = append(j.behind, caller.Session) },
+		Reading: func(_ context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
+			return store.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text), nil
 		},
 		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
 			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -13,17 +14,19 @@ import (
 
 // inbound decides what a message asks for and how it waits. A command goes around what runs, and one of the host's own
 // around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
-func (in *Inbox) inbound(a arrival) store.Inbound {
+func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) {
 	m := a.message
 	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
-	in.understand(&m, &inbound, a)
+	if err := in.understand(ctx, &m, &inbound, a); err != nil {
+		return store.Inbound{}, err
+	}
 	inbound.Message = m
 	if m.Command != nil {
 		inbound.Lane = store.CommandLane
 		if in.options.Commands.Quick(m.Command.Name) {
 			inbound.Lane = store.ControlLane
 		}
-		return inbound
+		return inbound, nil
 	}
 	now := in.options.Now()
 	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
@@ -39,33 +42,30 @@ func (in *Inbox) inbound(a arrival) store.Inbound {
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
-	return inbound
+	return inbound, nil
 }
 
 // understand finds out what a message asks of the host: to begin anew, to stop, to do a command, to compact the
-// conversation, to do something with a skill, or to answer under other settings. Whoever may not use commands has only the
-// commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
-func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival) {
+// conversation, to do something with a skill, to take an answer, or to answer under other settings. Whoever may not use commands
+// has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
+func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a arrival) error {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := commandText(*m), m.Command
 	m.Command = nil
 	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may {
 		in.begin(m, inbound, rest)
-		return
-	}
-	reading, reads := store.Command{}, false
-	if _, said := a.event.Body.(chat.Message); said && m.Forwarded == nil && len(m.Media) == 0 {
-		reading, reads = in.options.Reading(a.caller(), text)
+		return nil
 	}
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
 	case may && a.addressed && commands.IsAbort(text): // also where a reason is waited for: who says stop means it
 		m.Command = &store.Command{Name: "stop"}
-	case reads:
-		m.Command = &reading
-	case may && a.addressed && m.Forwarded == nil:
-		in.direct(m, text)
+	case may && a.addressed && m.Forwarded == nil && in.direct(m, text):
+	default:
+		if err := in.answer(ctx, m, text, a); err != nil {
+			return err
+		}
 	}
 	if m.Command == nil && m.Raw == "" {
 		m.Command = native // of a plugin that is down: a menu showed it, so it gets an answer
@@ -73,6 +73,21 @@ func (in *Inbox) understand(m *store.Message, inbound *store.Inbound, a arrival)
 	if m.Command != nil && m.Command.Name == "compact" && may {
 		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
 	}
+	return nil
+}
+
+// answer makes a command of a message that answers what claude asks.
+func (in *Inbox) answer(ctx context.Context, m *store.Message, text string, a arrival) error {
+	if _, said := a.event.Body.(chat.Message); !said || m.Forwarded != nil || len(m.Media) > 0 {
+		return nil
+	}
+	written := *m
+	written.Text = text
+	reading, reads, err := in.options.Reading(ctx, a.caller(), written, a.addressed)
+	if reads {
+		m.Command = &reading
+	}
+	return err
 }
 
 // anew tells whether a text asks for a new conversation, by a trigger or by a command that always does, and returns what is
@@ -98,11 +113,11 @@ func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) {
 	inbound.Reset = !m.Fresh
 }
 
-// direct heeds the directives and the skill that a message of somebody who may use commands names.
-func (in *Inbox) direct(m *store.Message, text string) {
+// direct heeds the directives and the skill that a message of somebody who may use commands names; false: it names none.
+func (in *Inbox) direct(m *store.Message, text string) bool {
 	if prompt, ok := in.options.Commands.Skill(text); ok {
 		rewrite(m, prompt)
-		return
+		return true
 	}
 	// A file is something to be answered, so that directives beside it are not alone.
 	const file = "\n\uFFFC"
@@ -113,12 +128,14 @@ func (in *Inbox) direct(m *store.Message, text string) {
 	if len(asked) > 0 {
 		m.Command = &asked[0]
 		m.Command.And = asked[1:]
-		return
+		return true
 	}
-	if overrides != (store.Overrides{}) {
-		rewrite(m, strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file))))
-		m.Overrides = overrides
+	if overrides == (store.Overrides{}) {
+		return false
 	}
+	rewrite(m, strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file))))
+	m.Overrides = overrides
+	return true
 }
 
 // rewrite gives a message another text for the agent, and keeps the one that was written.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -17,8 +18,9 @@ import (
 
 // verdict is what people said to a question, as the store keeps it.
 type verdict struct {
-	Allow bool   `json:"allow"`
-	Said  string `json:"said,omitempty"` // for the model: why not, or what was chosen
+	Allow bool     `json:"allow"`
+	Said  string   `json:"said,omitempty"`  // for the model: why not, or what was chosen
+	Plain *Written `json:"plain,omitempty"` // what somebody wrote, if that was no command
 }
 
 func readVerdict(answer json.RawMessage) (v verdict, err error) {
@@ -65,6 +67,10 @@ func (d *Desk) granted(ctx context.Context, run *store.Run, q agent.Question) (b
 // returns what they are told, which is nothing where the question's message tells it. known is false for an id that no
 // question has.
 func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
+	return d.answer(ctx, caller, id, answer, nil)
+}
+
+func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string, plain *Written) (told string, known bool, err error) {
 	d.mu.Lock()
 	q, open := d.open[id]
 	d.mu.Unlock()
@@ -76,15 +82,14 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		case err != nil:
 			return "", false, err
 		case row.State != store.QuestionOpen:
-			return "This question is over.", true, nil
+			return d.tooLate(ctx, row, plain)
 		}
 		if q, open = d.opened(row); !open {
 			return "This question cannot be read any more.", true, nil
 		}
 	}
-	who := nameOf(caller)
-	theirs := (q.body.About == aboutChoice || q.body.About == aboutResume) && q.row.Asker == who
-	if !d.options.May(caller) && !theirs {
+	q.plain = plain
+	if !d.mayAnswer(q, caller) {
 		return "Only an owner, or somebody whom the config names for it, can answer this.", true, nil
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(answer), " ")
@@ -107,7 +112,7 @@ func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string
 		return d.refuse(ctx, q, caller, rest)
 	case "why":
 		d.mu.Lock()
-		d.reasons[place{who, caller.Address}] = id
+		d.reasons[place{nameOf(caller), caller.Address}] = id
 		d.mu.Unlock()
 		return "Why not? Your next message here is told to Claude as the reason.", true, nil
 	case "":
@@ -151,11 +156,12 @@ func (q question) help(id string) string {
 
 // settled gives a question its answer.
 func (d *Desk) settled(ctx context.Context, q question, v verdict, said string) (string, bool, error) {
-	_, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said)
+	v.Plain = q.plain
+	row, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said)
 	if err != nil || now {
 		return "", true, err
 	}
-	return "This question is over.", true, nil
+	return d.tooLate(ctx, row, q.plain)
 }
 
 // grant allows more than what was asked.
@@ -174,7 +180,7 @@ func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reaso
 	v := verdict{}
 	said := "❌ Not allowed, said " + name(caller) + ": " + q.body.what()
 	if reason != "" {
-		v.Said = "It was not allowed, for this reason: " + cut(reason, maxShown)
+		v.Said = "It was not allowed, for this reason: " + cut(reason, maxReason)
 		said += "\n\n" + escape(cut(oneLine(reason), maxLine))
 	}
 	return d.settled(ctx, q, v, said)
@@ -185,55 +191,44 @@ func (d *Desk) chosen(ctx context.Context, q question, caller chat.Caller, answe
 	if answer == "" {
 		return "Which answer? " + q.help(q.row.ID), true, nil
 	}
-	picked := cut(answer, maxShown)
-	if labels, ok := q.labels(answer); ok {
+	picked := answer
+	if picks, ok := q.picks(answer, false); ok {
+		labels := make([]string, len(picks))
+		for i, p := range picks {
+			labels[i] = q.body.Labels[p]
+		}
 		picked = strings.Join(labels, ", ")
 	}
 	return d.settled(ctx, q, verdict{Allow: true, Said: picked}, fmt.Sprintf("%s\n\n✅ %s, said %s.", q.body.what(), escape(cut(oneLine(picked), maxLine)), name(caller)))
 }
 
-// labels are those whose numbers an answer is.
-func (q question) labels(answer string) ([]string, bool) {
-	var list []string
-	for _, part := range strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 || n > len(q.body.Labels) {
+// picks are the labels that a text names, each by its number or as it is, counted from 0. Where one is the number of another,
+// labels say whether they or the numbers are meant.
+func (q question) picks(text string, labels bool) ([]int, bool) {
+	if i, ok := q.pick(text, labels); ok {
+		return []int{i}, true
+	}
+	blanks := !strings.ContainsFunc(text, unicode.IsLetter)
+	var list []int
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || blanks && r == ' ' }) {
+		i, ok := q.pick(part, labels)
+		if !ok {
 			return nil, false
 		}
-		list = append(list, q.body.Labels[n-1])
+		list = append(list, i)
 	}
 	return list, len(list) > 0 && (q.body.Several || len(list) == 1)
 }
 
-// Reading makes an answer of a message that somebody wrote while a question was open in their chat: the number of an answer,
-// where one question is open there, or the reason of somebody who said that they have one. Leave is given by a number only where
-// it was asked for with numbers: beside buttons nobody means it by one, as Claude may have asked for a number in so many words.
-func (d *Desk) Reading(caller chat.Caller, text string) (id, answer string, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	who := nameOf(caller)
+func (q question) pick(text string, labels bool) (int, bool) {
 	text = strings.TrimSpace(text)
-	if id := d.reasons[place{who, caller.Address}]; id != "" && text != "" {
-		return id, "no " + text, true
+	named := slices.IndexFunc(q.body.Labels, func(label string) bool { return strings.EqualFold(text, label) })
+	n, err := strconv.Atoi(text)
+	numbered := err == nil && n >= 1 && n <= len(q.body.Labels)
+	if numbered && (named < 0 || !labels) {
+		return n - 1, true
 	}
-	var here []question
-	for _, q := range d.open {
-		takes := q.body.About == aboutChoice || q.body.Numbered && q.body.About != aboutResume
-		if q.row.To == caller.Address && takes && (q.body.About == aboutChoice && q.row.Asker == who || d.options.May(caller)) {
-			here = append(here, q)
-		}
-	}
-	if len(here) != 1 {
-		return "", "", false
-	}
-	q := here[0]
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.body.options()) {
-		return q.row.ID, text, true
-	}
-	if _, ok := q.labels(text); ok && q.body.About == aboutChoice {
-		return q.row.ID, text, true
-	}
-	return "", "", false
+	return named, named >= 0
 }
 
 // nameOf is who somebody is, as channel:user.

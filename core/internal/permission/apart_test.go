@@ -70,7 +70,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 		d := r.desk(t)
 		go func() { _ = d.Ask(t.Context(), runOf("owner", chat.Owner), q) }()
 		<-r.posted
-		if _, answer, ok := d.Reading(caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
+		if _, answer, ok := reading(t, d, caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
 			t.Errorf("%s is answered by %q", q.Tool, answer)
 		}
 	}
@@ -89,10 +89,10 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 	if said, _, _ := d.Answer(t.Context(), elsewhere, id, "why"); !strings.Contains(said, "next message here") {
 		t.Error(said)
 	}
-	if _, _, ok := d.Reading(caller("owner", chat.Owner), "what time is it?"); ok {
+	if _, _, ok := reading(t, d, caller("owner", chat.Owner), "what time is it?"); ok {
 		t.Error("a message in another chat is taken for the reason")
 	}
-	if got, answer, ok := d.Reading(elsewhere, "not now"); !ok || got != id || answer != "no not now" {
+	if got, answer, ok := reading(t, d, elsewhere, "not now"); !ok || got != id || answer != "no not now" {
 		t.Error(got, answer, ok)
 	}
 	d.End(t.Context(), "s")

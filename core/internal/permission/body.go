@@ -26,6 +26,7 @@ const (
 	maxLabel   = 60   // characters of an option
 	maxAsked   = 300  // characters of a question once it is over
 	maxRules   = 8
+	maxReason  = 4 * maxShown // characters of what somebody says against something
 )
 
 // about is what sort of thing is asked.
@@ -236,11 +237,15 @@ func (b body) text(id string, buttons bool) string {
 			fmt.Fprintf(&t, "%d. %s\n", i+1, o.help)
 		}
 	}
+	answer := "Answer"
+	if b.Kind != chat.Direct {
+		answer = "Answer in a reply to this"
+	}
 	switch b.About {
 	case aboutChoice:
-		fmt.Fprintf(&t, "\nAnswer with a number%s, or `/answer %s` and your own words.", b.orSeveral(), id)
+		fmt.Fprintf(&t, "\n%s with a number%s, or in your own words. `/answer %s …` does the same.", answer, b.orSeveral(), id)
 	default:
-		fmt.Fprintf(&t, "\nAnswer with a number, or `/answer %s` and a number.", id)
+		fmt.Fprintf(&t, "\n%s with a number, or with `/answer %s` and a number.", answer, id)
 	}
 	return t.String()
 }
@@ -263,7 +268,11 @@ func (b body) beside(id string) string {
 				fmt.Fprintf(&t, "\n- %s: %s", escape(b.Labels[i]), escape(detail))
 			}
 		}
-		fmt.Fprintf(&t, "\n\nOr `/answer %s` and your own words%s.", id, b.orSeveral())
+		write := "write"
+		if b.Kind != chat.Direct {
+			write = "reply to this with"
+		}
+		fmt.Fprintf(&t, "\n\nOr %s your own words%s. `/answer %s …` does the same.", write, b.orSeveral(), id)
 		return t.String()
 	case b.About == aboutTool && b.ruled() != ", just this":
 		return fmt.Sprintf("\nFor this session, or always%s", b.ruled())
@@ -324,6 +333,11 @@ func withdrawn(b body) string {
 
 func late(b body) string {
 	return "This answer came too late, Claude had gone on without it: " + b.what()
+}
+
+// lateWords is said of an answer that was a message of its own.
+func lateWords(b body) string {
+	return "This answer came too late, so Claude is told it as a message: " + b.what()
 }
 
 func span(d time.Duration) string {

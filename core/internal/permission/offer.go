@@ -44,7 +44,7 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 		// First, so that a crash behind it loses nothing: the same id begins it once.
 		as := caller
 		as.Address, as.Kind, as.Authority = q.row.To, q.body.Kind, min(caller.Authority, q.row.Authority)
-		if err := d.options.Resume(ctx, q.row.ID, q.row.Session, as); err != nil {
+		if err := d.options.Tell(ctx, "resume:"+q.row.ID, q.row.Session, as, "Go on from where you left off."); err != nil {
 			return "", true, err
 		}
 		said = q.body.Line + "\n\n▶ Going on, said " + name(caller) + "."

@@ -24,9 +24,9 @@ func TestOffer(t *testing.T) {
 		resumed []string
 		state   store.QuestionState
 	}{
-		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna as other in anna"}, store.QuestionTaken},
-		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"s by anna as other in anna"}, store.QuestionTaken},
-		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"s by owner as other in anna"}, store.QuestionTaken},
+		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, store.QuestionTaken},
+		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, store.QuestionTaken},
+		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, store.QuestionTaken},
 		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, store.QuestionTaken},
 		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, store.QuestionOpen},
 		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, store.QuestionOpen},
@@ -44,22 +44,25 @@ func TestOffer(t *testing.T) {
 			if text := r.asked[0].Text; text != "I gave it up." || len(r.asked[0].Buttons) != 1 {
 				t.Errorf("asked %q, %v", text, r.asked[0].Buttons)
 			}
-			if _, _, ok := d.Reading(anna, "1"); ok {
+			if _, _, ok := reading(t, d, anna, "1"); ok {
 				t.Error("a number that somebody writes answers it")
 			}
 			told, known, err := d.Answer(t.Context(), test.who, id, test.answer)
 			if strings.ReplaceAll(told, id, "ID") != test.told || !known || err != nil {
 				t.Error(told, known, err)
 			}
-			if diff := cmp.Diff(test.resumed, r.resumed); diff != "" || r.questions[0].State != test.state {
+			for i := range r.told {
+				r.told[i] = strings.ReplaceAll(r.told[i], id, "ID")
+			}
+			if diff := cmp.Diff(test.resumed, r.told); diff != "" || r.questions[0].State != test.state {
 				t.Error(diff, r.questions[0].State)
 			}
 			if test.edit != "" {
 				if diff := cmp.Diff([]string{test.edit}, r.edits); diff != "" {
 					t.Error(diff)
 				}
-				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is over." || len(r.resumed) > 1 {
-					t.Errorf("once more: %q, %v", told, r.resumed)
+				if told, _, _ := d.Answer(t.Context(), test.who, id, "go"); told != "This question is over." || len(r.told) > 1 {
+					t.Errorf("once more: %q, %v", told, r.told)
 				}
 			}
 		})
@@ -76,8 +79,8 @@ func TestOfferOfLongAgo(t *testing.T) {
 		}
 		id := <-r.posted
 		time.Sleep(25 * time.Hour)
-		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.resumed) != 0 {
-			t.Error(told, err, r.resumed)
+		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.told) != 0 {
+			t.Error(told, err, r.told)
 		}
 		if r.questions[0].State != store.QuestionExpired {
 			t.Error(r.questions[0].State)

@@ -31,6 +31,9 @@ type Store interface {
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grant(ctx context.Context, grants ...store.Grant) error
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
+	SentPiece(ctx context.Context, piece int64) (chat.MessageID, error)
+	// Unfinished tells whether a session's turn was begun and is not completed.
+	Unfinished(ctx context.Context, session string) (bool, error)
 }
 
 // Options are what a desk works with.
@@ -44,8 +47,8 @@ type Options struct {
 	Deciders func(ctx context.Context) (to chat.Address, ok bool)
 	// Buttons is how many buttons a message in a chat may have.
 	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
-	// Resume has a session's work gone on with, for who wants it. The same id does so once.
-	Resume func(ctx context.Context, id, session string, caller chat.Caller) error
+	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
+	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
 	// Pieces makes messages of a text.
 	Pieces func(to chat.Address, kind chat.Kind, text string) []store.Piece
 }
@@ -54,6 +57,8 @@ type Options struct {
 type Desk struct {
 	options Options
 	log     hclog.Logger
+
+	settling sync.Mutex // held before mu
 
 	mu      sync.Mutex
 	open    map[string]question      // the open questions by their ids
@@ -71,8 +76,9 @@ type place struct {
 
 // question is an open question as the desk knows it.
 type question struct {
-	row  store.Question
-	body body
+	row   store.Question
+	body  body
+	plain *Written // the plain message that answers it now; nil: none does
 }
 
 // New returns a desk that knows the questions of the host's earlier lives.
@@ -324,17 +330,6 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	return verdict{Said: "Nobody answered in time."}, err
 }
 
-// leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
-// as by the host's end, stays open: the same may be asked again.
-func (d *Desk) leave(ctx context.Context, row store.Question) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, store.ErrFenced) {
-		b := d.bodyOf(row)
-		d.retire(context.WithoutCancel(ctx), question{row, b}, withdrawn(b))
-	}
-	return cause
-}
-
 func (d *Desk) take(ctx context.Context, id string, answer json.RawMessage) (verdict, error) {
 	v, err := readVerdict(answer)
 	if err != nil {
@@ -352,6 +347,7 @@ func (d *Desk) taken(ctx context.Context, id string) error {
 func (d *Desk) used(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	delete(d.open, id)
 	delete(d.given, id)
 }
 
@@ -364,15 +360,21 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 			return store.Question{}, false, err
 		}
 	}
+	// One at a time, so that whoever finds a question settled finds its answer among those that are given.
+	d.settling.Lock()
+	defer d.settling.Unlock()
 	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return row, settled, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if q := d.open[id]; settled && state == store.QuestionAnswered {
+	q := d.open[id]
+	switch {
+	case settled && state == store.QuestionAnswered:
+		q.row = row
 		d.given[id] = q
-	} else {
+	case settled, err != nil:
 		delete(d.given, id)
 	}
 	delete(d.open, id)
@@ -385,37 +387,6 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 		waiter <- v // there is room: a question is answered once
 	}
 	return row, settled, err
-}
-
-// End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
-// so that no later turn finds leave that was given to this one.
-func (d *Desk) End(ctx context.Context, session string) {
-	d.mu.Lock()
-	open, given := ofSession(d.open, session), ofSession(d.given, session)
-	d.mu.Unlock()
-	for _, q := range open {
-		d.retire(ctx, q, withdrawn(q.body))
-	}
-	for _, q := range given {
-		d.retire(ctx, q, late(q.body))
-	}
-}
-
-func (d *Desk) retire(ctx context.Context, q question, said string) {
-	if _, _, err := d.settle(ctx, q.row.ID, store.QuestionWithdrawn, verdict{}, said); err != nil {
-		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
-	}
-}
-
-// ofSession returns the questions of a session's turns.
-func ofSession(all map[string]question, session string) []question {
-	var list []question
-	for _, q := range all {
-		if q.row.Session == session && q.body.About != aboutResume {
-			list = append(list, q)
-		}
-	}
-	return list
 }
 
 func (d *Desk) bodyOf(row store.Question) body {

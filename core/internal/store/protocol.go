@@ -83,6 +83,8 @@ type Command struct {
 	Name string    `json:"name"` // lower case, without a slash
 	Args string    `json:"args,omitempty"`
 	And  []Command `json:"and,omitempty"` // further ones of the same message: several directives and nothing else
+	// Plain says that the host has made it of a message that is none: the answer to a question.
+	Plain bool `json:"plain,omitempty"`
 }
 
 // Address is where the message came from and where its answer goes.

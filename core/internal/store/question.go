@@ -20,7 +20,8 @@ const (
 	QuestionAnswered  QuestionState = "answered"
 	QuestionTaken     QuestionState = "taken"     // the turn has its answer
 	QuestionExpired   QuestionState = "expired"   // nobody answered in time
-	QuestionWithdrawn QuestionState = "withdrawn" // the answer is of no use any more
+	QuestionWithdrawn QuestionState = "withdrawn" // it is of no use any more
+	QuestionVoid      QuestionState = "void"      // its answer is of no use any more
 )
 
 // Question is what claude asks people before it does something.
@@ -91,8 +92,8 @@ func (t *tx) again(q Question) (Question, error) {
 	return q, err
 }
 
-// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. One whose answer no
-// turn has taken can be withdrawn. It returns the question as it is then, and whether that was done now. The error is
+// Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. An answer that no
+// turn has taken can be made void. It returns the question as it is then, and whether that was done now. The error is
 // [ErrNotFound] for an id that no question has.
 func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string) (q Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (Question, error) {
@@ -103,7 +104,7 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 			return Question{}, err
 		case len(found) == 0:
 			return Question{}, ErrNotFound
-		case found[0].State != QuestionOpen && (found[0].State != QuestionAnswered || state != QuestionWithdrawn):
+		case state == QuestionVoid && found[0].State != QuestionAnswered, state != QuestionVoid && found[0].State != QuestionOpen:
 			return found[0], nil
 		}
 		q := found[0]
@@ -149,6 +150,15 @@ func (s *Store) Questions(ctx context.Context) ([]Question, error) {
 		return nil, fmt.Errorf("questions: %w", err)
 	}
 	return found, nil
+}
+
+// Unfinished tells whether a message in a session's turn lane was claimed, and is to be answered still.
+func (s *Store) Unfinished(ctx context.Context, session string) (unfinished bool, err error) {
+	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL)`, []any{session}, &unfinished)
+	if err != nil {
+		return false, fmt.Errorf("unfinished: %w", err)
+	}
+	return unfinished, nil
 }
 
 // findQuestions returns the questions that fulfil a condition, which is a constant.

@@ -22,7 +22,13 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
+	if unfinished, err := b.Unfinished(b.ctx, inbound("anna", 1).Session); unfinished || err != nil {
+		t.Fatal("before its claim:", unfinished, err)
+	}
 	run := b.claim(t)
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key); !unfinished || err != nil {
+		t.Fatal("while it runs:", unfinished, err)
+	}
 	ask := func(q store.Question) store.Question {
 		t.Helper()
 		q, err := b.Ask(b.ctx, run.ID, q, piece("anna", "May I?"), piece("anna", "Yes or no?"))
@@ -62,11 +68,17 @@ func TestQuestions(t *testing.T) {
 	if q := ask(question("EEEEE")); q.ID != "EEEEE" || q.State != store.QuestionOpen {
 		t.Errorf("the answer holds twice: %+v", q)
 	}
-	// One that was made void is not there any more.
+	// One that was made void is not there any more. An open question has none, and an answered one is not withdrawn.
+	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionVoid, nil, "Too late"); settled || err != nil {
+		t.Fatal(settled, err)
+	}
 	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed"); err != nil {
 		t.Fatal(err)
 	}
-	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionWithdrawn, nil, "Too late"); !settled || err != nil {
+	if q, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
+		t.Fatal(q, settled, err)
+	}
+	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionVoid, nil, "Too late"); !settled || err != nil {
 		t.Fatal(settled, err)
 	}
 	if q := ask(question("FFFFF")); q.ID != "FFFFF" {
@@ -78,6 +90,9 @@ func TestQuestions(t *testing.T) {
 	}
 	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
 		t.Fatal(err)
+	}
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key); unfinished || err != nil {
+		t.Error("completed:", unfinished, err)
 	}
 	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("asked after the end: %v", err)

@@ -144,6 +144,9 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
 		done.State, done.Error = store.RunFailed, err.Error()
 	}
+	if answer == "" && run.Message.Message.Command.Plain {
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
+	}
 	if answer != "" {
 		done.Pieces = h.notice(run, answer)
 		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.

@@ -1,0 +1,85 @@
+package permission
+
+import (
+	"context"
+	"errors"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
+// as by the host's end, stays open: the same may be asked again.
+func (d *Desk) leave(ctx context.Context, row store.Question) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, store.ErrFenced) {
+		b := d.bodyOf(row)
+		d.retire(context.WithoutCancel(ctx), question{row: row, body: b}, store.QuestionWithdrawn, withdrawn(b))
+	}
+	return cause
+}
+
+// End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
+// so that no later turn finds leave that was given to this one.
+func (d *Desk) End(ctx context.Context, session string) {
+	d.mu.Lock()
+	open := ofSession(d.open, session)
+	d.mu.Unlock()
+	for _, q := range open {
+		d.retire(ctx, q, store.QuestionWithdrawn, withdrawn(q.body))
+	}
+	d.mu.Lock()
+	given := ofSession(d.given, session) // also what was answered in this moment
+	d.mu.Unlock()
+	for _, q := range given {
+		said := late(q.body)
+		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() {
+			// First, so that a crash behind it loses nothing: the same id tells it once.
+			if err := d.tell(ctx, q.row.Session, v.Plain); err != nil {
+				d.log.Error("what somebody answered is not told", "question", q.row.ID, "error", err)
+				continue
+			}
+			said = lateWords(q.body)
+		}
+		d.retire(ctx, q, store.QuestionVoid, said)
+	}
+}
+
+// Recover retires what an earlier life of the host asked for turns that it has completed. It is called once, before turns run.
+func (d *Desk) Recover(ctx context.Context) error {
+	sessions := map[string]bool{}
+	d.mu.Lock()
+	for _, of := range []map[string]question{d.open, d.given} {
+		for _, q := range of {
+			sessions[q.row.Session] = true
+		}
+	}
+	d.mu.Unlock()
+	for session := range sessions {
+		unfinished, err := d.options.Store.Unfinished(ctx, session)
+		if err != nil {
+			return err
+		}
+		if !unfinished {
+			d.End(ctx, session)
+		}
+	}
+	return nil
+}
+
+func (d *Desk) retire(ctx context.Context, q question, as store.QuestionState, said string) {
+	if _, _, err := d.settle(ctx, q.row.ID, as, verdict{}, said); err != nil {
+		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
+	}
+}
+
+// ofSession returns the questions of a session's turns.
+func ofSession(all map[string]question, session string) []question {
+	var list []question
+	for _, q := range all {
+		if q.row.Session == session && q.body.About != aboutResume {
+			list = append(list, q)
+		}
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package permission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Written is a plain message that somebody wrote, and that answers a question.
+type Written struct {
+	ID     string      `json:"id"` // unique to the message
+	Text   string      `json:"text"`
+	Caller chat.Caller `json:"caller"`
+	// Words says that it means something without the question, too: where it is too late for that, it is a message as any other.
+	Words bool `json:"words,omitempty"`
+}
+
+func (w *Written) speaks() bool { return w != nil && w.Words }
+
+// Reading makes an answer of a message that is no command, if it is one to a question that is open where it was written. It is
+// what follows on somebody's saying that they have a reason; or a reply to the question's message; or, alone with the agent or
+// addressed to it, the number or the label of an answer, where one question there takes that, or words of one's own, where a
+// choice is all that is asked there. Leave is given by a number only in a reply, or where it was asked for with numbers: beside
+// buttons nobody means it by one, as Claude may have asked for a number in so many words. It is never given by other words.
+func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (id, answer string, ok bool, err error) {
+	text := strings.TrimSpace(m.Text)
+	open, reason := d.openAt(caller)
+	switch {
+	case text == "":
+		return "", "", false, nil
+	case reason != "":
+		return reason, "no " + text, true, nil
+	case len(open) == 0:
+		return "", "", false, nil
+	case m.ReplyTo != nil && m.ReplyTo.ID != "":
+		q, found, err := d.repliedTo(ctx, open, m.ReplyTo.ID)
+		if err != nil || !found || !d.mayAnswer(q, caller) {
+			return "", "", false, err
+		}
+		answer, ok = q.replied(text)
+		return q.row.ID, answer, ok, nil
+	case caller.Kind != chat.Direct && !addressed:
+		return "", "", false, nil
+	}
+	id, answer, ok = d.bare(open, caller, text)
+	return id, answer, ok, nil
+}
+
+// openAt returns the questions of claude's that are open in a chat, and the one that somebody there is to give a reason for; empty:
+// none.
+func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, q := range d.open {
+		if q.row.To == caller.Address {
+			open = append(open, q)
+		}
+	}
+	return open, d.reasons[place{nameOf(caller), caller.Address}]
+}
+
+// repliedTo finds the question that a message asks.
+func (d *Desk) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
+	for _, q := range open {
+		id, err := d.options.Store.SentPiece(ctx, q.row.Piece)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return question{}, false, fmt.Errorf("find the question that a message replies to: %w", err)
+		case id == to:
+			return q, true, nil
+		}
+	}
+	return question{}, false, nil
+}
+
+// mayAnswer tells whether somebody may: who may decide for anybody, and who began what is not about leave.
+func (d *Desk) mayAnswer(q question, caller chat.Caller) bool {
+	return d.options.May(caller) || q.theirs() && q.row.Asker == nameOf(caller)
+}
+
+// theirs tells whether a question is for who began its turn.
+func (q question) theirs() bool { return q.body.About == aboutChoice || q.body.About == aboutResume }
+
+// replied is the answer that a reply to the question's message is. Words that are none of the answers to a question for leave are
+// told as what speaks against it.
+func (q question) replied(text string) (answer string, ok bool) {
+	word := q.word(text)
+	switch {
+	case q.body.About == aboutChoice:
+		return q.choice(text), true
+	case word != unknown && word != "why":
+		return text, true
+	case q.body.About == aboutResume:
+		return "", false
+	default:
+		return "no " + text, true
+	}
+}
+
+// choice is what somebody has written as the answer to a choice: the numbers of what they have named, or their words.
+func (q question) choice(text string) string {
+	picks, ok := q.picks(text, !q.body.Numbered)
+	if !ok {
+		return text
+	}
+	numbers := make([]string, len(picks))
+	for i, p := range picks {
+		numbers[i] = strconv.Itoa(p + 1)
+	}
+	return strings.Join(numbers, ",")
+}
+
+// bare finds the question that a message answers which replies to none.
+func (d *Desk) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
+	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == aboutResume })
+	var takes []question
+	for _, q := range open {
+		if (q.body.About == aboutChoice || q.body.Numbered) && d.mayAnswer(q, caller) {
+			takes = append(takes, q)
+		}
+	}
+	if len(takes) != 1 {
+		return "", "", false
+	}
+	q := takes[0]
+	if q.body.About == aboutChoice {
+		_, picked := q.picks(text, true)
+		return q.row.ID, q.choice(text), picked || len(open) == 1
+	}
+	n, err := strconv.Atoi(text)
+	return q.row.ID, text, err == nil && n >= 1 && n <= len(q.body.options())
+}
+
+// Hear takes a message for the answer that [Desk.Reading] has made of it. What it returns is told to who wrote it; an empty text is
+// not. Words that come too late for the question are a message as any other. The same message is heard once.
+func (d *Desk) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
+	d.mu.Lock()
+	q, open := d.open[id]
+	d.mu.Unlock()
+	if !open {
+		row, err := d.options.Store.Question(ctx, id)
+		switch {
+		case err == nil:
+			q, _ = d.read(row)
+		case !errors.Is(err, store.ErrNotFound):
+			return "", err
+		}
+	}
+	w.Words = q.body.About == aboutChoice || strings.HasPrefix(answer, "no ")
+	told, known, err := d.answer(ctx, w.Caller, id, answer, &w)
+	if err == nil && !known {
+		told, _, err = d.tooLate(ctx, store.Question{Session: w.Caller.Session}, &w)
+	}
+	return told, err
+}
+
+// tooLate is what becomes of an answer to a question that is over.
+func (d *Desk) tooLate(ctx context.Context, row store.Question, plain *Written) (told string, known bool, err error) {
+	const over = "This question is over."
+	if plain == nil {
+		return over, true, nil
+	}
+	if v, err := readVerdict(row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
+		return "", true, nil // the host ended between the answer and its end
+	}
+	if !plain.Words {
+		return over, true, nil
+	}
+	if err := d.tell(ctx, row.Session, plain); err != nil {
+		return "", true, err
+	}
+	return over + " I tell Claude what you wrote as a message.", true, nil
+}
+
+// tell has a message be one as any other.
+func (d *Desk) tell(ctx context.Context, session string, w *Written) error {
+	return d.options.Tell(ctx, "words:"+w.ID, session, w.Caller, w.Text)
+}
+
+// Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat: Claude reads it
+// only after that. The id is the question's; false: no question is open there.
+func (d *Desk) Unread(caller chat.Caller) (id, told string, ok bool) {
+	open, _ := d.openAt(caller)
+	for _, q := range open {
+		if q.row.Session == caller.Session && q.body.About != aboutResume {
+			return q.row.ID, "My question above is still open. Claude reads what you write only once it is answered.", true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,267 @@
+package permission_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/permission"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// reading is what a plain message that is addressed to the agent and replies to nothing is read as.
+func reading(t *testing.T, d *permission.Desk, who chat.Caller, text string) (id, answer string, ok bool) {
+	t.Helper()
+	id, answer, ok, err := d.Reading(t.Context(), who, store.Message{Text: text}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, answer, ok
+}
+
+// asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
+// in a bubble, ends, or until it is ended.
+func asked(t *testing.T, d *permission.Desk, r *room, run *store.Run, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
+	t.Helper()
+	ctx, end := context.WithCancelCause(t.Context())
+	decisions := make(chan agent.Decision, 1)
+	go func() { decisions <- d.Ask(ctx, run, q) }()
+	id = <-r.posted
+	synctest.Wait()
+	t.Cleanup(func() { end(agent.ErrShutdown) })
+	return id, decisions, end
+}
+
+// inGroup makes a caller, or a run, be of a group.
+var group = chat.Address{Channel: "tg", Chat: "group"}
+
+func inGroup(c chat.Caller) chat.Caller {
+	c.Address, c.Kind = group, chat.Group
+	return c
+}
+
+// What is written while something is asked is an answer, or is not.
+func TestWhatAnswers(t *testing.T) {
+	t.Parallel()
+	owner, bob, carol := caller("owner", chat.Owner), caller("bob", chat.Other), caller("carol", chat.Other)
+	counted := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"How many?","options":[{"label":"2"},{"label":"1"}]}]}`)}
+	sizes := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which sizes?","options":[{"label":"Small one"},{"label":"Large"}],"multiSelect":true}]}`)}
+	buttons := chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}
+	const unread = ""
+	for name, test := range map[string]struct {
+		ask       []agent.Question // by Bob, in his chat or the group
+		buttons   chat.ButtonLimits
+		who       chat.Caller
+		unheard   bool // it is not addressed to the agent
+		reply     chat.MessageID
+		says      string
+		want      string
+		otherwise bool // the owner asks, in their own chat
+	}{
+		"words for a choice":                     {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: "neither, thank you", want: "neither, thank you"},
+		"words for a choice with numbers":        {ask: []agent.Question{colour}, who: bob, says: "neither", want: "neither"},
+		"a label":                                {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: " blue", want: "2"},
+		"a label among words":                    {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: "blue, I think", want: "blue, I think"},
+		"a number":                               {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: "2", want: "2"},
+		"a number that is a label":               {ask: []agent.Question{counted}, buttons: buttons, who: bob, says: "2", want: "1"},
+		"a number that is a label, and numbered": {ask: []agent.Question{counted}, who: bob, says: "2", want: "2"},
+		"labels":                                 {ask: []agent.Question{sizes}, buttons: buttons, who: bob, says: "large, small one", want: "2,1"},
+		"too many labels":                        {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: "red, blue", want: "red, blue"},
+		"words where more is asked":              {ask: []agent.Question{sizes, colour}, buttons: buttons, who: bob, says: "neither", want: unread},
+		"a number where more is asked":           {ask: []agent.Question{sizes, colour}, buttons: buttons, who: bob, says: "1", want: unread},
+		"a reply where more is asked":            {ask: []agent.Question{sizes, colour}, buttons: buttons, who: bob, reply: "m2", says: "neither", want: "neither"},
+		"a reply to something else":              {ask: []agent.Question{colour}, buttons: buttons, who: bob, reply: "m77", says: "blue", want: unread},
+		"somebody else's words":                  {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), says: "blue", want: unread},
+		"somebody else's reply":                  {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(carol), reply: "m1", says: "blue", want: unread},
+		"words in a group":                       {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(bob), unheard: true, says: "neither", want: unread},
+		"a number in a group":                    {ask: []agent.Question{colour}, who: inGroup(bob), unheard: true, says: "1", want: unread},
+		"words in a group for the agent":         {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(bob), says: "neither", want: "neither"},
+		"a reply in a group":                     {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(bob), unheard: true, reply: "m1", says: "neither", want: "neither"},
+		"an owner's words in a group":            {ask: []agent.Question{colour}, buttons: buttons, who: inGroup(owner), says: "neither", want: "neither"},
+		"leave by a number in a group":           {ask: []agent.Question{ls}, who: inGroup(owner), unheard: true, says: "1", want: unread},
+		"words where leave is asked for":         {otherwise: true, ask: []agent.Question{ls}, who: owner, says: "yes, please", want: unread},
+		"yes where leave is asked for":           {otherwise: true, ask: []agent.Question{ls}, who: owner, says: "yes", want: unread},
+		"words beside a question for leave":      {otherwise: true, ask: []agent.Question{ls, colour}, buttons: buttons, who: owner, says: "neither", want: unread},
+		"a label beside a question for leave":    {otherwise: true, ask: []agent.Question{ls, colour}, buttons: buttons, who: owner, says: "Red", want: "1"},
+		"a number beside buttons":                {otherwise: true, ask: []agent.Question{ls}, buttons: buttons, who: owner, says: "1", want: unread},
+		"a number as a reply":                    {otherwise: true, ask: []agent.Question{ls}, buttons: buttons, who: owner, reply: "m1", says: "1", want: "1"},
+		"yes as a reply":                         {otherwise: true, ask: []agent.Question{ls}, buttons: buttons, who: owner, reply: "m1", says: "Yes", want: "Yes"},
+		"words as a reply":                       {otherwise: true, ask: []agent.Question{ls}, buttons: buttons, who: owner, reply: "m1", says: "yes, but quietly", want: "no yes, but quietly"},
+		"why, as a reply":                        {otherwise: true, ask: []agent.Question{ls}, buttons: buttons, who: owner, reply: "m1", says: "why", want: "no why"},
+		"what is wrong with a plan":              {otherwise: true, ask: []agent.Question{plan}, buttons: buttons, who: owner, reply: "m1", says: "use less", want: "no use less"},
+		"yes to a plan":                          {otherwise: true, ask: []agent.Question{plan}, buttons: buttons, who: owner, reply: "m1", says: "y", want: "y"},
+		"nothing":                                {ask: []agent.Question{colour}, buttons: buttons, who: bob, says: " ", want: unread},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom()
+				r.buttons = test.buttons
+				d := r.desk(t)
+				run := runOf("bob", chat.Other)
+				if test.otherwise {
+					run = runOf("owner", chat.Owner)
+				}
+				if test.who.Kind == chat.Group {
+					run.Message.Message.Chat = chat.Chat{ID: group.Chat, Kind: chat.Group}
+				}
+				for _, q := range test.ask {
+					asked(t, d, r, run, q)
+				}
+				message := store.Message{Text: test.says}
+				if test.reply != "" {
+					message.ReplyTo = &chat.Quote{ID: test.reply}
+				}
+				_, answer, ok, err := d.Reading(t.Context(), test.who, message, !test.unheard)
+				if answer != test.want || ok != (test.want != unread) {
+					if ok || test.want != unread {
+						t.Errorf("%q is read as %q (%v), want %q", test.says, answer, ok, test.want)
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func wrote(who chat.Caller, text string) permission.Written {
+	return permission.Written{ID: "u1", Text: text, Caller: who}
+}
+
+// Words are the answer, whole and once; heard again, as after a crash, they are nothing more.
+func TestWordsAreHeardOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		bob := caller("bob", chat.Other)
+		one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
+		id, decided, _ := asked(t, d, r, runOf("bob", chat.Other), one)
+		words := strings.Repeat("the one that we had last year, ", 200)
+		for range 2 {
+			if told, err := d.Hear(t.Context(), id, words, wrote(bob, words)); told != "" || err != nil {
+				t.Error(told, err)
+			}
+		}
+		var input struct{ Answers map[string]string }
+		if err := json.Unmarshal((<-decided).Input, &input); err != nil {
+			t.Fatal(err)
+		}
+		if got := input.Answers["Which colour?"]; got != strings.TrimSpace(words) {
+			t.Errorf("Claude is told %d characters of %d", len(got), len(words))
+		}
+		if len(r.told) != 0 || len(r.edits) != 1 {
+			t.Errorf("told %q, edits %q", r.told, r.edits)
+		}
+	})
+}
+
+// Words that come too late are a message as any other; a number that gives leave is not.
+func TestWordsThatComeTooLate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		q      agent.Question
+		answer string
+		said   string
+		want   []string
+	}{
+		"words for a choice": {colour, "neither", "This question is over. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"a reason":           {ls, "no use less", "This question is over. I tell Claude what you wrote as a message.", []string{"words:u1: s by owner as owner in owner: as written"}},
+		"leave":              {ls, "1", "This question is over.", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom()
+				d := r.desk(t)
+				id, _, end := asked(t, d, r, runOf("owner", chat.Owner), test.q)
+				end(agent.ErrShutdown)
+				d.End(t.Context(), "s")
+				told, err := d.Hear(t.Context(), id, test.answer, wrote(caller("owner", chat.Owner), "as written"))
+				if told != test.said || err != nil {
+					t.Error(told, err)
+				}
+				if diff := cmp.Diff(test.want, r.told); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// An answer that no turn takes is not lost where it is words: whether the turn has ended in this life of the host or in the one
+// before.
+func TestWordsThatNoTurnTakes(t *testing.T) {
+	t.Parallel()
+	for name, restarted := range map[string]bool{"the same life": false, "another life": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom()
+				d := r.desk(t)
+				id, decided, end := asked(t, d, r, runOf("bob", chat.Other), colour)
+				end(agent.ErrShutdown)
+				<-decided
+				if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
+					t.Fatal(told, err)
+				}
+				if restarted {
+					d = r.desk(t)
+					r.unfinished = true
+					if err := d.Recover(t.Context()); err != nil || len(r.told) != 0 {
+						t.Fatal(err, r.told) // the turn may ask the same again
+					}
+					r.unfinished = false
+					if err := d.Recover(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					d.End(t.Context(), "s")
+				}
+				if diff := cmp.Diff([]string{"words:u1: s by bob as other in bob: neither"}, r.told); diff != "" {
+					t.Error(diff)
+				}
+				if said := r.edits[len(r.edits)-1]; said != "This answer came too late, so Claude is told it as a message: Which colour?" {
+					t.Errorf("said: %s", said)
+				}
+			})
+		})
+	}
+}
+
+// Whose message is no answer is told that Claude reads it later; not for a question elsewhere, or an offer.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		bob, owner := caller("bob", chat.Other), caller("owner", chat.Owner)
+		if _, _, ok := d.Unread(bob); ok {
+			t.Error("nothing is asked")
+		}
+		if err := d.Offer(t.Context(), runOf("bob", chat.Other), "I gave it up."); err != nil {
+			t.Fatal(err)
+		}
+		<-r.posted
+		if _, _, ok := d.Unread(bob); ok {
+			t.Error("an offer keeps nothing waiting")
+		}
+		asked(t, d, r, runOf("bob", chat.Other), ls) // of the owner
+		owner.Session = "another"
+		if _, _, ok := d.Unread(owner); ok {
+			t.Error("the owner's own session waits for nothing")
+		}
+		id, _, _ := asked(t, d, r, runOf("bob", chat.Other), colour)
+		if got, told, ok := d.Unread(bob); got != id || told == "" || !ok {
+			t.Error(got, told, ok)
+		}
+	})
+}
