@@ -253,9 +253,11 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	if in.policy(a) == "deny" {
 		m.Silent = true // nothing is sent there, whoever asked for it
 	}
-	return in.accept(ctx, store.Inbound{
-		EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue},
-	})
+	inbound := store.Inbound{EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}}
+	if m.Thread != "" {
+		inbound.Parent = in.Session(m.Channel, m.Chat, "")
+	}
+	return in.accept(ctx, inbound)
 }
 
 // Tell takes a text for a session, as if the caller had written it. The same id is taken once.

@@ -17,6 +17,9 @@ import (
 func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) {
 	m := a.message
 	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
+	if m.Thread != "" && !a.event.Apart {
+		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
+	}
 	if err := in.understand(ctx, &m, &inbound, a); err != nil {
 		return store.Inbound{}, err
 	}
@@ -33,9 +36,6 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	if m.Thread != "" && !a.event.Apart {
-		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
-	}
 	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {
 		inbound.Receipt = in.options.Receipt(m)
 	}

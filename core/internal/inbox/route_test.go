@@ -42,6 +42,8 @@ func TestHowAMessageWaits(t *testing.T) {
 	picture := event("owner", chat.Message{ID: "m", Text: "look", Media: []chat.Media{{Kind: chat.Image}}})
 	thread := inGroup("g", event("owner", chat.Message{ID: "m", Text: "hi", MentionsSelf: true}))
 	thread.Thread = "7"
+	command := thread
+	command.Body = chat.Message{ID: "m", Text: "/status", MentionsSelf: true}
 	apart := thread
 	apart.Apart = true
 	burst := store.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
@@ -63,6 +65,7 @@ func TestHowAMessageWaits(t *testing.T) {
 		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
 		"one apart":  {event: apart, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 		"a command":  {event: says("owner", "/status"), want: store.Inbound{}},
+		"commanded":  {event: command, want: store.Inbound{Parent: "tg:group:g"}},
 		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: store.Inbound{Queue: queue, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,6 +166,10 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Text: "the weather"}
 	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
 		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
+	}
+	plugin.Thread = "7"
+	if _, err := boxOf(j, talkative).Turn(t.Context(), "j", plugin); err != nil || j.accepted[3].Parent != "" || j.accepted[4].Parent != "tg:owner" {
+		t.Errorf("a plugin's turn in a thread: %+v, %v", j.accepted[4:], err)
 	}
 	broadcast := says("owner", "hi")
 	broadcast.Chat = chat.Chat{ID: "g", Kind: chat.Broadcast}

@@ -242,19 +242,11 @@ func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	return before, err
 }
 
-// makeSession makes a session's row. Its first claude session begins as a copy of the parent's, if that has begun.
+// makeSession makes a session's row.
 func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) error {
-	var forkOf string
-	if in.Parent != "" {
-		err := t.row(`SELECT c.id FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
-			WHERE s.key = ?1 AND c.started_at IS NOT NULL`, []any{in.Parent}, &forkOf)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-	}
 	m, claude := in.Message, uuid.NewString()
-	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, fork_of) VALUES (?1, ?2, ?3, ?4)`,
-		claude, in.Session, t.now, forkOf); err != nil {
+	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent) VALUES (?1, ?2, ?3, ?4)`,
+		claude, in.Session, t.now, in.Parent); err != nil {
 		return err
 	}
 	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)

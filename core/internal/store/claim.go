@@ -134,9 +134,8 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 func (t *tx) describe(session *Session, claude string) error {
 	session.ClaudeSession, session.ClaudeStarted, session.ContextTokens = claude, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
-	return noRows(t.row(`SELECT started_at IS NOT NULL, CASE WHEN started_at IS NULL THEN fork_of ELSE '' END, compactions, flushed
-		FROM claude_sessions WHERE id = ?1`, []any{claude},
-		&session.ClaudeStarted, &session.ForkOf, &session.Compactions, &session.Flushed))
+	return noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
+		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf))
 }
 
 // held is the place of a run's message.

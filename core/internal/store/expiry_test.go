@@ -192,6 +192,24 @@ func TestParent(t *testing.T) {
 	if run = b.claim(t); run.Session.ForkOf != "" {
 		t.Errorf("the copy of none: %+v", run.Session)
 	}
+	b.complete(t, run)
+
+	// What the copy is of is decided by the first turn, not by a command before it.
+	command := child("w", 6)
+	command.Lane = store.ControlLane
+	b.accept(t, command)
+	b.accept(t, inbound("anna", 7))
+	run = b.claim(t)
+	if err := b.Consumed(b.ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.complete(t, run)
+	late := child("w", 8)
+	late.Parent = ""
+	b.accept(t, late)
+	if again := b.claim(t); again.Session.ForkOf != run.Session.ClaudeSession {
+		t.Errorf("after a command: %+v, want a copy of %s", again.Session, run.Session.ClaudeSession)
+	}
 }
 
 // A message that stays with the claude session of its first attempt says how that one begins.

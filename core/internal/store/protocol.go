@@ -102,8 +102,8 @@ type Inbound struct {
 	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
 	// Reset begins a new claude session with the event: what is claimed from then on runs in it.
 	Reset bool
-	// Parent is the session whose conversation a session that this event makes goes on with, as a thread does with its
-	// chat's; empty: none.
+	// Parent is the session whose conversation a session that this event makes goes on with at its first turn, as a thread does
+	// with its chat's; empty: none.
 	Parent string
 	Queue  Queueing
 	Burst  Burst

@@ -15,7 +15,12 @@ import (
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
-	s.overrides, s.label, COALESCE(s.flushed_at, 0), CASE WHEN c.started_at IS NULL THEN c.fork_of ELSE '' END, c.compactions, c.flushed`
+	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, ` + beginning
+
+// beginning is what the claude session c begins with, where it has not begun yet: as a copy of its parent's, if that has.
+const beginning = `CASE WHEN c.started_at IS NULL AND c.parent != '' THEN
+		COALESCE((SELECT f.id FROM sessions p JOIN claude_sessions f ON f.id = p.claude_session WHERE p.key = c.parent AND f.started_at IS NOT NULL), '')
+	ELSE '' END`
 
 type sessionRow struct {
 	Session
@@ -30,7 +35,7 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.ForkOf, &r.Compactions, &r.Flushed,
+		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.ForkOf,
 	}
 }
 
