@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -36,8 +38,8 @@ func compacted(r agent.Result) string {
 // notice makes pieces of a text of the host's, in a run's chat.
 func (h *Host) notice(run *store.Run, text string) []store.Piece {
 	m := run.Message.Message
-	settings := h.config.For(m.Channel).Reply
-	return pieces(m.Address(), reply.Pieces(text, "", h.limit(m.Channel, m.Chat.Kind), settings.TextLimit))
+	only := config.Reply{TextLimit: h.config.For(m.Channel).Reply.TextLimit} // the rest is about answers
+	return pieces(m.Address(), text, reply.Rule(h.limit(m.Channel, m.Chat.Kind), only))
 }
 
 // posted makes pieces of a text that is no answer.
@@ -47,13 +49,13 @@ func (h *Host) posted(to chat.Address, text string) []store.Piece {
 
 // told makes pieces of a text of the host's, in any chat.
 func (h *Host) told(to chat.Address, kind chat.Kind, text string) []store.Piece {
-	return pieces(to, reply.Pieces(text, "", h.limit(to.Channel, kind), 0))
+	return pieces(to, text, chunk.Rule{Limit: h.limit(to.Channel, kind)})
 }
 
-func pieces(to chat.Address, texts []string) []store.Piece {
-	list := make([]store.Piece, len(texts))
-	for i, text := range texts {
-		list[i] = store.Piece{To: to, Text: text}
+func pieces(to chat.Address, text string, rule chunk.Rule) []store.Piece {
+	var list []store.Piece
+	for _, part := range chunk.Split(text, rule) {
+		list = append(list, store.Piece{To: to, Text: part})
 	}
 	return list
 }

@@ -91,7 +91,7 @@ func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
 	if m.Origin == store.OriginCompact {
 		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}
 	}
-	said := reply.Normalise(r.Text)
+	said := answer.Parse(r.Text, true)
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}

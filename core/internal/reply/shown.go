@@ -54,7 +54,7 @@ func Heartbeat(written string) answer.Answer {
 			text = rest
 		}
 	}
-	return Normalise(text)
+	return answer.Parse(text, true)
 }
 
 // Tools lists the tools that a turn has used, as Markdown, for who wants to see them: verbose is off, on or, with the
