@@ -163,12 +163,16 @@ func TestChangesAndReactions(t *testing.T) {
 	f.message(t, "teh")
 	s.Change(id, "the")
 	e, edited := next[chat.Edited](t, f)
-	if edited != (chat.Edited{ID: chat.MessageID(id), Text: "the"}) || !strings.HasPrefix(string(e.ID), "dc:"+id+":edit:") {
+	if !cmp.Equal(edited, chat.Edited{ID: chat.MessageID(id), Text: "the"}) || !strings.HasPrefix(string(e.ID), "dc:"+id+":edit:") {
 		t.Errorf("%s: %+v", e.ID, edited)
 	}
-	s.Change(id, "The")
-	if again, _ := next[chat.Edited](t, f); again.ID == e.ID {
+	s.Change(id, "<@"+discordtest.BotID+"> The")
+	again, edited := next[chat.Edited](t, f)
+	if again.ID == e.ID {
 		t.Error("two edits have one id")
+	}
+	if m := edited.Mentions; len(m) != 1 || !m[0].IsSelf || edited.Text[m[0].Length:] != " The" {
+		t.Errorf("the edit that mentions the bot is %+v", edited)
 	}
 	s.React(id, "8", "👍", true)
 	s.React(id, "8", "👍", false)

@@ -22,7 +22,7 @@ func (r *receiver) edit(ctx context.Context, m *discordgo.Message) error {
 	if err != nil || text.text == "" {
 		return err
 	}
-	event.Body = chat.Edited{ID: chat.MessageID(m.ID), Text: text.text}
+	event.Body = chat.Edited{ID: chat.MessageID(m.ID), Text: text.text, Mentions: text.mentions}
 	_, err = r.submit(ctx, event)
 	return err
 }

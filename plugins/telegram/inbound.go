@@ -91,7 +91,7 @@ func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat
 	}
 	event = in.located(event, m, x)
 	event.At = time.Unix(int64(m.EditDate), 0)
-	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text.text}
+	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text.text, Mentions: in.mentions(text)}
 	return event, true
 }
 

@@ -161,6 +161,16 @@ func TestInbound(t *testing.T) {
 			direct, "",
 			chat.Edited{Text: "/hello"},
 		},
+		{
+			"edit that mentions the bot",
+			func(s *stage) {
+				first := s.anna.Send(0, "helo")
+				s.skip(1)
+				s.anna.Edit(7, first.ID, "é @claw_bot")
+			},
+			direct, "",
+			chat.Edited{Text: "é @claw_bot", Mentions: []chat.Mention{{Offset: 3, Length: 9, User: "4242", IsSelf: true}}},
+		},
 		{"reaction", react("", "👍"), inGroup, "", chat.Reaction{Emoji: "👍"}},
 		{"another reaction", react("👍", "🎉"), inGroup, "", chat.Reaction{Emoji: "🎉"}},
 		{"reaction taken back", react("👍", ""), inGroup, "", chat.Reaction{}},

@@ -54,8 +54,9 @@ type Mention struct {
 
 // Edited says that a message's text is now another one.
 type Edited struct {
-	ID   MessageID
-	Text string
+	ID       MessageID
+	Text     string
+	Mentions []Mention // of the new text
 }
 
 // Deleted says that a message is gone.

@@ -106,9 +106,10 @@ func bodyFrom(p *pluginv1.Event) (chat.Body, error) {
 	case *pluginv1.Event_Message:
 		return MessageFromProto(b.Message)
 	case *pluginv1.Event_Edited:
-		s, err := text("edited.text", b.Edited.GetText())
-		return chat.Edited{ID: chat.MessageID(b.Edited.GetId()), Text: s},
-			first(requiredID("edited.id", b.Edited.GetId()), err)
+		s, errText := text("edited.text", b.Edited.GetText())
+		mentions, errMentions := mentionsFrom("edited.mentions", b.Edited.GetMentions(), s)
+		return chat.Edited{ID: chat.MessageID(b.Edited.GetId()), Text: s, Mentions: mentions},
+			first(requiredID("edited.id", b.Edited.GetId()), errText, errMentions)
 	case *pluginv1.Event_Deleted:
 		return chat.Deleted{ID: chat.MessageID(b.Deleted.GetId())}, requiredID("deleted.id", b.Deleted.GetId())
 	case *pluginv1.Event_Reaction:
@@ -155,15 +156,15 @@ func memberFrom(p *pluginv1.MemberChange) (chat.Body, error) {
 func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 	content, errText := text("message.text", p.GetText())
 	media, errMedia := mediaFrom("message.media", p.GetMedia())
-	if err := first(
-		id("message.id", p.GetId()), errText, errMedia, count("message.mentions", len(p.GetMentions()), MaxMentions),
-	); err != nil {
+	mentions, errMentions := mentionsFrom("message.mentions", p.GetMentions(), content)
+	if err := first(id("message.id", p.GetId()), errText, errMedia, errMentions); err != nil {
 		return chat.Message{}, err
 	}
 	m := chat.Message{
 		ID:            chat.MessageID(p.GetId()),
 		Text:          content,
 		Media:         media,
+		Mentions:      mentions,
 		MentionsSelf:  p.GetMentionsSelf(),
 		ThreadStarter: Cut(p.GetThreadStarter(), MaxText),
 	}
@@ -185,18 +186,27 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 		}
 		m.Forwarded = &chat.Forward{From: Cut(f.GetFrom(), MaxName), At: at}
 	}
-	for _, n := range p.GetMentions() {
-		if uint64(n.GetOffset())+uint64(n.GetLength()) > uint64(len(content)) {
-			return chat.Message{}, field("message.mentions", "a range ends outside the text")
+	return m, nil
+}
+
+// mentionsFrom converts the mentions of a text.
+func mentionsFrom(name string, list []*pluginv1.Mention, text string) ([]chat.Mention, error) {
+	if err := count(name, len(list), MaxMentions); err != nil {
+		return nil, err
+	}
+	var out []chat.Mention
+	for _, p := range list {
+		if uint64(p.GetOffset())+uint64(p.GetLength()) > uint64(len(text)) {
+			return nil, field(name, "a range ends outside the text")
 		}
-		if err := id("message.mentions.user_id", n.GetUserId()); err != nil {
-			return chat.Message{}, err
+		if err := id(name+".user_id", p.GetUserId()); err != nil {
+			return nil, err
 		}
-		m.Mentions = append(m.Mentions, chat.Mention{
-			Offset: int(n.GetOffset()), Length: int(n.GetLength()), User: chat.UserID(n.GetUserId()), IsSelf: n.GetIsSelf(),
+		out = append(out, chat.Mention{
+			Offset: int(p.GetOffset()), Length: int(p.GetLength()), User: chat.UserID(p.GetUserId()), IsSelf: p.GetIsSelf(),
 		})
 	}
-	return m, nil
+	return out, nil
 }
 
 func mediaFrom(name string, list []*pluginv1.Media) ([]chat.Media, error) {

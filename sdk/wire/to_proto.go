@@ -59,7 +59,9 @@ func EventToProto(e chat.Event) *pluginv1.Event {
 	case chat.Message:
 		p.Body = &pluginv1.Event_Message{Message: MessageToProto(b)}
 	case chat.Edited:
-		p.Body = &pluginv1.Event_Edited{Edited: &pluginv1.MessageEdited{Id: string(b.ID), Text: Repair(b.Text)}}
+		p.Body = &pluginv1.Event_Edited{Edited: &pluginv1.MessageEdited{
+			Id: string(b.ID), Text: Repair(b.Text), Mentions: each(b.Mentions, mentionToProto),
+		}}
 	case chat.Deleted:
 		p.Body = &pluginv1.Event_Deleted{Deleted: &pluginv1.MessageDeleted{Id: string(b.ID)}}
 	case chat.Reaction:
@@ -92,6 +94,7 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 		Id:            string(m.ID),
 		Text:          Repair(m.Text),
 		Media:         each(m.Media, MediaToProto),
+		Mentions:      each(m.Mentions, mentionToProto),
 		MentionsSelf:  m.MentionsSelf,
 		ThreadStarter: Repair(m.ThreadStarter),
 	}
@@ -103,12 +106,11 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 	if f := m.Forwarded; f != nil {
 		p.Forwarded = &pluginv1.Forward{From: Repair(f.From), SentAt: timestamp(f.At)}
 	}
-	for _, n := range m.Mentions {
-		p.Mentions = append(p.Mentions, &pluginv1.Mention{
-			Offset: unsigned(n.Offset), Length: unsigned(n.Length), UserId: string(n.User), IsSelf: n.IsSelf,
-		})
-	}
 	return p
+}
+
+func mentionToProto(m chat.Mention) *pluginv1.Mention {
+	return &pluginv1.Mention{Offset: unsigned(m.Offset), Length: unsigned(m.Length), UserId: string(m.User), IsSelf: m.IsSelf}
 }
 
 // MediaToProto converts a file's description.

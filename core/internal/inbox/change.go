@@ -28,7 +28,7 @@ func (in *Inbox) change(ctx context.Context, channel string, e chat.Event) (Outc
 			return rejected(decision.Reason), nil
 		}
 		written := wire.Cut(body.Text, wire.MaxText)
-		text := trim(newlines(written))
+		text := readable(written, body.Mentions)
 		if text == "" {
 			return rejected("there is nothing to read in it"), nil
 		}

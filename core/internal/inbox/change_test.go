@@ -23,6 +23,8 @@ func TestChanges(t *testing.T) {
 		changes  []string
 	}{
 		"an edit of what waits":    {event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "new\ntext", written "new\r\ntext "`}},
+		"an edit that mentions":    {event("owner", chat.Edited{ID: "m", Text: "@bot: new", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "new", written "@bot: new"`}},
+		"an edit to a mention":     {event("owner", chat.Edited{ID: "m", Text: "@bot", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "@bot", written ""`}},
 		"an edit of what runs":     {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingRunning, chat.Rejected, []string{`tg/owner/m: "new", written ""`}},
 		"an edit of what was":      {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingNone, chat.Rejected, []string{`tg/owner/m: "new", written ""`}},
 		"a stranger's edit":        {event("stranger", chat.Edited{ID: "m", Text: "new"}), store.StandingWaiting, chat.Rejected, nil},

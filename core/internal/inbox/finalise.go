@@ -60,9 +60,7 @@ func finalise(channel string, e chat.Event) (store.Message, bool) {
 func say(m *store.Message, body chat.Message) bool {
 	written := wire.Cut(body.Text, wire.MaxText)
 	m.ID = body.ID
-	if m.Text = trim(newlines(withoutSelf(written, body.Mentions))); m.Text == "" {
-		m.Text = trim(newlines(written)) // a mention alone, which calls the agent all the same
-	}
+	m.Text = readable(written, body.Mentions)
 	if m.Text != written {
 		m.Raw = written
 	}
@@ -85,6 +83,14 @@ func say(m *store.Message, body chat.Message) bool {
 	}
 	m.Starter = trim(newlines(wire.Cut(body.ThreadStarter, maxQuoted)))
 	return m.Text != "" || len(m.Media) > 0
+}
+
+// readable returns what the agent reads of what somebody wrote. A mention alone stays, for it calls the agent all the same.
+func readable(written string, mentions []chat.Mention) string {
+	if text := trim(newlines(withoutSelf(written, mentions))); text != "" {
+		return text
+	}
+	return trim(newlines(written))
 }
 
 // structural are what clients put before lines that are copied out of a chat, and the host before those it tells the agent: a

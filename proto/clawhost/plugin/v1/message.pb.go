@@ -949,9 +949,11 @@ func (x *Mention) GetIsSelf() bool {
 }
 
 type MessageEdited struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Text  string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Of the new text.
+	Mentions      []*Mention `protobuf:"bytes,3,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -998,6 +1000,13 @@ func (x *MessageEdited) GetText() string {
 		return x.Text
 	}
 	return ""
+}
+
+func (x *MessageEdited) GetMentions() []*Mention {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
 }
 
 type MessageDeleted struct {
@@ -1478,10 +1487,11 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\x06offset\x18\x01 \x01(\rR\x06offset\x12\x16\n" +
 	"\x06length\x18\x02 \x01(\rR\x06length\x12\x17\n" +
 	"\auser_id\x18\x03 \x01(\tR\x06userId\x12\x17\n" +
-	"\ais_self\x18\x04 \x01(\bR\x06isSelf\"3\n" +
+	"\ais_self\x18\x04 \x01(\bR\x06isSelf\"l\n" +
 	"\rMessageEdited\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\" \n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x127\n" +
+	"\bmentions\x18\x03 \x03(\v2\x1b.clawhost.plugin.v1.MentionR\bmentions\" \n" +
 	"\x0eMessageDeleted\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
 	"\bReaction\x12\x1d\n" +
@@ -1581,14 +1591,15 @@ var file_clawhost_plugin_v1_message_proto_depIdxs = []int32{
 	9,  // 15: clawhost.plugin.v1.Message.forwarded:type_name -> clawhost.plugin.v1.Forward
 	10, // 16: clawhost.plugin.v1.Message.mentions:type_name -> clawhost.plugin.v1.Mention
 	20, // 17: clawhost.plugin.v1.Forward.sent_at:type_name -> google.protobuf.Timestamp
-	2,  // 18: clawhost.plugin.v1.MemberChange.kind:type_name -> clawhost.plugin.v1.MemberChange.Kind
-	5,  // 19: clawhost.plugin.v1.MemberChange.member:type_name -> clawhost.plugin.v1.Sender
-	1,  // 20: clawhost.plugin.v1.Media.kind:type_name -> clawhost.plugin.v1.MediaKind
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	10, // 18: clawhost.plugin.v1.MessageEdited.mentions:type_name -> clawhost.plugin.v1.Mention
+	2,  // 19: clawhost.plugin.v1.MemberChange.kind:type_name -> clawhost.plugin.v1.MemberChange.Kind
+	5,  // 20: clawhost.plugin.v1.MemberChange.member:type_name -> clawhost.plugin.v1.Sender
+	1,  // 21: clawhost.plugin.v1.Media.kind:type_name -> clawhost.plugin.v1.MediaKind
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_message_proto_init() }
