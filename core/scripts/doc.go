@@ -35,6 +35,8 @@
 //	                           "! calls" wants that it has not
 //	refuse METHOD TIMES STATUS TEXT
 //	                           have the next calls of a method fail with a text of the Bot API's
+//	stalls METHOD, resumes METHOD
+//	                           have the next call of a method wait, and let it go on
 //	blocks WHO, unblocks WHO   have somebody block the bot, and take that back
 //	reacted CHAT PATTERN EMOJI wait until the bot has put an emoji on the newest message that matches, or has taken it back ("-")
 //	silent [CHAT…]             wait until the host has nothing to do; the bot must have written nothing since

@@ -24,6 +24,8 @@ type telegram struct {
 	*telegramtest.Server
 	topics map[string]int // by name, such as "house/tea"
 	looked int            // how many calls there were when the bot was silent last
+
+	stalled map[string]chan struct{} // what methods wait for
 }
 
 func newTelegram(token, username string) (*telegram, error) {
@@ -37,7 +39,7 @@ func newTelegram(token, username string) (*telegram, error) {
 	}
 	server.Group(rooms["kitchen"], "Kitchen")
 	server.Forum(rooms["house"], "House")
-	return &telegram{Server: server, topics: map[string]int{}}, nil
+	return &telegram{Server: server, topics: map[string]int{}, stalled: map[string]chan struct{}{}}, nil
 }
 
 func (t *telegram) find(name string) (chat, bool) {
@@ -182,6 +184,33 @@ func (s *stage) refuse(_ *testscript.TestScript, args []string) error {
 		return err
 	}
 	t.Fail(args[0], times, telegramtest.Refuse(status, args[3]))
+	return nil
+}
+
+// stalls and resumes are the commands of the same names.
+func (s *stage) stalls(_ *testscript.TestScript, args []string) error {
+	t, _, err := s.telegram("anna")
+	if err != nil {
+		return err
+	}
+	if t.stalled[args[0]] != nil {
+		return fmt.Errorf("%s is stalled already", args[0])
+	}
+	t.stalled[args[0]] = make(chan struct{})
+	t.Fail(args[0], 1, telegramtest.Stalled(t.stalled[args[0]]))
+	return nil
+}
+
+func (s *stage) resumes(_ *testscript.TestScript, args []string) error {
+	t, _, err := s.telegram("anna")
+	if err != nil {
+		return err
+	}
+	if t.stalled[args[0]] == nil {
+		return fmt.Errorf("%s is not stalled", args[0])
+	}
+	close(t.stalled[args[0]])
+	delete(t.stalled, args[0])
 	return nil
 }
 

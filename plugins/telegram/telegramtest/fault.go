@@ -12,6 +12,7 @@ import (
 // Fault is what goes wrong with a request instead of, or on top of, its answer.
 type Fault struct {
 	wait    time.Duration
+	until   <-chan struct{}  // nil: it does not wait
 	instead http.HandlerFunc // the request is not processed
 	behind  http.HandlerFunc // it is, but this is the answer
 }
@@ -49,6 +50,9 @@ func HangAfter() Fault {
 // Slow processes the request after a while.
 func Slow(d time.Duration) Fault { return Fault{wait: d} }
 
+// Stalled processes the request once a channel is closed.
+func Stalled(until <-chan struct{}) Fault { return Fault{until: until} }
+
 // ordered is a fault that waits for its requests.
 type ordered struct {
 	method string
@@ -85,6 +89,12 @@ func (s *Server) takeFault(method string) Fault {
 
 // delay waits as long as the fault says, or until the bot gives up.
 func (f Fault) delay(ctx context.Context) {
+	if f.until != nil {
+		select {
+		case <-f.until:
+		case <-ctx.Done():
+		}
+	}
 	if f.wait <= 0 {
 		return
 	}

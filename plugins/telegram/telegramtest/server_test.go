@@ -284,6 +284,22 @@ func TestFaults(t *testing.T) {
 	if calls := s.Calls("sendMessage"); len(calls) != 5 || !calls[3].Failed || calls[4].Failed {
 		t.Errorf("calls %+v", calls)
 	}
+	gate := make(chan struct{})
+	s.Fail("sendMessage", 1, telegramtest.Stalled(gate))
+	stalled := make(chan error)
+	go func() {
+		_, err := send("stalled")
+		stalled <- err
+	}()
+	select {
+	case err := <-stalled:
+		t.Errorf("it was not stalled: %v", err)
+	case <-time.After(20 * time.Millisecond):
+		close(gate)
+		if err := <-stalled; err != nil {
+			t.Error(err)
+		}
+	}
 	s.Down()
 	if r, err := send("down"); err == nil {
 		t.Errorf("down: %v", r)
