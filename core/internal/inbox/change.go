@@ -10,39 +10,79 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// change heeds that a message was edited or deleted while it waits; one that is being answered, or was, is left as it is. The
-// network's word is taken for it that only who may does so.
-func (in *Inbox) change(ctx context.Context, channel string, e chat.Event) (Outcome, error) {
-	var standing store.Standing
-	var err error
-	switch body := e.Body.(type) {
-	case chat.Edited:
-		if len(body.ID) > wire.MaxID {
-			return rejected("the message's id is too long"), nil
-		}
-		decision, failed := in.decide(ctx, channel, e, "")
-		if failed != nil {
-			return Outcome{}, failed
-		}
-		if decision.Action != access.Let {
-			return rejected(decision.Reason), nil
-		}
-		written := wire.Cut(body.Text, wire.MaxText)
-		text := readable(written, body.Mentions)
-		if text == "" {
-			return rejected("there is nothing to read in it"), nil
-		}
-		raw := ""
-		if text != written {
-			raw = written
-		}
-		standing, err = in.options.Store.Amend(ctx, channel, e.Chat.ID, body.ID, text, raw)
-	case chat.Deleted:
-		if len(body.ID) > wire.MaxID {
-			return rejected("the message's id is too long"), nil
-		}
-		standing, err = in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID)
+// What a chat is told of an edit that is not answered.
+const (
+	madeCommand = "An edit has made a command of this message, and edits run nothing. I took it back: write the command as a new message."
+	otherRights = "You may not do the same here any more as when this was written, so I took it back. Write it again."
+)
+
+// edit has a message that waits be as if it had been written as it is now; one that is being answered, or was, is left as it
+// is. The network's word is taken for it that only who may edits. One that cannot wait where it is any more, because it is a
+// command now or its writer's authority another one, is taken back.
+func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body chat.Edited) (Outcome, error) {
+	if len(body.ID) > wire.MaxID {
+		return rejected("the message's id is too long"), nil
 	}
+	old, standing, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	if err != nil || standing != store.StandingWaiting {
+		return changed(standing, err)
+	}
+	said := chat.Message{
+		ID: body.ID, Text: body.Text, Mentions: body.Mentions,
+		Media: old.Media, ReplyTo: old.ReplyTo, Forwarded: old.Forwarded, ThreadStarter: old.Starter,
+	}
+	e.Body = said
+	message, ok := finalise(channel, e)
+	if !ok {
+		return rejected("there is nothing to read in it"), nil
+	}
+	a, err := in.arrive(ctx, channel, e, message)
+	if err != nil {
+		return Outcome{}, err
+	}
+	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
+	if err == nil && decision.Action == access.Overhear { // It was for the agent, else it would not wait.
+		said.MentionsSelf = true
+		e.Body = said
+		decision, err = in.decide(ctx, channel, e, a.chosen.Activation)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	if decision.Action != access.Let {
+		return rejected(decision.Reason), nil
+	}
+	a.event.Body = body
+	a.message.Authority, a.addressed = decision.Authority, decision.Addressed
+	now, err := in.inbound(ctx, a)
+	if err != nil {
+		return Outcome{}, err
+	}
+	switch {
+	case decision.Authority != old.Authority:
+		return in.takeBack(ctx, old, otherRights)
+	case now.Message.Command != nil:
+		return in.takeBack(ctx, old, madeCommand)
+	}
+	old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
+	return changed(in.options.Store.Amend(ctx, old, now.Model))
+}
+
+// takeBack drops a message that waits, and tells its writer why.
+func (in *Inbox) takeBack(ctx context.Context, m store.Message, why string) (Outcome, error) {
+	return changed(in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, store.Piece{To: m.Address(), ReplyTo: m.ID, Text: why}))
+}
+
+// delete takes a message back that waits; one that is being answered, or was, is left as it is.
+func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body chat.Deleted) (Outcome, error) {
+	if len(body.ID) > wire.MaxID {
+		return rejected("the message's id is too long"), nil
+	}
+	return changed(in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID))
+}
+
+// changed is what became of a change of a message that stands so.
+func changed(standing store.Standing, err error) (Outcome, error) {
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("change a message that waits: %w", err)

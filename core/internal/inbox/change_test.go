@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,46 +14,127 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-func TestChanges(t *testing.T) {
+// What a message that waits is after an edit is what it would be if it had been written so.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	high := store.Overrides{Effort: "high"}
+	picture := []chat.Media{{Kind: chat.Image}}
+	asked := func(m store.Message) store.Message {
+		m.ID, m.Channel, m.SentAt = "m", "tg", now.Add(-time.Hour)
+		m.Chat, m.Sender, m.Authority = chat.Chat{ID: "owner", Kind: chat.Direct}, chat.Sender{ID: "owner"}, chat.Owner
+		return m
+	}
+	grouped := func(m store.Message) store.Message {
+		m = asked(m)
+		m.Chat = chat.Chat{ID: "g", Kind: chat.Group}
+		return m
+	}
+	for name, test := range map[string]struct {
+		was   store.Message
+		edit  chat.Event
+		want  *store.Message
+		model string
+		told  string // a part of it
+	}{
+		"a text": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), want: new(asked(store.Message{Text: "new\ntext", Raw: "new\r\ntext "}))},
+		"a mention": {
+			was:  asked(store.Message{Text: "old"}),
+			edit: event("owner", chat.Edited{ID: "m", Text: "@bot, do it", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}),
+			want: new(asked(store.Message{Text: "do it", Raw: "@bot, do it"})),
+		},
+		"a directive": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/think high why"}), want: new(asked(store.Message{Text: "why", Raw: "/think high why", Overrides: high}))},
+		"no directive any more": {
+			was: asked(store.Message{Text: "why", Raw: "/think high why", Overrides: high}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(store.Message{Text: "why"})),
+		},
+		"a new conversation": {
+			was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/new opus why"}), model: "opus",
+			want: new(asked(store.Message{Text: "why", Raw: "/new opus why", Fresh: true})),
+		},
+		"no new conversation any more": {was: asked(store.Message{Text: "why", Raw: "/new why", Fresh: true}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(store.Message{Text: "why"}))},
+		"a skill":                      {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/deploy it"}), want: new(asked(store.Message{Text: "use deploy: it", Raw: "/deploy it"}))},
+		"a file stays": {
+			was: asked(store.Message{Text: "old", Media: picture, ReplyTo: &chat.Quote{ID: "q"}}), edit: event("owner", chat.Edited{ID: "m", Text: "new"}),
+			want: new(asked(store.Message{Text: "new", Media: picture, ReplyTo: &chat.Quote{ID: "q"}})),
+		},
+		"a group": {
+			was: grouped(store.Message{Text: "old"}), edit: inGroup("g", event("owner", chat.Edited{ID: "m", Text: "/think high why"})),
+			want: new(grouped(store.Message{Text: "why", Raw: "/think high why", Overrides: high})),
+		},
+		"no answer to a question": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(store.Message{Text: "2"}))},
+		"a command":               {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "made a command"},
+		"a word that means stop":  {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "made a command"},
+		"another authority":       {was: asked(store.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: store.StandingWaiting, waiting: test.was, allowed: []chat.UserID{"commander"}}
+			if outcome, err := box(j).Submit(t.Context(), "tg", test.edit); err != nil || outcome.Verdict != chat.Accepted || len(j.accepted) != 0 {
+				t.Fatalf("%+v, error %v, accepted %+v", outcome, err, j.accepted)
+			}
+			var amended []store.Message
+			var changes []string
+			switch {
+			case test.want == nil:
+				changes = []string{"tg/owner/m is gone"}
+			case test.model != "":
+				changes = []string{"the model is " + test.model}
+				fallthrough
+			default:
+				amended = []store.Message{*test.want}
+			}
+			if diff := cmp.Diff(amended, j.amended) + cmp.Diff(changes, j.changes); diff != "" {
+				t.Error(diff)
+			}
+			if test.told == "" != (len(j.told) == 0) || test.told != "" && (!strings.Contains(j.told[0].Text, test.told) || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner") {
+				t.Errorf("told %+v", j.told)
+			}
+			j.fail = errors.New("the disk is full")
+			if _, err := box(j).Submit(t.Context(), "tg", test.edit); err == nil {
+				t.Error("the host seems to have what it has not")
+			}
+		})
+	}
+}
+
+func TestChangesThatAreNotHeeded(t *testing.T) {
 	t.Parallel()
 	long := chat.MessageID(strings.Repeat("x", wire.MaxID+1))
 	for name, test := range map[string]struct {
 		event    chat.Event
 		standing store.Standing
-		verdict  chat.Verdict
-		changes  []string
 	}{
-		"an edit of what waits":    {event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "new\ntext", written "new\r\ntext "`}},
-		"an edit that mentions":    {event("owner", chat.Edited{ID: "m", Text: "@bot: new", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "new", written "@bot: new"`}},
-		"an edit to a mention":     {event("owner", chat.Edited{ID: "m", Text: "@bot", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}), store.StandingWaiting, chat.Accepted, []string{`tg/owner/m: "@bot", written ""`}},
-		"an edit of what runs":     {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingRunning, chat.Rejected, []string{`tg/owner/m: "new", written ""`}},
-		"an edit of what was":      {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingNone, chat.Rejected, []string{`tg/owner/m: "new", written ""`}},
-		"a stranger's edit":        {event("stranger", chat.Edited{ID: "m", Text: "new"}), store.StandingWaiting, chat.Rejected, nil},
-		"an edit to nothing":       {event("owner", chat.Edited{ID: "m", Text: " \u200b"}), store.StandingWaiting, chat.Rejected, nil},
-		"an edit with a long id":   {event("owner", chat.Edited{ID: long, Text: "new"}), store.StandingWaiting, chat.Rejected, nil},
-		"a deletion of what waits": {event("", chat.Deleted{ID: "m"}), store.StandingWaiting, chat.Accepted, []string{"tg//m is gone"}},
-		"a deletion of what runs":  {event("owner", chat.Deleted{ID: "m"}), store.StandingRunning, chat.Rejected, []string{"tg/owner/m is gone"}},
-		"a deletion with a long id": {
-			event("owner", chat.Deleted{ID: long}), store.StandingWaiting, chat.Rejected, nil,
-		},
+		"an edit of what runs":      {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingRunning},
+		"an edit of what was":       {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingNone},
+		"a stranger's edit":         {event("stranger", chat.Edited{ID: "m", Text: "new"}), store.StandingWaiting},
+		"an edit to nothing":        {event("owner", chat.Edited{ID: "m", Text: " \u200b"}), store.StandingWaiting},
+		"an edit with a long id":    {event("owner", chat.Edited{ID: long, Text: "new"}), store.StandingWaiting},
+		"a deletion of what runs":   {event("owner", chat.Deleted{ID: "m"}), store.StandingRunning},
+		"a deletion with a long id": {event("owner", chat.Deleted{ID: long}), store.StandingWaiting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := &journal{standing: test.standing}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
-			if err != nil || outcome.Verdict != test.verdict || len(j.accepted) != 0 {
-				t.Errorf("%+v, error %v, accepted %+v", outcome, err, j.accepted)
-			}
-			if diff := cmp.Diff(test.changes, j.changes); diff != "" {
-				t.Error(diff)
-			}
-			if len(test.changes) > 0 {
-				j.fail = errors.New("the disk is full")
-				if _, err := box(j).Submit(t.Context(), "tg", test.event); err == nil {
-					t.Error("the host seems to have what it has not")
-				}
+			if err != nil || outcome.Verdict != chat.Rejected || len(j.accepted)+len(j.amended)+len(j.told)+len(j.paired) != 0 {
+				t.Errorf("%+v, error %v: %+v", outcome, err, j)
 			}
 		})
+	}
+}
+
+func TestDeletions(t *testing.T) {
+	t.Parallel()
+	j := &journal{standing: store.StandingWaiting}
+	gone := event("owner", chat.Deleted{ID: "m"})
+	if outcome, err := box(j).Submit(t.Context(), "tg", gone); err != nil || outcome.Verdict != chat.Accepted || len(j.told) != 0 {
+		t.Errorf("%+v, error %v, told %+v", outcome, err, j.told)
+	}
+	if diff := cmp.Diff([]string{"tg/owner/m is gone"}, j.changes); diff != "" {
+		t.Error(diff)
+	}
+	j.fail = errors.New("the disk is full")
+	if _, err := box(j).Submit(t.Context(), "tg", gone); err == nil {
+		t.Error("the host seems to have what it has not")
 	}
 }
 

@@ -31,8 +31,9 @@ type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (store.Overrides, error)
-	Amend(ctx context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error)
-	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error)
+	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Message, store.Standing, error)
+	Amend(ctx context.Context, m store.Message, model *string) (store.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
@@ -129,23 +130,22 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if e.At.IsZero() {
 		e.At = in.options.Now() // the network told no time
 	}
-	switch e.Body.(type) {
-	case chat.Edited, chat.Deleted:
-		return in.change(ctx, channel, e)
+	switch body := e.Body.(type) {
+	case chat.Edited:
+		return in.edit(ctx, channel, e, body)
+	case chat.Deleted:
+		return in.delete(ctx, channel, e, body)
 	}
 	message, ok := finalise(channel, e)
 	if !ok {
 		return rejected("this kind of event is not used"), nil
 	}
-	a := arrival{event: e, message: message, settings: in.options.Settings(channel)}
+	a, err := in.arrive(ctx, channel, e, message)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if age := in.options.Now().Sub(e.At); a.settings.Inbound.Drop && a.settings.Inbound.MaxAge > 0 && age > a.settings.Inbound.MaxAge {
 		return rejected("older than inbound.max_age"), nil
-	}
-	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
-	a.key = a.name.Key()
-	var err error
-	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
-		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
 	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
 	if err != nil {
@@ -163,6 +163,18 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 		in.log.Debug("an event is not let in", "channel", channel, "event", e.ID, "reason", decision.Reason)
 		return rejected(decision.Reason), nil
 	}
+}
+
+// arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
+func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m store.Message) (arrival, error) {
+	a := arrival{event: e, message: m, settings: in.options.Settings(channel)}
+	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
+	a.key = a.name.Key()
+	var err error
+	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
+		return arrival{}, fmt.Errorf("look up a session: %w", err)
+	}
+	return a, nil
 }
 
 // take accepts an event that was let in.

@@ -37,6 +37,9 @@ type journal struct {
 	behind    []string
 	changes   []string
 	standing  store.Standing
+	waiting   store.Message // what Find finds
+	amended   []store.Message
+	told      []store.Piece
 }
 
 func (j *journal) Overrides(_ context.Context, session string) (store.Overrides, error) {
@@ -51,13 +54,21 @@ func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
 	return false, j.fail
 }
 
-func (j *journal) Amend(_ context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (store.Standing, error) {
-	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s: %q, written %q", channel, in, id, text, raw))
+func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (store.Message, store.Standing, error) {
+	return j.waiting, j.standing, j.fail
+}
+
+func (j *journal) Amend(_ context.Context, m store.Message, model *string) (store.Standing, error) {
+	j.amended = append(j.amended, m)
+	if model != nil {
+		j.changes = append(j.changes, "the model is "+*model)
+	}
 	return j.standing, j.fail
 }
 
-func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID) (store.Standing, error) {
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error) {
 	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
+	j.told = append(j.told, notice...)
 	return j.standing, j.fail
 }
 

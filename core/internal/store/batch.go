@@ -90,6 +90,8 @@ func (g *gathering) add(rows *sql.Rows) error {
 		if m.batch != head.batch {
 			return nil
 		}
+	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited since it came.
+		return errEnough
 	case m.Burst == head.Burst:
 	case head.mode == Collect && m.mode == Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
 	default:

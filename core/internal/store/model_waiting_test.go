@@ -120,11 +120,12 @@ func (m *model) amend(t *rapid.T) {
 		t.Skip("no message of the network")
 	}
 	o := &l.queue[i]
-	want, text := store.StandingRunning, o.Message.Text+"!"
+	want, edited := store.StandingRunning, o.Message
+	edited.Text += "!"
 	if o.waits() {
-		want, o.Message.Text = store.StandingWaiting, text
+		want, o.Message = store.StandingWaiting, edited
 	}
-	got, err := m.store.Amend(m.ctx, "c", chat.ID(session), o.Message.ID, text, "")
+	got, err := m.store.Amend(m.ctx, edited, nil)
 	if err != nil || got != want {
 		t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, want)
 	}

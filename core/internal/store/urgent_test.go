@@ -184,6 +184,70 @@ func TestWithdraw(t *testing.T) {
 	b.idle(t)
 }
 
+// edited is a message as its writer has edited it.
+func edited(channel string, in chat.ID, id chat.MessageID) store.Message {
+	m := inbound("anna", 1).Message
+	m.Channel, m.Chat.ID, m.ID, m.Text, m.Raw = channel, in, id, "new", "/now new"
+	return m
+}
+
+// An edit may make of a message what is not answered with others, and begin a conversation with it.
+func TestAnEditedMessageOfABurst(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*store.Message)
+		want   []string // the runs, each with its messages
+	}{
+		"a text":           {func(*store.Message) {}, []string{"2 new 4"}},
+		"a directive":      {func(m *store.Message) { m.Overrides.Effort = "high" }, []string{"2", "new", "4"}},
+		"how it waits":     {func(m *store.Message) { m.Overrides.Queue.Mode = store.Collect }, []string{"2 new 4"}},
+		"a conversation":   {func(m *store.Message) { m.Fresh = true }, []string{"2", "new 4"}},
+		"no person's word": {func(m *store.Message) { m.Origin = store.OriginCompact }, []string{"2", "new", "4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			for n := 2; n <= 4; n++ {
+				in := inbound("anna", n)
+				in.Burst = store.Burst{Window: time.Minute, By: "anna"}
+				b.accept(t, in)
+			}
+			m := edited("telegram", "anna", "3")
+			test.change(&m)
+			if got, standing, err := b.Find(b.ctx, "telegram", "anna", "3"); err != nil || standing != store.StandingWaiting || got.Text != "message 3" {
+				t.Fatalf("%+v stands %q, %v", got, standing, err)
+			}
+			if standing, err := b.Amend(b.ctx, m, new("opus")); err != nil || standing != store.StandingWaiting {
+				t.Fatal(standing, err)
+			}
+			b.complete(t, run)
+			b.clock.Advance(time.Minute)
+			want(t, "runs", test.want, b.turns(t))
+			b.idle(t)
+			if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Overrides.Model != "opus" {
+				t.Errorf("chosen %+v, %v", s.Overrides, err)
+			}
+		})
+	}
+}
+
+func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	b.accept(t, inbound("anna", 2))
+	notice := store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
+	for n, want := range []store.Standing{store.StandingWaiting, store.StandingNone} {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", notice); err != nil || got != want {
+			t.Errorf("%d: %q, %v, want %q", n, got, err, want)
+		}
+	}
+	b.complete(t, run)
+	b.idle(t)
+	if sent := b.deliveries(t, "telegram"); len(sent) != 1 || sent[0].Piece.Text != "taken back" {
+		t.Errorf("sent %+v", sent)
+	}
+}
+
 func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 	t.Parallel()
 	other := inbound("anna", 2)
@@ -217,7 +281,7 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 				var got store.Standing
 				var err error
 				if what == "edited" {
-					got, err = b.Amend(b.ctx, test.channel, test.chat, test.id, "new", "/now new")
+					got, err = b.Amend(b.ctx, edited(test.channel, test.chat, test.id), nil)
 				} else {
 					got, err = b.WithdrawMessage(b.ctx, test.channel, test.chat, test.id)
 				}
@@ -237,7 +301,7 @@ func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
-	if _, err := b.Amend(b.ctx, "telegram", "anna", "2", "new", "/now new"); err != nil {
+	if _, err := b.Amend(b.ctx, edited("telegram", "anna", "2"), nil); err != nil {
 		t.Fatal(err)
 	}
 	b.complete(t, run)

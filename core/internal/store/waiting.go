@@ -61,11 +61,11 @@ type found struct {
 }
 
 // find finds the message of a chat in the turn lanes; its standing is [StandingNone] where it is in none.
-func (t *tx) find(channel string, in chat.ID, id chat.MessageID) (f found, err error) {
+func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
 	if id == "" {
 		return f, nil
 	}
-	err = t.each(`SELECT session, seq, batch IS NULL AND joined_run IS NULL, message FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2`,
+	err = q.each(`SELECT session, seq, batch IS NULL AND joined_run IS NULL, message FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2`,
 		[]any{id, channel}, func(rows *sql.Rows) error {
 			got := found{standing: StandingRunning}
 			var waits bool
@@ -85,35 +85,57 @@ func (t *tx) find(channel string, in chat.ID, id chat.MessageID) (f found, err e
 	return f, err
 }
 
-// Amend gives a message that waits another text, because its writer has edited it: what is for the agent, and what was
-// written where that is another one. It tells where the message stands; one that a turn has is left as it is.
-func (s *Store) Amend(ctx context.Context, channel string, in chat.ID, id chat.MessageID, text, raw string) (Standing, error) {
+// Find returns the message of a chat in the turn lanes, by the network's id, and where it stands.
+func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (Message, Standing, error) {
+	f, err := find(s.view(ctx), channel, in, id)
+	if err != nil {
+		return Message{}, "", fmt.Errorf("find a message: %w", err)
+	}
+	return f.message, f.standing, nil
+}
+
+// Amend puts a message in the place of the one with its id that waits in its chat, because its writer has edited that. It is
+// of the same authority and address; how it waits was decided when it came. The model, where it is not nil, becomes the
+// session's. It tells where the message stands; one that a turn has is left as it is.
+func (s *Store) Amend(ctx context.Context, m Message, model *string) (Standing, error) {
+	e, err := encode(Inbound{Message: m})
+	if err != nil {
+		return "", fmt.Errorf("amend: %w", err)
+	}
 	return step(ctx, s, "amend", func(t *tx) (Standing, error) {
-		f, err := t.find(channel, in, id)
+		f, err := find(t, m.Channel, m.Chat.ID, m.ID)
 		if err != nil || f.standing != StandingWaiting {
 			return f.standing, err
 		}
-		f.message.Text, f.message.Raw = text, raw
-		encoded, err := json.Marshal(f.message)
-		if err != nil {
-			return "", fmt.Errorf("the message: %w", err)
+		if model != nil {
+			if err := t.configure(f.session, func(o *Overrides) { o.Model = *model }); err != nil {
+				return "", err
+			}
 		}
-		_, err = t.exec(`UPDATE inbox SET message = ?3, size = ?4 WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
-			f.session, f.seq, string(encoded), len(text))
+		// What begins a conversation, or is no person's words, ends the burst that it is in.
+		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END
+			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
+			f.session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "")
 		return f.standing, err
 	})
 }
 
 // WithdrawMessage drops a message that waits, because it was deleted in its chat, as [Store.Withdraw] does. It tells where
-// the message stood; one that a turn has is left as it is.
-func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (Standing, error) {
+// the message stood; one that a turn has is left as it is. The notice, which tells the chat of it, enters the outbox with it.
+func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...Piece) (Standing, error) {
+	if err := checkPieces(notice); err != nil {
+		return "", fmt.Errorf("withdraw message: %w", err)
+	}
 	return step(ctx, s, "withdraw message", func(t *tx) (Standing, error) {
-		f, err := t.find(channel, in, id)
+		f, err := find(t, channel, in, id)
 		if err != nil || f.standing != StandingWaiting {
 			return f.standing, err
 		}
 		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+removedColumns, f.session, f.seq)
 		if err != nil {
+			return "", err
+		}
+		if _, err := t.post(0, notice); err != nil {
 			return "", err
 		}
 		return f.standing, t.withdraw(f.session, gone)
