@@ -352,7 +352,7 @@ func TestUnreadableUpdates(t *testing.T) {
 	s, in := telegramtest.New(t), newInbox()
 	run(t, newChannel(t, s), in)
 	s.Push("message", map[string]any{"message_id": "a word", "chat": 5})
-	s.Push("message", map[string]any{"message_id": 5, "chat": map[string]any{"id": 7, "type": "private"}, "dice": map[string]any{"value": 6}})
+	s.Push("message", map[string]any{"message_id": 5, "chat": map[string]any{"id": 7, "type": "private"}, "new_chat_title": "x"})
 	s.Push("poll", map[string]any{"id": "5"})
 	s.User(7).Send(0, "hello")
 	in.awaitTexts(t, "hello")

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -46,19 +45,20 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		event.Body = chat.Migrated{To: chatID(m.MigrateToChatID)}
 		return event, true
 	}
-	text, ok := in.read(m)
-	if m.Sticker != nil {
-		text.text = m.Sticker.Emoji // What it says; its picture is seldom one that can be looked at.
+	read, ok := in.read(m)
+	text, mentions := linked(read, in.mentions(read))
+	if text == "" {
+		text = told(m)
 	}
 	file, hasFile := attachmentOf(m)
-	if !ok || m.Chat.IsChannel() || (text.text == "" && !hasFile) {
+	if !ok || m.Chat.IsChannel() || (text == "" && !hasFile) {
 		return event, false
 	}
 	body := chat.Message{
 		ID:           messageID(m.MessageID),
-		Text:         text.text,
-		Mentions:     in.mentions(text),
-		MentionsSelf: text.addressed,
+		Text:         text,
+		Mentions:     mentions,
+		MentionsSelf: read.addressed,
 		Forwarded:    forwarded(x.Origin),
 	}
 	if hasFile {
@@ -85,13 +85,14 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 }
 
 func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat.Event, bool) {
-	text, ok := in.read(m)
-	if !ok || text.text == "" || m.Chat.IsChannel() {
+	read, ok := in.read(m)
+	if !ok || read.text == "" || m.Chat.IsChannel() {
 		return event, false
 	}
 	event = in.located(event, m, x)
 	event.At = time.Unix(int64(m.EditDate), 0)
-	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text.text, Mentions: in.mentions(text)}
+	text, mentions := linked(read, in.mentions(read))
+	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text, Mentions: mentions}
 	return event, true
 }
 
@@ -160,7 +161,9 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
 	quote := &chat.Quote{ID: messageID(m.MessageID), Text: part}
 	if part == "" {
-		quote.Text = m.Text + m.Caption // A message has one of the two.
+		if quote.Text, _ = linked(writtenOf(m), nil); quote.Text == "" {
+			quote.Text = told(m)
+		}
 	}
 	switch {
 	case m.SenderChat != nil:
@@ -169,83 +172,6 @@ func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
 		quote.SenderName, quote.IsSelf = nameOf(m.From), m.From.ID == in.self.ID
 	}
 	return quote
-}
-
-// written is a message's text or caption, as the host gets it.
-type written struct {
-	text      string
-	entities  []tgbotapi.MessageEntity // offsets in UTF-16 code units
-	addressed bool                     // it began with a command that names the bot
-}
-
-// read takes "@bot" off a command that names this bot; false: it names another one.
-func (in inbound) read(m *tgbotapi.Message) (written, bool) {
-	w := written{text: m.Text, entities: m.Entities}
-	if w.text == "" {
-		w = written{text: m.Caption, entities: m.CaptionEntities}
-	}
-	if len(w.entities) == 0 || w.entities[0].Type != "bot_command" || w.entities[0].Offset != 0 {
-		return w, true
-	}
-	begin, end := byteRange(w.text, w.entities[0])
-	command, bot, named := strings.Cut(w.text[begin:end], "@")
-	if !named {
-		return w, true
-	}
-	if !strings.EqualFold(bot, in.self.UserName) {
-		return w, false
-	}
-	taken := len(bot) + 1 // In ASCII bytes are UTF-16 code units.
-	rest := written{text: command + w.text[end:], addressed: true}
-	for _, e := range w.entities[1:] {
-		e.Offset -= taken
-		rest.entities = append(rest.entities, e)
-	}
-	return rest, true
-}
-
-// mentions finds who is named in a text.
-func (in inbound) mentions(w written) []chat.Mention {
-	var mentions []chat.Mention
-	for _, e := range w.entities {
-		begin, end := byteRange(w.text, e)
-		mention := chat.Mention{Offset: begin, Length: end - begin}
-		switch e.Type {
-		case "mention", "bot_command":
-			_, name, named := strings.Cut(w.text[begin:end], "@")
-			if !named {
-				continue
-			}
-			if strings.EqualFold(name, in.self.UserName) {
-				mention.User, mention.IsSelf = userID(in.self.ID), true
-			}
-		case "text_mention":
-			if e.User == nil {
-				continue
-			}
-			mention.User, mention.IsSelf = userID(e.User.ID), e.User.ID == in.self.ID
-		default:
-			continue
-		}
-		mentions = append(mentions, mention)
-	}
-	return mentions
-}
-
-// byteRange is an entity's range in bytes, within the text whatever the entity says.
-func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
-	begin, end = len(text), len(text)
-	units := 0
-	for i, r := range text {
-		if units >= e.Offset && i < begin {
-			begin = i
-		}
-		if units >= e.Offset+e.Length {
-			return begin, max(begin, i)
-		}
-		units += utf16.RuneLen(r)
-	}
-	return begin, end
 }
 
 func forwarded(o *origin) *chat.Forward {

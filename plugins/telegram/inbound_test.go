@@ -322,6 +322,9 @@ func FuzzUpdate(f *testing.F) {
 	f.Add([]byte(`{"update_id":10,"message":{"message_id":1,"text":"x","chat":{"id":7},"external_reply":{},"reply_to_message":{"forum_topic_created":{}}}}`))
 	f.Add([]byte(`{"update_id":11,"message_reaction":{"chat":{"id":7},"message_id":1,"old_reaction":[{}],"new_reaction":[{"emoji":"👍"},{}]}}`))
 	f.Add([]byte(`{"update_id":12,"stopped_message_generation":{"chat":{"id":7},"message_thread_id":-1,"draft_id":0}}`))
+	f.Add([]byte(`{"update_id":13,"message":{"message_id":1,"text":"é @claw_bot","chat":{"id":7},"entities":[{"type":"text_link","offset":1,"length":4,"url":"x://y"},` +
+		`{"type":"text_link","length":1,"url":"z"},{"type":"mention","offset":2,"length":9}]}}`))
+	f.Add([]byte(`{"update_id":14,"message":{"message_id":1,"chat":{"id":7},"media_group_id":"5","poll":{"question":"]","options":[{}]},"venue":{},"dice":{}}}`))
 	f.Add([]byte(`{"update_id":9,"message":{"message_id":1,"text":"no chat"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var u update

@@ -150,10 +150,13 @@ func (a *api) download(ctx context.Context, file string) (io.ReadCloser, error) 
 	return &content{api: a, body: response.Body, left: maxFile}, nil
 }
 
-// fileAddress is where a file is. A server of one's own may tell a path on its own disk, which is not served.
+// fileAddress is where a file is.
 func (a *api) fileAddress(file string) (string, error) {
-	if file == "" || strings.HasPrefix(file, "/") {
+	switch {
+	case file == "":
 		return "", &callError{method: "download", code: http.StatusNotFound, description: "the Bot API server does not serve the file"}
+	case strings.HasPrefix(file, "/"): // A path on the server's disk, of which the plugin reads nothing.
+		return "", &callError{method: "download", code: http.StatusNotFound, description: "the Bot API server serves no files, for it runs with --local"}
 	}
 	segments := strings.Split(file, "/")
 	for i, segment := range segments {

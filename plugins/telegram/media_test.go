@@ -185,6 +185,9 @@ func TestFilesThatAreNotServed(t *testing.T) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
+	if _, err := a.fileAddress("/var/lib/x"); err == nil || !strings.Contains(err.Error(), "--local") {
+		t.Errorf("a server that runs with --local: %v", err)
+	}
 	if address, err := a.fileAddress("documents/a b?c#d.pdf"); err != nil || address != "http://127.0.0.1:1/file/bot1:x/documents/a%20b%3Fc%23d.pdf" {
 		t.Errorf("%s, %v", address, err)
 	}

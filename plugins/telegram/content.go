@@ -1,0 +1,228 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// The bounds of what stands in a text that nobody wrote there.
+const (
+	maxLinks = 8 << 10 // bytes of the addresses behind a message's links
+	maxTold  = 2 << 10 // bytes of what a location, a poll and the like say
+)
+
+// written is a message's text or caption, as the host gets it.
+type written struct {
+	text      string
+	entities  []tgbotapi.MessageEntity // offsets in UTF-16 code units
+	addressed bool                     // it began with a command that names the bot
+}
+
+func writtenOf(m *tgbotapi.Message) written {
+	if m.Text == "" {
+		return written{text: m.Caption, entities: m.CaptionEntities}
+	}
+	return written{text: m.Text, entities: m.Entities}
+}
+
+// read takes "@bot" off a command that names this bot; false: it names another one.
+func (in inbound) read(m *tgbotapi.Message) (written, bool) {
+	w := writtenOf(m)
+	if len(w.entities) == 0 || w.entities[0].Type != "bot_command" || w.entities[0].Offset != 0 {
+		return w, true
+	}
+	begin, end := byteRange(w.text, w.entities[0])
+	command, bot, named := strings.Cut(w.text[begin:end], "@")
+	if !named {
+		return w, true
+	}
+	if !strings.EqualFold(bot, in.self.UserName) {
+		return w, false
+	}
+	taken := len(bot) + 1 // In ASCII bytes are UTF-16 code units.
+	rest := written{text: command + w.text[end:], addressed: true}
+	for _, e := range w.entities[1:] {
+		e.Offset -= taken
+		rest.entities = append(rest.entities, e)
+	}
+	return rest, true
+}
+
+// mentions finds who is named in a text.
+func (in inbound) mentions(w written) []chat.Mention {
+	var mentions []chat.Mention
+	for _, e := range w.entities {
+		begin, end := byteRange(w.text, e)
+		mention := chat.Mention{Offset: begin, Length: end - begin}
+		switch e.Type {
+		case "mention", "bot_command":
+			_, name, named := strings.Cut(w.text[begin:end], "@")
+			if !named {
+				continue
+			}
+			if strings.EqualFold(name, in.self.UserName) {
+				mention.User, mention.IsSelf = userID(in.self.ID), true
+			}
+		case "text_mention":
+			if e.User == nil {
+				continue
+			}
+			mention.User, mention.IsSelf = userID(e.User.ID), e.User.ID == in.self.ID
+		default:
+			continue
+		}
+		mentions = append(mentions, mention)
+	}
+	return mentions
+}
+
+// byteRange is an entity's range in bytes, within the text whatever the entity says.
+func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
+	begin, end = len(text), len(text)
+	units := 0
+	for i, r := range text {
+		if units >= e.Offset && i < begin {
+			begin = i
+		}
+		if units >= e.Offset+e.Length {
+			return begin, max(begin, i)
+		}
+		units += utf16.RuneLen(r)
+	}
+	return begin, end
+}
+
+// linked writes the addresses of links behind what shows them, "text (address)", and moves the mentions with their text.
+func linked(w written, mentions []chat.Mention) (string, []chat.Mention) {
+	type link struct {
+		at      int // in bytes of the text
+		address string
+	}
+	var links []link
+	left := maxLinks
+	for _, e := range w.entities {
+		begin, end := byteRange(w.text, e)
+		if e.Type != "text_link" || begin == end || !isAddress(e.URL) || bare(e.URL) == bare(w.text[begin:end]) {
+			continue
+		}
+		l := link{at: end, address: " (" + e.URL + ")"}
+		if left -= len(l.address); left < 0 {
+			break
+		}
+		links = append(links, l)
+	}
+	slices.SortStableFunc(links, func(a, b link) int { return a.at - b.at })
+	var text strings.Builder
+	done := 0
+	for _, l := range links {
+		text.WriteString(w.text[done:l.at] + l.address)
+		done = l.at
+	}
+	text.WriteString(w.text[done:])
+	moved := slices.Clone(mentions)
+	for i, m := range mentions {
+		for _, l := range links {
+			switch {
+			case l.at <= m.Offset:
+				moved[i].Offset += len(l.address)
+			case l.at < m.Offset+m.Length:
+				moved[i].Length += len(l.address)
+			}
+		}
+	}
+	return text.String(), moved
+}
+
+// isAddress tells whether an address can stand in a text: on one line, with nothing in it that is not seen.
+func isAddress(address string) bool {
+	return address != "" && !strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
+}
+
+// bare is an address as people write it.
+func bare(address string) string {
+	_, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		rest = address
+	}
+	return strings.ToLower(strings.TrimSuffix(rest, "/"))
+}
+
+// told is what a message without a text says by something else; empty: nothing.
+func told(m *tgbotapi.Message) string {
+	switch {
+	case m.Venue != nil: // It comes with its location.
+		return bracketed("venue", m.Venue.Title, m.Venue.Address, place(m.Venue.Location))
+	case m.Location != nil && m.Location.LivePeriod > 0:
+		return bracketed("live location", place(*m.Location))
+	case m.Location != nil:
+		return bracketed("location", place(*m.Location))
+	case m.Contact != nil:
+		return bracketed("contact", m.Contact.FirstName+" "+m.Contact.LastName, m.Contact.PhoneNumber)
+	case m.Poll != nil:
+		parts := []string{m.Poll.Question}
+		for _, option := range m.Poll.Options {
+			parts = append(parts, option.Text)
+		}
+		return bracketed("poll", parts...)
+	case m.Dice != nil:
+		return bracketed("dice", m.Dice.Emoji+" "+strconv.Itoa(m.Dice.Value))
+	case m.Sticker != nil:
+		return m.Sticker.Emoji // Its picture is seldom one that can be looked at.
+	default:
+		return ""
+	}
+}
+
+func place(l tgbotapi.Location) string {
+	degrees := func(d float64) string { return strconv.FormatFloat(d, 'f', 6, 64) }
+	return degrees(l.Latitude) + ", " + degrees(l.Longitude)
+}
+
+// bracketed is "[what: part, part]" on one line, of which no part gets out.
+func bracketed(what string, parts ...string) string {
+	var full []string
+	left := maxTold
+	for _, part := range parts {
+		part = strings.Join(strings.Fields(strings.Map(harmless, part)), " ")
+		if part = cut(part, left); part != "" {
+			full = append(full, part)
+			left -= len(part)
+		}
+	}
+	return "[" + what + ": " + strings.Join(full, ", ") + "]"
+}
+
+// cut is as much of a text as fits into so many bytes.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+// harmless replaces brackets and drops what is not seen.
+func harmless(r rune) rune {
+	switch {
+	case r == '[':
+		return '('
+	case r == ']':
+		return ')'
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsGraphic(r) && r != '\u200d': // Emojis are made of that one.
+		return -1
+	default:
+		return r
+	}
+}
