@@ -44,7 +44,8 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if err != nil {
 		return err
 	}
-	claude := gone[0].claude // the head is the first
+	head := gone[0]
+	claude := head.claude
 	if h.lane == TurnLane {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
@@ -85,7 +86,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 		return err
 	}
 	if h.lane == TurnLane && h.noted {
-		if err := t.forgetNotes(h.session, h.seq); err != nil {
+		if err := t.settleNotes(h.session, h.seq, c.State == RunDone || head.consumed); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ type removed struct {
 	joined     bool
 	batch      int64  // 0: none
 	claude     string // the claude session that it was claimed for; "": none
+	consumed   bool   // claude has read it
 	message    string // JSON
 	receivedAt int64
 	preview    int64 // what was shown of its answer; 0: nothing was
@@ -22,7 +23,7 @@ type removed struct {
 }
 
 // removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), message, received_at, preview, receipt, reacts`
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, message, received_at, preview, receipt, reacts`
 
 // decode returns the message, unless it cannot be read.
 func (r removed) decode() (m Message, ok bool) {
@@ -35,7 +36,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
 	})
 	if err != nil {
 		return nil, err

@@ -27,8 +27,9 @@ func (t *tx) mayInterrupt(in Inbound, p place) (bool, error) {
 // interrupt takes the lane from the running turn and drops what waits in it, but for the burst that the new message joins.
 // The new message is not in the inbox yet. It returns the run that has lost its lane.
 func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err error) {
-	var head, consumed int64
-	err = t.row(`SELECT r.id, r.seq, COALESCE(i.consumed_at, 0) FROM lanes l JOIN runs r ON r.id = l.run_id
+	var head int64
+	var consumed bool
+	err = t.row(`SELECT r.id, r.seq, i.consumed_at IS NOT NULL FROM lanes l JOIN runs r ON r.id = l.run_id
 		JOIN inbox i ON i.session = l.session AND i.lane = l.lane AND i.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`, []any{in.Session}, &superseded, &head, &consumed)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -44,10 +45,8 @@ func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err 
 		if err := t.endInterrupted(in, superseded, head, gone); err != nil {
 			return 0, err
 		}
-		if consumed != 0 {
-			if err := t.forgetNotes(in.Session, head); err != nil {
-				return 0, err
-			}
+		if err := t.settleNotes(in.Session, head, consumed); err != nil {
+			return 0, err
 		}
 		if in.Hint != nil {
 			if err := t.note(in.Session, []Note{*in.Hint}); err != nil {

@@ -215,8 +215,8 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	inBurst := func(o modelMessage) bool { return len(burst) > 0 && o.burst == burst[0].burst }
 	outranked := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return o.Message.Authority > in.Message.Authority })
 	if in.Queue.Mode == store.Interrupt && !outranked {
-		if superseded = l.run; superseded != 0 && l.queue[0].consumed {
-			m.forgetNotes(in.Session, l.queue[0].seq)
+		if superseded = l.run; superseded != 0 {
+			m.settleNotes(in.Session, l.queue[0].seq, l.queue[0].consumed)
 		}
 		m.cancel(in.Session, m.remove(l, func(o modelMessage) bool { return !inBurst(o) || !o.waits() }))
 		if superseded != 0 {
@@ -474,8 +474,16 @@ func (m *model) takeNotes(session string, head modelMessage) (taken []modelNote)
 	return taken
 }
 
-func (m *model) forgetNotes(session string, batch int64) {
-	m.notes[session] = slices.DeleteFunc(m.notes[session], func(n modelNote) bool { return n.batch == batch })
+// settleNotes forgets what a turn had once claude has read it. Else it is for the next turn.
+func (m *model) settleNotes(session string, batch int64, read bool) {
+	if read {
+		m.notes[session] = slices.DeleteFunc(m.notes[session], func(n modelNote) bool { return n.batch == batch })
+	}
+	for i := range m.notes[session] {
+		if n := &m.notes[session][i]; n.batch == batch {
+			n.batch = 0
+		}
+	}
 }
 
 // aRun draws a running run.
@@ -593,7 +601,7 @@ func (m *model) complete(t *rapid.T) {
 	l.queue = append(first, l.queue...)
 	l.rearm(m.clock.Now())
 	if k.lane == store.TurnLane {
-		m.forgetNotes(k.session, head)
+		m.settleNotes(k.session, head, c.State == store.RunDone || ended[0].consumed)
 	}
 }
 

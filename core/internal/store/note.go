@@ -155,8 +155,12 @@ func (t *tx) takeNotes(session string, batch int64, more bool) ([]Note, error) {
 	return notes, err
 }
 
-// forgetNotes removes what a turn was told.
-func (t *tx) forgetNotes(session string, batch int64) error {
-	_, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND batch = ?2`, session, batch)
+// settleNotes removes what a turn had once claude has read it. Else it waits for the next turn.
+func (t *tx) settleNotes(session string, batch int64, read bool) error {
+	query := `UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`
+	if read {
+		query = `DELETE FROM notes WHERE session = ?1 AND batch = ?2`
+	}
+	_, err := t.exec(query, session, batch)
 	return err
 }

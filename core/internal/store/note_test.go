@@ -81,6 +81,58 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 	}
 }
 
+// What a turn would have told Claude is for the next one, where the turn ends before Claude has read it; and it is no more
+// than before.
+func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		state    store.RunState
+		consumed bool
+		want     []string
+	}{
+		"failed":          {store.RunFailed, false, []string{"pinned", "stopped", "hello"}},
+		"cancelled":       {store.RunCancelled, false, []string{"pinned", "stopped", "hello"}},
+		"failed later":    {store.RunFailed, true, []string{"stopped"}},
+		"cancelled later": {store.RunCancelled, true, []string{"stopped"}},
+		"done":            {store.RunDone, false, []string{"stopped"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"), newNote(store.NoteEvent, "pinned"))
+			b.accept(t, inbound("anna", 1))
+			run := b.claim(t)
+			if test.consumed {
+				if err := b.Consumed(b.ctx, run.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.Complete(b.ctx, run.ID, store.Completion{State: test.state, Notes: []store.Note{newNote(store.NoteHint, "stopped")}}); err != nil {
+				t.Fatal(err)
+			}
+			b.accept(t, inbound("anna", 2))
+			run = b.claim(t)
+			if diff := cmp.Diff(test.want, told(run)); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	b := setup(t)
+	for n := range 3 {
+		for i := range 60 {
+			b.note(t, "telegram:anna", newNote(store.NoteEvent, fmt.Sprint(n, i)))
+		}
+		b.accept(t, inbound("anna", n))
+		run := b.claim(t)
+		if len(run.Notes) > 100 {
+			t.Errorf("turn %d has %d notes", n, len(run.Notes))
+		}
+		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunFailed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The host's own turns are told nothing, and take nothing away; those of plugins are.
 func TestWhoIsToldNotes(t *testing.T) {
 	t.Parallel()

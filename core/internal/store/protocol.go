@@ -217,8 +217,9 @@ const (
 )
 
 // Note is something that a session's next turn is told beside its message. The turn that is claimed next gets it, in each
-// of its attempts, and it is gone once the turn is completed. A turn whose message claude has consumed gets no more, and the
-// host's own turns get none: of the heartbeat, a memory flush, a compaction.
+// of its attempts, and it is gone once the turn is done, or is over after claude has consumed its message; else it waits for
+// the next one. A turn whose message claude has consumed gets no more, and the host's own turns get none: of the heartbeat, a
+// memory flush, a compaction.
 type Note struct {
 	Kind   NoteKind
 	At     time.Time
