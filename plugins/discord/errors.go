@@ -32,7 +32,7 @@ type callError struct {
 	retryAfter time.Duration
 	sent       bool  // the request may have reached Discord
 	files      bool  // the request had files
-	missing    bool  // and the host does not have one of them
+	missing    bool  // and the host does not have one of them, or not as it said
 	ended      error // the context's error, if it ended the call
 }
 

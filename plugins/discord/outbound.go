@@ -143,7 +143,7 @@ func (c *channel) post(ctx context.Context, path string, p post, files []chat.Me
 	if len(files) == 0 {
 		return sent, c.rest.call(ctx, what, http.MethodPost, path, p, &sent)
 	}
-	form, err := newForm(ctx, c.env.Media, p, files)
+	form, err := formOf(ctx, c.env.Media, p, files)
 	if err != nil {
 		return sent, c.rest.unread(what, err)
 	}

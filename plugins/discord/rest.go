@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"github.com/clawhost/clawhost/sdk/upload"
 )
 
 const (
@@ -69,15 +71,15 @@ func (r *rest) call(ctx context.Context, what, method, path string, body, result
 }
 
 // upload is call with a form of files in place of a body.
-func (r *rest) upload(ctx context.Context, what, path string, form *form, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(form.length/slowest)*time.Second)
+func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(form.Length/slowest)*time.Second)
 	defer cancel()
 	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path), form: form}
-	err := r.do(ctx, x, what, http.MethodPost, path, form.contentType, []byte{}, result)
+	err := r.do(ctx, x, what, http.MethodPost, path, form.ContentType, []byte{}, result)
 	if e, ok := errors.AsType[*callError](err); ok {
 		e.files = true
-		if cause := form.failed.Load(); cause != nil && e.status == 0 && e.ended == nil {
-			return r.unread(what, *cause) // What Discord got was no whole request.
+		if cause := form.Err(); cause != nil && e.status == 0 && e.ended == nil {
+			return r.unread(what, cause) // What Discord got was no whole request.
 		}
 	}
 	return err
@@ -167,7 +169,7 @@ type exchange struct {
 	to     *transport
 	limits *limits
 	route  string
-	form   *form // nil: the library's body
+	form   *upload.Form // nil: the library's body
 	sent   bool
 	status int
 	header http.Header
@@ -180,7 +182,7 @@ func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if x.form != nil {
 		request = request.Clone(request.Context())
-		request.Body, request.ContentLength = x.form, x.form.length
+		request.Body, request.ContentLength = x.form, x.form.Length
 	}
 	response, err := x.to.RoundTrip(request)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 		{"too large for Discord", small, discordtest.Refuse(413, 40005, "Request entity too large"), chat.Failure{Reason: chat.MediaRejected}},
 		{"too large for its wall", small, discordtest.NotJSON(413), chat.Failure{Reason: chat.MediaRejected}},
 		{"no permission", small, discordtest.Refuse(403, 50013, "Missing Permissions"), chat.Failure{Reason: chat.Forbidden}},
-		{"of another size", short, nil, chat.Failure{Reason: chat.NotConnected}},
+		{"of another size", short, nil, chat.Failure{Reason: chat.MediaRejected}},
 		{"broken off", broken, nil, chat.Failure{Reason: chat.NotConnected}},
 	} {
 		if test.fault != nil {

@@ -72,7 +72,7 @@ func (a *api) call(ctx context.Context, method string, params tgbotapi.Params) (
 
 // callChat calls a method for a chat, with files if there are any, and reads its result. What Telegram refuses for
 // something that can be mended is mended and tried again; that is safe, for what was refused was not done.
-func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any, files ...enclosed) error {
+func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any, files *enclosed) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	for range maxMends {
@@ -92,8 +92,8 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 	return &callError{method: method, description: "refused again after it was mended"}
 }
 
-func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files []enclosed) (json.RawMessage, error) {
-	if len(files) == 0 {
+func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files *enclosed) (json.RawMessage, error) {
+	if files == nil {
 		return a.call(ctx, method, params)
 	}
 	return a.upload(ctx, method, params, files)

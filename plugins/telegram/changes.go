@@ -106,7 +106,7 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 
 // apply calls a method without a result of interest. An error that says done, if not empty, means that all is as wanted.
 func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Params, done string) error {
-	err := c.api.callChat(ctx, method, params, nil)
+	err := c.api.callChat(ctx, method, params, nil, nil)
 	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {
 		return nil
 	}

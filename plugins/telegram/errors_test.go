@@ -168,7 +168,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 		a := newAPI(token, "http://127.0.0.1:1")
 		a.client.Transport = roundTrip(failing)
 		var result tgbotapi.Message
-		err := a.callChat(t.Context(), "sendMessage", tgbotapi.Params{"chat_id": "7"}, &result)
+		err := a.callChat(t.Context(), "sendMessage", tgbotapi.Params{"chat_id": "7"}, &result, nil)
 		if err == nil {
 			rt.Fatal("no error")
 		}

@@ -10,6 +10,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/upload"
 )
 
 // maxBegun is how many half-sent messages are remembered.
@@ -51,12 +52,15 @@ func (c *channel) take(ctx context.Context, to chat.Address, s step) ([]chat.Mes
 	for {
 		method, params, fields := s.request()
 		c.address(params, to)
-		files := make([]enclosed, len(fields))
+		var files *enclosed
+		if len(fields) > 0 {
+			files = &enclosed{open: c.media.Download}
+		}
 		for i, field := range fields {
-			files[i] = enclosed{field: field, media: s.files[i].Media, open: c.media.Download}
+			files.files = append(files.files, upload.Part{Name: field, File: s.files[i].Ref})
 		}
 		var sent messages
-		err := c.api.callChat(ctx, method, params, &sent, files...)
+		err := c.api.callChat(ctx, method, params, &sent, files)
 		if err == nil {
 			return sent.ids(), nil
 		}

@@ -19,7 +19,7 @@ func (c *channel) tryRich(ctx context.Context, method string, params tgbotapi.Pa
 		return false, nil
 	}
 	params["rich_message"] = object(map[string]string{"markdown": text})
-	err := c.api.callChat(ctx, method, params, result)
+	err := c.api.callChat(ctx, method, params, result, nil)
 	refused, ok := errors.AsType[*callError](err)
 	switch {
 	case ok && refused.code == http.StatusNotFound:

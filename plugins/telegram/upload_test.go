@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/upload"
 )
 
 // png and jpeg begin as such images do.
@@ -207,7 +208,7 @@ func TestNamesOfFiles(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
 	for name, want := range map[string]string{
-		"Ärger 🦀.pdf": "Ärger 🦀.pdf", `a"b\c/d.pdf`: "a_b_c_d.pdf", "a\r\nX-Evil: 1.pdf": "a__X-Evil: 1.pdf", "": "document",
+		"Ärger 🦀.pdf": "Ärger 🦀.pdf", `a"b\c/d.pdf`: "a_b_c_d.pdf", "a\r\nX-Evil: 1.pdf": "a__X-Evil: 1.pdf", "": "file",
 	} {
 		out := chat.Outgoing{Key: name + "k", To: chat.Address{Chat: "7"}, Media: []chat.Media{b.put(chat.File, "application/pdf\r\nX: y", name, "%PDF")}}
 		if _, err := b.Send(out); err != nil {
@@ -241,7 +242,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"breaks":            {io.MultiReader(strings.NewReader("123"), iotest.ErrReader(errors.New("disk "+s.Token()))), chat.Temporary},
 		"breaks at its end": {io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(errors.New("disk"))), chat.Temporary},
 	} {
-		file := enclosed{field: "document", open: func(context.Context, chat.MediaRef) (chat.Media, io.ReadCloser, error) {
+		file := &enclosed{files: []upload.Part{{Name: "document", File: "f"}}, open: func(context.Context, chat.MediaRef) (chat.Media, io.ReadCloser, error) {
 			return chat.Media{Size: 5}, io.NopCloser(test.content), nil
 		}}
 		err := a.callChat(t.Context(), "sendDocument", tgbotapi.Params{"chat_id": "7"}, nil, file)
