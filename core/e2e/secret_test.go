@@ -59,7 +59,7 @@ func TestTokenStaysSecret(t *testing.T) {
 	}
 
 	owner.say("/stop")
-	if got := owner.next().Text; !strings.HasPrefix(got, "A message of mine did not arrive here.") {
+	if got := owner.next().Text; !strings.HasPrefix(got, "A message of mine did not arrive.") {
 		t.Errorf("the bot wrote %q, want that the answer that was refused did not arrive", got)
 	}
 	owner.hears("Stopped.")

@@ -63,6 +63,8 @@ type Options struct {
 	// Settled is told the destination of each piece that waits no longer, as it was sent or given up, once that is noted. It must
 	// not block. It may be nil.
 	Settled func(to chat.Address)
+	// Buried is told of each piece that was given up, once that is noted. It must not block; nil: nobody is.
+	Buried func(piece int64)
 }
 
 // Outbox delivers pieces.
@@ -261,7 +263,13 @@ func (c *channel) failed(work context.Context, d store.Delivery, err error) {
 
 func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
-	c.note(work, d, "give a piece up", func(ctx context.Context) error { return c.settled(d, c.outbox.store.Bury(ctx, d.ID, cause)) })
+	c.note(work, d, "give a piece up", func(ctx context.Context) error {
+		err := c.outbox.store.Bury(ctx, d.ID, cause)
+		if err == nil && c.outbox.options.Buried != nil {
+			c.outbox.options.Buried(d.ID)
+		}
+		return c.settled(d, err)
+	})
 }
 
 // note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as

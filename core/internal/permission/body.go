@@ -258,6 +258,24 @@ func (b body) elsewhere() string {
 	return "I need an owner's leave to use " + escape(b.Tool) + ", and have asked for it."
 }
 
+// unseen tells the chat whose turn asks that the question could not be delivered.
+func (b body) unseen() string {
+	who := ""
+	if b.For != "" {
+		who = " an owner"
+	}
+	switch b.About {
+	case aboutResume:
+		return b.Line + " Nobody could be asked whether to go on."
+	case aboutChoice:
+		return "I asked: " + b.what() + " Nobody could answer, so I went on without it."
+	case aboutPlan:
+		return "I asked" + who + " whether my plan may go ahead. Nobody could answer, so it counted as no."
+	default:
+		return "I asked" + who + " for leave to use " + b.what() + ". Nobody could answer, so it counted as no."
+	}
+}
+
 // beside is what is said under a question that has buttons.
 func (b body) beside(id string) string {
 	switch {

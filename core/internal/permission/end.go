@@ -20,8 +20,8 @@ func (d *Desk) leave(ctx context.Context, row store.Question) error {
 }
 
 // End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
-// so that no later turn finds leave that was given to this one.
-func (d *Desk) End(ctx context.Context, session string) {
+// so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody stopped the run.
+func (d *Desk) End(ctx context.Context, session string, stopped bool) {
 	d.mu.Lock()
 	open := ofSession(d.open, session)
 	d.mu.Unlock()
@@ -33,7 +33,7 @@ func (d *Desk) End(ctx context.Context, session string) {
 	d.mu.Unlock()
 	for _, q := range given {
 		said := late(q.body)
-		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() {
+		if v, err := readVerdict(q.row.Answer); err == nil && v.Plain.speaks() && !stopped {
 			// First, so that a crash behind it loses nothing: the same id tells it once.
 			if err := d.tell(ctx, q.row.Session, v.Plain); err != nil {
 				d.log.Error("what somebody answered is not told", "question", q.row.ID, "error", err)
@@ -61,7 +61,7 @@ func (d *Desk) Recover(ctx context.Context) error {
 			return err
 		}
 		if !unfinished {
-			d.End(ctx, session)
+			d.End(ctx, session, false)
 		}
 	}
 	return nil
@@ -82,4 +82,23 @@ func ofSession(all map[string]question, session string) []question {
 		}
 	}
 	return list
+}
+
+// undelivered is what a turn is told whose question could not be.
+var undelivered = verdict{Said: "The question could not be delivered, so nobody has answered it."}
+
+// Unseen has the turn go on, with no for an answer, that waits for a question whose message was given up. The store has ended the
+// question by then.
+func (d *Desk) Unseen(piece int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, q := range d.open {
+		if q.row.Piece != piece {
+			continue
+		}
+		d.closed(id)
+		if waiter := d.waiters[id]; waiter != nil {
+			waiter <- undelivered // there is room: nobody can have answered it
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -262,7 +263,7 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 	}
 	row := store.Question{
 		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
-		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience),
+		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
 	if b.For != "" {
 		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
@@ -306,13 +307,17 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 		defer d.mu.Unlock()
 		delete(d.waiters, row.ID)
 	}()
-	// What was answered between the asking and the waiting.
+	// What became of it between the asking and the waiting.
 	now, err := d.options.Store.Question(ctx, row.ID)
 	if err != nil {
 		return verdict{}, err
 	}
-	if now.State == store.QuestionAnswered {
+	switch now.State {
+	case store.QuestionAnswered:
 		return d.take(ctx, row.ID, now.Answer)
+	case store.QuestionUnseen:
+		d.used(row.ID)
+		return undelivered, nil
 	}
 	expiry := time.NewTimer(time.Until(row.ExpiresAt))
 	defer expiry.Stop()
@@ -377,16 +382,17 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	case settled, err != nil:
 		delete(d.given, id)
 	}
-	delete(d.open, id)
-	for who, of := range d.reasons {
-		if of == id {
-			delete(d.reasons, who)
-		}
-	}
+	d.closed(id)
 	if waiter := d.waiters[id]; settled && waiter != nil && state == store.QuestionAnswered {
 		waiter <- v // there is room: a question is answered once
 	}
 	return row, settled, err
+}
+
+// closed takes a question off those that are open. The desk is locked.
+func (d *Desk) closed(id string) {
+	delete(d.open, id)
+	maps.DeleteFunc(d.reasons, func(_ place, of string) bool { return of == id })
 }
 
 func (d *Desk) bodyOf(row store.Question) body {

@@ -37,6 +37,7 @@ type room struct {
 	buttons    chat.ButtonLimits
 	told       []string
 	unfinished bool // a turn was begun and not completed
+	lost       bool // no message arrives
 	unheard    bool // nobody who may decide can be reached
 }
 
@@ -62,6 +63,9 @@ func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store
 	q.Session, q.State, q.Piece = "s", store.QuestionOpen, int64(len(r.questions)+1)
 	r.questions = append(r.questions, q)
 	r.asked = append(r.asked, pieces...)
+	if r.lost {
+		r.questions[len(r.questions)-1].State = store.QuestionUnseen
+	}
 	r.posted <- q.ID
 	return q, nil
 }
@@ -381,7 +385,7 @@ func TestReading(t *testing.T) {
 	if _, _, ok := reading(t, d, owner, "1"); ok {
 		t.Error("a number answers one of two questions")
 	}
-	d.End(t.Context(), "s")
+	d.End(t.Context(), "s", false)
 	if _, _, ok := reading(t, d, owner, "1"); ok {
 		t.Error("a number answers a question that is over")
 	}
@@ -463,7 +467,7 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 			if restarted {
 				d = r.desk(t)
 			}
-			d.End(t.Context(), "s")
+			d.End(t.Context(), "s", false)
 			if said := r.edits[len(r.edits)-1]; said != "This answer came too late, Claude had gone on without it: Bash `ls -l`" {
 				t.Errorf("said: %s", said)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +37,18 @@ func asked(t *testing.T, d *permission.Desk, r *room, run *store.Run, q agent.Qu
 	synctest.Wait()
 	t.Cleanup(func() { end(agent.ErrShutdown) })
 	return id, decisions, end
+}
+
+// reads tells whether a number answers a question.
+func reads(t *testing.T, d *permission.Desk, q store.Question) bool {
+	t.Helper()
+	who := caller("owner", chat.Owner)
+	who.Address = q.To
+	_, _, ok, err := d.Reading(t.Context(), who, store.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
 }
 
 // inGroup makes a caller, or a run, be of a group.
@@ -184,7 +197,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 				d := r.desk(t)
 				id, _, end := asked(t, d, r, runOf("owner", chat.Owner), test.q)
 				end(agent.ErrShutdown)
-				d.End(t.Context(), "s")
+				d.End(t.Context(), "s", false)
 				told, err := d.Hear(t.Context(), id, test.answer, wrote(caller("owner", chat.Owner), "as written"))
 				if told != test.said || err != nil {
 					t.Error(told, err)
@@ -198,10 +211,10 @@ func TestWordsThatComeTooLate(t *testing.T) {
 }
 
 // An answer that no turn takes is not lost where it is words: whether the turn has ended in this life of the host or in the one
-// before.
+// before. Who has stopped the turn wants nothing of it any more.
 func TestWordsThatNoTurnTakes(t *testing.T) {
 	t.Parallel()
-	for name, restarted := range map[string]bool{"the same life": false, "another life": true} {
+	for name, restarted := range map[string]bool{"the same life": false, "another life": true, "a stopped turn": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -224,12 +237,16 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					d.End(t.Context(), "s")
+					d.End(t.Context(), "s", name == "a stopped turn")
 				}
-				if diff := cmp.Diff([]string{"words:u1: s by bob as other in bob: neither"}, r.told); diff != "" {
+				told, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude is told it as a message: Which colour?"
+				if name == "a stopped turn" {
+					told, edit = nil, "This answer came too late, Claude had gone on without it: Which colour?"
+				}
+				if diff := cmp.Diff(told, r.told); diff != "" {
 					t.Error(diff)
 				}
-				if said := r.edits[len(r.edits)-1]; said != "This answer came too late, so Claude is told it as a message: Which colour?" {
+				if said := r.edits[len(r.edits)-1]; said != edit {
 					t.Errorf("said: %s", said)
 				}
 			})
@@ -262,6 +279,55 @@ func TestUnread(t *testing.T) {
 		id, _, _ := asked(t, d, r, runOf("bob", chat.Other), colour)
 		if got, told, ok := d.Unread(bob); got != id || told == "" || !ok {
 			t.Error(got, told, ok)
+		}
+	})
+}
+
+// A question whose message is given up is over at once, whether its turn waits already or not, and the chat is told what was asked.
+func TestUndeliverable(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		run  *store.Run
+		q    agent.Question
+		told string
+	}{
+		"a tool":          {runOf("owner", chat.Owner), ls, "I asked for leave to use Bash `ls -l`. Nobody could answer, so it counted as no."},
+		"for another one": {runOf("bob", chat.Other), ls, "I asked an owner for leave to use Bash `ls -l`. Nobody could answer, so it counted as no."},
+		"a plan":          {runOf("owner", chat.Owner), plan, "I asked whether my plan may go ahead. Nobody could answer, so it counted as no."},
+		"a choice":        {runOf("bob", chat.Other), colour, "I asked: Which colour? Nobody could answer, so I went on without it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom()
+				d := r.desk(t)
+				_, decided, _ := asked(t, d, r, test.run, test.q)
+				if got := r.questions[0].Unseen; got != test.told {
+					t.Errorf("the chat is told %q", got)
+				}
+				d.Unseen(7) // another piece
+				r.questions[0].State = store.QuestionUnseen
+				d.Unseen(1)
+				select {
+				case got := <-decided:
+					if got.Allow || got.Message != "The question could not be delivered, so nobody has answered it." {
+						t.Errorf("%+v", got)
+					}
+				case <-time.After(time.Minute):
+					t.Error("the turn waits for an answer to what nobody sees")
+				}
+				if open := r.questions[0]; reads(t, d, open) {
+					t.Error("the question is open still")
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		r.lost = true
+		began := time.Now()
+		if got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), ls); got.Allow || time.Since(began) != 0 {
+			t.Errorf("%+v after %v", got, time.Since(began))
 		}
 	})
 }

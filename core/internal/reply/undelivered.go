@@ -17,9 +17,9 @@ func Undelivered(texts []string) string {
 	var b strings.Builder
 	switch len(texts) {
 	case 1:
-		b.WriteString("A message of mine did not arrive here.")
+		b.WriteString("A message of mine did not arrive.")
 	default:
-		fmt.Fprintf(&b, "%d messages of mine did not arrive here.", len(texts))
+		fmt.Fprintf(&b, "%d messages of mine did not arrive.", len(texts))
 	}
 	b.WriteString(" Ask me again for what you miss. Whoever runs clawhost can send it again: `clawhost queue dead`.")
 	shown := texts[max(0, len(texts)-maxLost):]

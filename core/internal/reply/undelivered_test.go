@@ -17,10 +17,10 @@ func TestUndelivered(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"one":         {[]string{"It is\n\n- blue"}, "A message of mine did not arrive here." + then + "\n\n> It is - blue"},
-		"a file":      {[]string{""}, "A message of mine did not arrive here." + then + "\n\n> (a file)"},
-		"a long one":  {[]string{long}, "A message of mine did not arrive here." + then + "\n\n> " + strings.Repeat("ä", 299) + "…"},
-		"the last of": {[]string{"a", "b", "c", "d"}, "4 messages of mine did not arrive here." + then + "\n\n> b\n\n> c\n\n> d"},
+		"one":         {[]string{"It is\n\n- blue"}, "A message of mine did not arrive." + then + "\n\n> It is - blue"},
+		"a file":      {[]string{""}, "A message of mine did not arrive." + then + "\n\n> (a file)"},
+		"a long one":  {[]string{long}, "A message of mine did not arrive." + then + "\n\n> " + strings.Repeat("ä", 299) + "…"},
+		"the last of": {[]string{"a", "b", "c", "d"}, "4 messages of mine did not arrive." + then + "\n\n> b\n\n> c\n\n> d"},
 	} {
 		if diff := cmp.Diff(test.want, reply.Undelivered(test.texts)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -9,20 +9,24 @@ import (
 )
 
 // Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. Unless it
-// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [Completion]. The
-// error is [ErrNotFound] for a piece that is not claimed.
+// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [Completion]. A question
+// whose message it was is over: what its session is told of that, as of a piece, takes the piece's place. The error is [ErrNotFound] for a piece that is not claimed.
 func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
 	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
 			return nothing{}, err
 		}
+		unseen, err := t.unaskable(id)
+		if err != nil {
+			return nothing{}, err
+		}
 		_, err = t.exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error,
 				reply_to, run_id, uncertain, rest, kept, edits, key_id, session, told)
-			SELECT id, channel, chat, thread, text, created_at, ?2, attempts, ?3,
-				reply_to, run_id, uncertain, rest, kept, edits, COALESCE(NULLIF(key_id, 0), id),
-				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), run_id = 0 OR kept != 0
-			FROM outbox WHERE id = ?1`, id, t.now, cause)
+			SELECT id, channel, chat, thread, COALESCE(NULLIF(?4, ''), text), created_at, ?2, attempts, ?3,
+				reply_to, run_id, uncertain, CASE ?4 WHEN '' THEN rest ELSE '' END, kept, edits, COALESCE(NULLIF(key_id, 0), id),
+				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), run_id = 0 OR kept != 0 AND ?4 = ''
+			FROM outbox WHERE id = ?1`, id, t.now, cause, unseen)
 		if err != nil {
 			return nothing{}, err
 		}

@@ -29,6 +29,51 @@ func (b *bundle) dead(t *testing.T) []store.DeadPiece {
 	return dead
 }
 
+// A question whose message is given up is over, and the session is told that in the message's place.
+func TestAQuestionWhoseMessageDies(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	q := question("AAAAA")
+	q.Unseen = "I asked something."
+	asks := piece("anna", "May I?")
+	asks.Buttons = [][]chat.Button{{{Label: "Yes", Data: "/answer AAAAA yes"}}}
+	if _, err := b.Ask(b.ctx, run.ID, q, asks); err != nil {
+		t.Fatal(err)
+	}
+	b.kill(t, "blocked")
+	if got, err := b.Question(b.ctx, "AAAAA"); err != nil || got.State != store.QuestionUnseen || got.Unseen != q.Unseen {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if open, err := b.Questions(b.ctx); err != nil || len(open) != 0 {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+	var told []string
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{piece("anna", "Done.")}, Undelivered: func(dead []store.DeadPiece) []store.Piece {
+		told = nil
+		for _, d := range dead {
+			told = append(told, d.Text)
+		}
+		return []store.Piece{piece("anna", "Lost.")}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "told", []string{"I asked something."}, told)
+	if _, err := b.ReviveAll(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Lost.", "Done.", "I asked something."} {
+		d := b.head(t)
+		if d.Piece.Text != text || len(d.Piece.Buttons) != 0 {
+			t.Errorf("%+v is sent, want %q", d.Piece, text)
+		}
+		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,6 +22,7 @@ const (
 	QuestionExpired   QuestionState = "expired"   // nobody answered in time
 	QuestionWithdrawn QuestionState = "withdrawn" // it is of no use any more
 	QuestionVoid      QuestionState = "void"      // its answer is of no use any more
+	QuestionUnseen    QuestionState = "unseen"    // its message could not be delivered
 )
 
 // Question is what claude asks people before it does something.
@@ -34,6 +35,7 @@ type Question struct {
 	Asker         string         // whose turn it is, as channel:user; empty: nobody's
 	To            chat.Address   // where it is asked
 	Piece         int64          // the message that asks; the store gives it
+	Unseen        string         // what the session is told where that cannot be delivered
 	Body          json.RawMessage
 	State         QuestionState
 	Answer        json.RawMessage // set from QuestionAnswered on
@@ -75,10 +77,10 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 			return Question{}, err
 		}
 		q.State, q.CreatedAt = QuestionOpen, moment(t.now)
-		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at, unseen)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
 			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Piece, string(q.Body),
-			q.State, t.now, millis(q.ExpiresAt))
+			q.State, t.now, millis(q.ExpiresAt), q.Unseen)
 		return q, err
 	})
 }
@@ -152,6 +154,15 @@ func (s *Store) Questions(ctx context.Context) ([]Question, error) {
 	return found, nil
 }
 
+// unaskable ends the question that a piece asks, which cannot be delivered, and returns what its session is told of that; empty: it
+// asks none, or none that is open.
+func (t *tx) unaskable(piece int64) (told string, err error) {
+	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
+		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
+		RETURNING unseen`, []any{piece, QuestionOpen, QuestionUnseen, t.now}, &told)
+	return told, noRows(err)
+}
+
 // Unfinished tells whether a message in a session's turn lane was claimed, and is to be answered still.
 func (s *Store) Unfinished(ctx context.Context, session string) (unfinished bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL)`, []any{session}, &unfinished)
@@ -164,13 +175,13 @@ func (s *Store) Unfinished(ctx context.Context, session string) (unfinished bool
 // findQuestions returns the questions that fulfil a condition, which is a constant.
 func findQuestions(q querier, where string, args ...any) ([]Question, error) {
 	var list []Question
-	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at
+	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen
 		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows *sql.Rows) error {
 		var q Question
 		var body, answer string
 		var createdAt, expiresAt int64
 		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Piece,
-			&body, &q.State, &answer, &createdAt, &expiresAt); err != nil {
+			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen); err != nil {
 			return err
 		}
 		q.Body, q.CreatedAt, q.ExpiresAt = json.RawMessage(body), moment(createdAt), moment(expiresAt)
