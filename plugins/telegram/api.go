@@ -58,8 +58,16 @@ func newAPI(token, endpoint string) *api {
 
 func (a *api) close() { a.client.CloseIdleConnections() }
 
-// call makes one request. Its error is a [*callError].
+// call makes one request and returns its result. Its error is a [*callError].
 func (a *api) call(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
+	response, err := a.request(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
+	return response.Result, nil
+}
+
+func (a *api) request(ctx context.Context, method string, params tgbotapi.Params) (*tgbotapi.APIResponse, error) {
 	e := &exchange{ctx: ctx, client: a.client}
 	bot := tgbotapi.BotAPI{Token: a.token, Client: e}
 	bot.SetAPIEndpoint(a.endpoint)
@@ -67,7 +75,7 @@ func (a *api) call(ctx context.Context, method string, params tgbotapi.Params) (
 	if err != nil {
 		return nil, a.failed(method, e, err)
 	}
-	return response.Result, nil
+	return response, nil
 }
 
 // callChat calls a method for a chat, with files if there are any, and reads its result. What Telegram refuses for

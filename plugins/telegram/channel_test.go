@@ -311,6 +311,28 @@ func TestWebhookIsDropped(t *testing.T) {
 	in.awaitReport(t, "connected: as @claw_bot")
 }
 
+// TestARemovedWebhookIsLogged, for whoever relied on it. Where there was none nothing is.
+func TestARemovedWebhookIsLogged(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]int{"https://hook.example": 1, "": 0} {
+		s := telegramtest.New(t)
+		api := newAPI(s.Token(), s.URL())
+		defer api.close()
+		if _, err := api.call(t.Context(), "setWebhook", map[string]string{"url": url}); err != nil {
+			t.Fatal(err)
+		}
+		h := sdktest.New(t, component())
+		h.Configure(map[string]any{"token": s.Token(), "api_endpoint": s.URL()})
+		h.Run()
+		s.User(7).Send(0, "hello")
+		h.NextEvent()
+		h.Shutdown()
+		if n := strings.Count(h.Logs(), "webhook"); n != want {
+			t.Errorf("webhook %q: logged %d times:\n%s", url, n, h.Logs())
+		}
+	}
+}
+
 func TestBadTokenEndsRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -29,7 +28,7 @@ func (r *receiver) handOver(ctx context.Context, updates []received) error {
 		event := joined(parts)
 		verdict, err := r.in.Submit(ctx, event)
 		if err != nil {
-			return fmt.Errorf("submit event %s: %w", event.ID, err)
+			return err
 		}
 		r.submitted(event, verdict)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,9 +106,14 @@ func (r *receiver) signIn(ctx context.Context) error {
 	return r.api.read("getMe", raw, &r.self)
 }
 
-// dropWebhook ends what keeps getUpdates from working; the updates that wait are kept.
+// dropWebhook ends what keeps getUpdates from working; the updates that wait are kept. Whoever set it should know.
 func (r *receiver) dropWebhook(ctx context.Context) error {
-	_, err := r.ask(ctx, "deleteWebhook", nil)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := r.api.request(ctx, "deleteWebhook", nil)
+	if err == nil && strings.Contains(response.Description, "was deleted") {
+		r.log.Warn("another program had set a webhook for this bot; it is removed, and that program gets no updates any more")
+	}
 	return err
 }
 

@@ -42,11 +42,15 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 		s.webhook = params["url"]
 		return succeeded(true)
 	case "deletewebhook":
+		said := "Webhook is already deleted"
+		if s.webhook != "" {
+			said = "Webhook was deleted"
+		}
 		s.webhook = ""
 		if params["drop_pending_updates"] == "true" {
 			s.confirm(s.updates.lastID + 1)
 		}
-		return succeeded(true)
+		return response{OK: true, Result: true, Description: said}
 	case "getwebhookinfo":
 		return succeeded(map[string]any{"url": s.webhook, "has_custom_certificate": false, "pending_update_count": len(s.updates.waiting)})
 	case "sendmessage":
