@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -149,7 +150,13 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		}
 	}
 	if in.Reset {
-		if accepted.Replaced, _, err = t.beginClaudeSession(in.Session); err != nil {
+		if err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{in.Session}, &accepted.Replaced); err != nil {
+			return Acceptance{}, err
+		}
+		if err := t.bindWaiting(in.Session, math.MaxInt64); err != nil {
+			return Acceptance{}, err
+		}
+		if _, _, err = t.beginClaudeSession(in.Session); err != nil {
 			return Acceptance{}, err
 		}
 	}

@@ -90,6 +90,8 @@ func (g *gathering) add(rows *sql.Rows) error {
 		if m.batch != head.batch {
 			return nil
 		}
+	case m.bound != head.bound: // It is of another conversation.
+		return errEnough
 	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited since it came.
 		return errEnough
 	case m.Burst == head.Burst:

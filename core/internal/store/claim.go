@@ -132,7 +132,7 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 
 // describe makes a session's row tell of another of its claude sessions.
 func (t *tx) describe(session *Session, claude string) error {
-	session.ClaudeSession, session.ClaudeStarted, session.ContextTokens = claude, false, 0
+	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	return noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
 		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf))
@@ -212,12 +212,8 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 		if err != nil {
 			return Session{}, err
 		}
-		_, claude, err := t.beginClaudeSession(h.session)
+		claude, err := t.rebind(h)
 		if err != nil {
-			return Session{}, err
-		}
-		if _, err := t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL WHERE session = ?1 AND lane = ?2 AND batch = ?3`,
-			h.session, h.lane, h.seq, claude); err != nil {
 			return Session{}, err
 		}
 		if err := t.disown(h); err != nil {
@@ -226,8 +222,34 @@ func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Sessi
 		if _, err := t.post(runID, notice); err != nil {
 			return Session{}, err
 		}
-		return findSession(t, h.session)
+		session, err := findSession(t, h.session)
+		if err == nil && session.ClaudeSession != claude {
+			err = t.describe(&session, claude)
+		}
+		return session, err
 	})
+}
+
+// rebind binds a run's messages, and what waits for the same claude session, to a new one, which is the session's where the
+// one before was.
+func (t *tx) rebind(h held) (claude string, err error) {
+	var old, current string
+	err = t.row(`SELECT i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current)
+	if err != nil {
+		return "", err
+	}
+	if old == current {
+		_, claude, err = t.beginClaudeSession(h.session)
+	} else {
+		claude, err = t.makeClaudeSession(h.session, sql.NullInt64{Int64: t.now, Valid: true})
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL
+		WHERE session = ?1 AND lane = ?2 AND (batch = ?3 OR batch IS NULL AND claude_session = ?5)`, h.session, h.lane, h.seq, claude, old)
+	return claude, err
 }
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at

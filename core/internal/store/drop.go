@@ -59,7 +59,13 @@ func (r removed) begins() bool {
 // cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
 // with one of them begins all the same: who asks for that does not mean the old one with what comes then.
 func (t *tx) cancel(session string, lane Lane, list []removed, why string) error {
-	if slices.ContainsFunc(list, removed.begins) {
+	for _, r := range list {
+		if !r.begins() {
+			continue
+		}
+		if err := t.bindWaiting(session, r.seq); err != nil {
+			return err
+		}
 		if _, _, err := t.beginClaudeSession(session); err != nil {
 			return err
 		}

@@ -52,6 +52,12 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 			t.Errorf("acceptance %+v", a)
 		}
 		b.complete(t, run)
+		next := b.claim(t)
+		if next.Message.ClaudeSession != run.Message.ClaudeSession {
+			t.Errorf("then runs %+v, which was written before", next.Message)
+		}
+		b.complete(t, next)
+		b.accept(t, queued(4, store.Queueing{}))
 		if next := b.claim(t); next.Message.ClaudeSession == run.Message.ClaudeSession {
 			t.Errorf("then runs %+v", next.Message)
 		}

@@ -8,7 +8,7 @@ import (
 // Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
 // and [SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
 // does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
-// replaced is given none: they belong to the new one. They are the run's as long as it runs; those that it does not name as
+// replaced is given none that were written since then: they belong to the new one. They are the run's as long as it runs; those that it does not name as
 // covered when it ends wait again, unless they were cleared. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
 	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
@@ -20,23 +20,23 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	if err != nil || h.queued == h.held {
 		return nil, err
 	}
-	var share, overrides string
-	var current bool
-	err = t.row(`SELECT i.share, i.overrides, i.claude_session = s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &current)
-	if err != nil || !current {
+	var share, overrides, claude, current string
+	err = t.row(`SELECT i.share, i.overrides, i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &claude, &current)
+	if err != nil {
 		return nil, err
 	}
 	var found []inboxRow
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt, reacts FROM inbox
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt, reacts, COALESCE(claude_session, ?4) FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
-		[]any{h.session, h.lane, most}, func(rows *sql.Rows) error {
+		[]any{h.session, h.lane, most, current}, func(rows *sql.Rows) error {
 			var m inboxRow
 			var receivedAt int64
-			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts); err != nil {
+			var of string
+			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts, &of); err != nil {
 				return err
 			}
-			if m.mode != Steer && m.mode != SteerBacklog || m.share != share || m.overrides != overrides ||
+			if of != claude || m.mode != Steer && m.mode != SteerBacklog || m.share != share || m.overrides != overrides ||
 				m.decode() != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}

@@ -113,7 +113,8 @@ func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 	}
 }
 
-// Who begins a new conversation while a turn runs does not mean the old one with what comes then.
+// Who begins a new conversation while a turn runs does not mean the old one with what comes then, and did with what was written
+// before.
 func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -124,13 +125,61 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 		t.Fatal("the running turn's conversation goes on")
 	}
 	b.accept(t, steered(4))
-	if joined := b.join(t, run); len(joined) != 0 {
-		t.Errorf("joined %v", joined)
+	if diff := cmp.Diff([]int64{2}, b.join(t, run)); diff != "" {
+		t.Errorf("joined (-want +got):\n%s", diff)
 	}
-	b.complete(t, run)
-	if next := b.claim(t); next.Message.Seq != 2 || next.Message.ClaudeSession == run.Message.ClaudeSession {
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2)}}); err != nil {
+		t.Fatal(err)
+	}
+	if next := b.claim(t); next.Message.Seq != 3 || next.Message.ClaudeSession == run.Message.ClaudeSession || next.Session.Replaced {
 		t.Errorf("then runs %+v", next.Message)
 	}
+}
+
+// What waits when a new conversation is begun is answered in the one that it was written for.
+func TestWhatWaitsAtAReset(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	old := run.Message.ClaudeSession
+	collect := store.Queueing{Mode: store.Collect}
+	b.accept(t, queued(2, collect))
+	fresh := queued(3, collect)
+	fresh.Message.Fresh = true
+	b.accept(t, fresh)
+	b.accept(t, queued(4, collect))
+	reset := inbound("anna", 5)
+	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	if got := b.accept(t, reset).Replaced; got != old {
+		t.Fatalf("replaced %q, want the one that runs", got)
+	}
+	b.accept(t, queued(6, collect))
+	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.complete(t, b.claim(t))
+	seen := map[string]string{old: "the first"}
+	for _, want := range []struct {
+		asked, of string
+		replaced  bool
+	}{{"2", "the first", true}, {"3 4", "the second", true}, {"6", "the third", false}} {
+		next := b.claim(t)
+		claude := next.Session.ClaudeSession
+		if seen[claude] == "" {
+			seen[claude] = want.of
+		}
+		if asked(next) != want.asked || seen[claude] != want.of || next.Session.Replaced != want.replaced {
+			t.Errorf("%s runs in %s, replaced %t; want %+v", asked(next), seen[claude], next.Session.Replaced, want)
+		}
+		if want.asked == "2" { // whose record is gone: another one takes its place, and not the newest one's
+			session, err := b.Rebind(b.ctx, next.ID)
+			if err != nil || seen[session.ClaudeSession] != "" || !session.Replaced {
+				t.Errorf("bound to %+v, %v", session, err)
+			}
+			seen[session.ClaudeSession] = "another"
+		}
+		b.complete(t, next)
+	}
+	b.idle(t)
 }
 
 // What a run has covered is over with it; the rest waits again, in its order.

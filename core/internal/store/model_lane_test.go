@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ type modelMessage struct {
 	burst      int64  // the seq of the first message of its burst
 	joinable   string // who may join its burst
 	batch      int64  // the seq of the head of the run that it is a part of, once it was claimed
-	claude     int    // which of its session's claude sessions it was claimed for
+	claude     int    // which of its session's claude sessions it is for; 0: the one that is its own when it is claimed
 	joined     bool
 	cleared    bool // while it was joined
 	consumed   bool
@@ -104,12 +105,39 @@ type modelNote struct {
 }
 
 func (m *model) cancel(session string, messages []modelMessage) {
-	if slices.ContainsFunc(messages, func(o modelMessage) bool { return o.Message.Fresh && o.batch == 0 }) {
-		m.begun[session]++
+	for _, gone := range messages {
+		if gone.Message.Fresh && gone.claude == 0 {
+			m.bindWaiting(session, gone.seq)
+			m.begin(session)
+		}
 	}
 	for _, gone := range messages {
 		m.retract(gone.preview)
 		m.events[gone.EventID] = store.RunCancelled
+	}
+}
+
+// begin gives a session a new claude session.
+func (m *model) begin(session string) {
+	m.begun[session]++
+	m.current[session] = m.begun[session]
+}
+
+// bindWaiting binds what waits before a seq, as another claude session is about to be begun.
+func (m *model) bindWaiting(session string, before int64) {
+	l := m.lanes[laneKey{session, store.TurnLane}]
+	if l == nil {
+		return
+	}
+	for i := range l.queue {
+		o := &l.queue[i]
+		if o.claude != 0 || o.seq >= before {
+			continue
+		}
+		if o.Message.Fresh {
+			m.begin(session)
+		}
+		o.claude, o.joinable = m.current[session], ""
 	}
 }
 
@@ -138,7 +166,7 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 		in.MaxWaiting = 2
 	}
 	if seldom("control") {
-		in.Lane = store.ControlLane
+		in.Lane, in.Reset = store.ControlLane, rapid.Bool().Draw(t, "reset")
 		return in
 	}
 	if seldom("stranger") {
@@ -197,8 +225,19 @@ func (m *model) accept(t *rapid.T) {
 	}
 	m.lanes[k] = l
 	m.events[in.EventID] = ""
-	m.begun[in.Session] = max(m.begun[in.Session], 1)
-	if diff := cmp.Diff(m.wantAcceptance(in, l), got); diff != "" {
+	if m.begun[in.Session] == 0 {
+		m.begin(in.Session)
+	}
+	want := m.wantAcceptance(in, l)
+	if in.Reset {
+		m.bindWaiting(in.Session, math.MaxInt64)
+		m.begin(in.Session)
+		if got.Replaced == "" {
+			t.Fatalf("event %s has replaced nothing", in.EventID)
+		}
+		got.Replaced = ""
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("event %s (-want +got):\n%s", in.EventID, diff)
 	}
 }
@@ -344,7 +383,7 @@ func (l *modelLane) wantBatch() (batch []int) {
 			if o.batch != head.batch {
 				continue
 			}
-		case head.Message.Origin != "":
+		case head.Message.Origin != "", o.claude != head.claude:
 			return batch
 		case o.burst != head.burst &&
 			(passed || head.Queue.Mode != store.Collect || o.Queue.Mode != store.Collect || !o.shares(head)):
@@ -394,14 +433,18 @@ func (m *model) claim(t *rapid.T) {
 	if run.ID <= m.lastRun {
 		t.Fatalf("run id %d after %d", run.ID, m.lastRun)
 	}
-	if l.queue[0].Message.Fresh && l.queue[0].batch == 0 {
-		m.begun[k.session]++
+	batch := l.wantBatch()
+	if l.queue[0].Message.Fresh && l.queue[0].claude == 0 {
+		m.begin(k.session)
 	}
 	var want, got []string
-	for _, i := range l.wantBatch() {
+	for _, i := range batch {
 		o := &l.queue[i]
 		if o.batch == 0 {
-			o.batch, o.claude = l.queue[0].seq, m.begun[k.session]
+			o.batch = l.queue[0].seq
+		}
+		if o.claude == 0 {
+			o.claude = m.current[k.session]
 		}
 		m.retract(o.receipt)
 		o.receipt = 0
@@ -527,8 +570,12 @@ func (m *model) join(t *rapid.T) {
 		if !o.waits() {
 			continue
 		}
-		if l.queue[0].claude != m.begun[m.runs[id].session] {
-			break // the run is in a conversation that is over
+		of := o.claude
+		if of == 0 {
+			of = m.current[m.runs[id].session]
+		}
+		if l.queue[0].claude != of {
+			break // it is of another conversation
 		}
 		steers := o.Queue.Mode == store.Steer || o.Queue.Mode == store.SteerBacklog
 		if !steers || !o.shares(l.queue[0]) || o.Message.Fresh || o.Message.Origin != "" {
@@ -586,7 +633,7 @@ func (m *model) complete(t *rapid.T) {
 			EventID: event, Session: k.session, Lane: k.lane,
 			Message: store.Message{Channel: "c", Chat: chat.Chat{ID: chat.ID(k.session)}, Text: string(event), Origin: store.OriginPlugin},
 		}
-		if _, seen := m.events[event]; !seen && ended[0].claude == m.begun[k.session] {
+		if _, seen := m.events[event]; !seen && ended[0].claude == m.current[k.session] {
 			m.events[event] = ""
 			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
 			first[0].seq = below(before, 1)

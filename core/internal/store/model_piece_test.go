@@ -181,10 +181,13 @@ func (m *model) rebind(t *rapid.T) {
 		t.Skip("no turn")
 	}
 	session, head := m.runs[id].session, l.queue[0].seq
-	m.begun[session]++
+	old := l.queue[0].claude
+	if m.begun[session]++; old == m.current[session] {
+		m.current[session] = m.begun[session]
+	}
 	m.retract(l.queue[0].preview)
 	for i := range l.queue {
-		if o := &l.queue[i]; o.batch == head {
+		if o := &l.queue[i]; o.batch == head || o.batch == 0 && o.claude == old {
 			o.claude, o.consumed = m.begun[session], false
 		}
 	}

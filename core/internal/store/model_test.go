@@ -27,7 +27,7 @@ func TestModel(t *testing.T) {
 		defer func() { _ = os.RemoveAll(dir) }()
 		m := &model{
 			ctx: ctx, path: filepath.Join(dir, "clawhost.db"), clock: &clock{now: start},
-			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{},
+			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{}, current: map[string]int{},
 			became: map[int64]chat.MessageID{}, keptIn: map[int64]chat.ID{},
 			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]store.RunState{},
 		}
@@ -86,7 +86,8 @@ type model struct {
 	lanes        map[laneKey]*modelLane
 	destinations map[chat.ID]*modelDestination
 	notes        map[string][]modelNote
-	begun        map[string]int                  // the claude sessions of a session
+	begun        map[string]int                  // how many claude sessions a session has had, which are numbered
+	current      map[string]int                  // which of them is its own
 	events       map[chat.EventID]store.RunState // how it has ended; "": not yet
 	runs         map[int64]laneKey
 	fenced       []int64 // ids of runs that have ended or were lost

@@ -124,6 +124,9 @@ func (m *model) amend(t *rapid.T) {
 	edited.Text += "!"
 	if o.waits() {
 		want, o.Message = store.StandingWaiting, edited
+		if edited.Fresh || edited.Origin != "" {
+			o.joinable = ""
+		}
 	}
 	got, err := m.store.Amend(m.ctx, edited, nil)
 	if err != nil || got != want {

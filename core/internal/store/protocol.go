@@ -262,6 +262,7 @@ type Run struct {
 type Session struct {
 	Key           string
 	ClaudeSession string // the uuid of claude's session
+	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
 	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
 	Kind          chat.Kind

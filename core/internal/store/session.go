@@ -102,15 +102,52 @@ func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	id = uuid.NewString()
 	if _, err := t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now); err != nil {
 		return "", "", err
 	}
-	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at) VALUES (?1, ?2, ?3)`, id, key, t.now); err != nil {
+	if id, err = t.makeClaudeSession(key, sql.NullInt64{}); err != nil {
 		return "", "", err
 	}
 	_, err = t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, id, t.now)
 	return old, id, err
+}
+
+// makeClaudeSession makes a claude session for a session, which may be replaced from the beginning, and returns its uuid.
+func (t *tx) makeClaudeSession(key string, replacedAt sql.NullInt64) (string, error) {
+	id := uuid.NewString()
+	_, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, replaced_at) VALUES (?1, ?2, ?3, ?4)`, id, key, t.now, replacedAt)
+	return id, err
+}
+
+// bindWaiting binds the messages that wait before a seq to the claude sessions that they were written for, as another one is about
+// to be begun: the session's own, or that which one among them begins.
+func (t *tx) bindWaiting(session string, before int64) error {
+	for {
+		var fresh int64
+		// Within a text of the message's the quotes of this pattern have a backslash before them.
+		err := t.row(`SELECT seq FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL
+				AND message LIKE '%"fresh":true%' ORDER BY seq LIMIT 1`, []any{session, before}, &fresh)
+		if noRows(err) != nil {
+			return err
+		}
+		last := err != nil
+		if last {
+			fresh = before
+		}
+		// Nobody joins their bursts who writes in the new one.
+		if _, err := t.exec(`UPDATE inbox SET claude_session = (SELECT claude_session FROM sessions WHERE key = ?1), burst_by = ''
+			WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL`, session, fresh); err != nil || last {
+			return err
+		}
+		_, begun, err := t.beginClaudeSession(session)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE inbox SET claude_session = ?3, burst_by = '' WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
+			session, fresh, begun); err != nil {
+			return err
+		}
+	}
 }
 
 // Configure changes what people have chosen for a session and returns the session as it is then. The error is

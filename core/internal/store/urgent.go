@@ -11,7 +11,7 @@ import (
 // Next has a message that waits in a session's turn lane, and the rest of its burst, come before all that waits there, also
 // before what was called for earlier; it waits for no quiet any more. What runs, and what is to be tried again, goes on
 // first. The message is named by the Seq of its acceptance, and goes by it still. It is answered in the conversation that
-// is the session's by then. The error is [ErrNotFound] for a message that does not wait.
+// it was written for where another one has been begun since, else in the one that is the session's by then. The error is [ErrNotFound] for a message that does not wait.
 func (s *Store) Next(ctx context.Context, session string, seq int64) error {
 	_, err := step(ctx, s, "next", func(t *tx) (nothing, error) { return nothing{}, t.next(session, seq) })
 	return err

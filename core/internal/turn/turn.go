@@ -129,6 +129,9 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 		return h.fail(ctx, run, agent.Result{}, view.End(), err)
 	}
 	result, err := h.run(ctx, run, added, nudged, view)
+	if run.Session.Replaced {
+		h.options.Retire(run.Message.ClaudeSession)
+	}
 	sent := view.End()
 	if err != nil {
 		return h.fail(ctx, run, result, sent, err)
@@ -241,7 +244,7 @@ func move(run *store.Run, s store.Session) {
 		run.More[i].ClaudeSession = s.ClaudeSession
 	}
 	of := &run.Session
-	of.ClaudeSession, of.ClaudeStarted, of.ForkOf, of.ResetAt = s.ClaudeSession, s.ClaudeStarted, s.ForkOf, s.ResetAt
+	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ForkOf, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ForkOf, s.ResetAt
 	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
 }
 

@@ -295,6 +295,22 @@ func TestHandle(t *testing.T) {
 	}
 }
 
+// A conversation that another one has taken the place of keeps no process behind what was left to answer in it.
+func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
+	t.Parallel()
+	for replaced, want := range map[bool][]string{false: nil, true: {"old"}} {
+		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		run := message(1)
+		run.Session.Replaced = replaced
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.retired); diff != "" || len(r.turns) != 1 {
+			t.Errorf("replaced %t: %s", replaced, diff)
+		}
+	}
+}
+
 func TestWhatClaudeIsTold(t *testing.T) {
 	t.Parallel()
 	r := &room{results: []outcome{{}}, added: []string{"(the time)"}}
