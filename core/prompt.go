@@ -25,7 +25,7 @@ func (h *Host) prompt(ctx context.Context, run *store.Run, added []string) (stri
 	t := envelope.Turn{Context: added}
 	t.Messages, t.Collected = h.messages(run, read)
 	if !run.Session.ClaudeStarted {
-		t.Starter = head.Starter
+		t.Starter = run.Session.Starter
 		t.Untrusted = about(head)
 		t.Outgoing = h.outgoing(run)
 	}

@@ -215,7 +215,7 @@ func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
 	if g, ok := a.settings.Access.Group[string(a.event.Chat.ID)]; ok && g.HistoryLimit != nil {
 		limit = *g.HistoryLimit
 	}
-	if limit == 0 {
+	if limit == 0 && a.message.Starter == "" {
 		return rejected("the message does not mention the agent"), nil
 	}
 	return in.keep(ctx, a, store.Overheard{
@@ -232,7 +232,7 @@ func (in *Inbox) record(ctx context.Context, a arrival) (Outcome, error) {
 }
 
 func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcome, error) {
-	o.EventID, o.Channel, o.Session = a.event.ID, a.message.Channel, a.key
+	o.EventID, o.Channel, o.Session, o.Starter = a.event.ID, a.message.Channel, a.key, a.message.Starter
 	duplicate, err := in.options.Store.Overhear(ctx, o)
 	switch {
 	case err != nil:

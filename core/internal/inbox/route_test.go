@@ -139,6 +139,11 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
 		t.Errorf("without a history: %v", verdict)
 	}
+	j = &journal{}
+	begun := inGroup("quiet", event("bob", chat.Message{Text: "lunch?", ThreadStarter: "bread"}))
+	if verdict := submit(t, j, talkative, begun); verdict != chat.Accepted || j.overheard[0].Starter != "bread" || j.overheard[0].Limit != 0 {
+		t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.overheard)
+	}
 
 	j = &journal{chosen: map[string]store.Overrides{"tg:owner": {Send: "deny"}}}
 	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {

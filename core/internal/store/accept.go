@@ -114,6 +114,9 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 	if err != nil {
 		return Acceptance{}, err
 	}
+	if err := t.keepStarter(in.Session, in.Message.Starter); err != nil {
+		return Acceptance{}, err
+	}
 	accepted := Acceptance{Seq: p.seq, Waiting: int(p.queued) - 1, Running: p.running}
 	if in.Lane == TurnLane {
 		if accepted.Replaced, err = t.expire(in, p, before); err != nil {

@@ -135,7 +135,7 @@ func (t *tx) describe(session *Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	return noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
-		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf))
+		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &session.ForkOf, &session.Starter))
 }
 
 // held is the place of a run's message.

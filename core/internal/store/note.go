@@ -31,6 +31,9 @@ func (s *Store) Overhear(ctx context.Context, o Overheard) (duplicate bool, err 
 		if err != nil || !fresh {
 			return !fresh, err
 		}
+		if err := t.keepStarter(o.Session, o.Starter); err != nil {
+			return false, err
+		}
 		if o.Note != nil && o.Limit > 0 {
 			if err := t.remember(o.Session, *o.Note, o.Limit); err != nil {
 				return false, err

@@ -55,7 +55,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		return a
 	}
 	for range 3 {
-		accept(func(in *Inbound) { in.Message.Fresh = true })
+		accept(func(in *Inbound) { in.Message.Fresh, in.Message.Starter = true, "bread" })
 	}
 	must(s.Release(ctx, claim().ID, time.Time{}, ""))
 	run := claim()
@@ -119,6 +119,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN store":        true, // has one row
 		"SCAN CONSTANT ROW": true,
 		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
+		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}
 	checked := 0
 	for _, statements := range []*statements{s.writer.statements, s.reader} {

@@ -50,7 +50,7 @@ type Message struct {
 	Media     []chat.Media   `json:"media,omitempty"`
 	ReplyTo   *chat.Quote    `json:"reply_to,omitempty"`
 	Forwarded *chat.Forward  `json:"forwarded,omitempty"`
-	Starter   string         `json:"starter,omitempty"`  // what its thread began with
+	Starter   string         `json:"-"`                  // what its thread began with, which the session keeps; empty: it is not told
 	Overrides Overrides      `json:"overrides,omitzero"` // of its directives
 	Origin    Origin         `json:"origin,omitempty"`
 	Command   *Command       `json:"command,omitempty"` // set: a command, which claude does not see
@@ -203,6 +203,7 @@ type Overheard struct {
 	Limit int
 	// Transcript is what the session's history gets.
 	Transcript []chat.TranscriptEntry
+	Starter    string // what the session's thread began with; empty: it is not told
 }
 
 // NoteKind is what sort of thing a session's next turn is told.
@@ -265,6 +266,7 @@ type Session struct {
 	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
 	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
+	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
 	Kind          chat.Kind
 	Title         string
 	Route         chat.Address // where its last message came from

@@ -17,10 +17,12 @@ const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kin
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
 	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, ` + beginning
 
-// beginning is what the claude session c begins with, where it has not begun yet: as a copy of its parent's, if that has.
+// beginning is what the claude session c begins with, where it has not begun yet: a copy of its parent's, if that has, and what
+// its thread began with.
 const beginning = `CASE WHEN c.started_at IS NULL AND c.parent != '' THEN
 		COALESCE((SELECT f.id FROM sessions p JOIN claude_sessions f ON f.id = p.claude_session WHERE p.key = c.parent AND f.started_at IS NOT NULL), '')
-	ELSE '' END`
+	ELSE '' END,
+	CASE WHEN c.started_at IS NULL THEN COALESCE((SELECT b.text FROM starters b WHERE b.session = c.session), '') ELSE '' END`
 
 type sessionRow struct {
 	Session
@@ -35,7 +37,7 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.ForkOf,
+		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.ForkOf, &r.Starter,
 	}
 }
 

@@ -244,7 +244,8 @@ func move(run *store.Run, s store.Session) {
 		run.More[i].ClaudeSession = s.ClaudeSession
 	}
 	of := &run.Session
-	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ForkOf, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ForkOf, s.ResetAt
+	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ResetAt
+	of.ForkOf, of.Starter = s.ForkOf, s.Starter
 	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
 }
 

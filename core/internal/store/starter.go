@@ -1,0 +1,19 @@
+package store
+
+// maxStarters is of how many threads it is known what they began with; those that were met first are forgotten first.
+const maxStarters = 1000
+
+// keepStarter keeps what a session's thread began with, unless that is known; "": it is not told.
+func (t *tx) keepStarter(session, text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := t.exec(`INSERT INTO starters (session, text, kept_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+		session, cutText(text), t.now)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM starters WHERE session IN
+			(SELECT session FROM starters WHERE session != ?1 ORDER BY kept_at DESC LIMIT 100 OFFSET ?2)`, session, maxStarters-1)
+	return err
+}
