@@ -106,6 +106,43 @@ func commandText(m store.Message) string {
 	return strings.TrimSpace(structural.ReplaceAllString(m.Text, ""))
 }
 
+// asked returns the text that a message's commands are looked for in: without the agent's name, as the patterns find it, before
+// it; and without the name behind it, where that leaves words that ask to stop, or a command alone.
+func asked(text string, patterns []*regexp.Regexp, commands Commands) string {
+	for _, p := range patterns {
+		if at := p.FindStringIndex(text); at != nil && at[0] == 0 && at[1] > 0 {
+			if rest, ok := behindName(text[at[1]:]); ok {
+				text = rest
+				break
+			}
+		}
+	}
+	for _, p := range patterns {
+		all := p.FindAllStringIndex(text, -1)
+		if len(all) == 0 || strings.Trim(text[all[len(all)-1][1]:], " \t\n.,:;!?") != "" {
+			continue
+		}
+		before := strings.TrimRight(text[:all[len(all)-1][0]], " \t\n")
+		before = strings.TrimSuffix(before, ",")
+		if _, command := commands.Parse(before); command && !strings.ContainsAny(before, " \t\n") || commands.IsAbort(before) {
+			return before
+		}
+	}
+	return text
+}
+
+// behindName returns what follows a name that something is said to: "Claw, do it", "Claw: do it" or "Claw do it". False: the
+// name is a part of a word, or alone.
+func behindName(text string) (string, bool) {
+	rest := strings.TrimLeft(text, " \t")
+	if rest != "" && (rest[0] == ',' || rest[0] == ':') {
+		rest = rest[1:]
+		text = rest
+	}
+	rest = strings.TrimSpace(rest)
+	return rest, rest != "" && strings.TrimLeftFunc(text, unicode.IsSpace) != text
+}
+
 // withoutSelf returns the text without what mentions the agent in it. What stood around a mention is left as if that had not
 // been written: on the same line with one space between it. A range that is not one of the text's, or that another one
 // overlaps, is passed over.

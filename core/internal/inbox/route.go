@@ -50,7 +50,7 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 // has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
 func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a arrival) error {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
-	text, native := commandText(*m), m.Command
+	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
 	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may {
 		in.begin(m, inbound, rest)

@@ -1,6 +1,8 @@
 package inbox_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +117,55 @@ func TestNewIsNoTrigger(t *testing.T) {
 		got := j.accepted[0]
 		if got.Message.Text != test.text || got.Message.Fresh != test.fresh || got.Reset != test.reset || (got.Message.Command == nil) != test.fresh {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Where a pattern is what calls the agent, a command may stand behind the name, and the name behind a word that stops.
+func TestCommandsByName(t *testing.T) {
+	t.Parallel()
+	named := func(string) config.Settings {
+		s := settings("")
+		s.Access.MentionPatterns = []*regexp.Regexp{regexp.MustCompile(`(?i)\bclaw\b`), regexp.MustCompile(`(?i)hey bot`)}
+		return s
+	}
+	for text, want := range map[string]struct {
+		command string // with its arguments; "": none
+		text    string // what claude reads
+	}{
+		"claw /status now":        {"status now", "claw /status now"},
+		"Claw, /status":           {"status", "Claw, /status"},
+		"CLAW:/status":            {"", "CLAW:/status"},
+		"claw: /status":           {"status", "claw: /status"},
+		"claw\n/status":           {"status", "claw\n/status"},
+		"hey bot /status":         {"status", "hey bot /status"},
+		"[17:35] claw /status":    {"status", "[17:35] claw /status"},
+		"/status claw":            {"status", "/status claw"},
+		"/status, claw?":          {"status", "/status, claw?"},
+		"/status of claw":         {"status of claw", "/status of claw"},
+		"claw stop!":              {"stop", "claw stop!"},
+		"stop! claw":              {"stop", "stop! claw"},
+		"claw, 2":                 {"", "claw, 2"},
+		"claw /think high why":    {"", "why"},
+		"claw /deploy it":         {"", "use deploy: it"},
+		"claw /new tell me":       {"", "tell me"},
+		"/new of claw":            {"", "of claw"},
+		"claw":                    {"", "claw"},
+		"claw,":                   {"", "claw,"},
+		"claws /status":           {"", "claws /status"},
+		"claw what is /status?":   {"", "claw what is /status?"},
+		"do not stop! claw":       {"", "do not stop! claw"},
+		"hey bot and claw do it?": {"", "hey bot and claw do it?"},
+	} {
+		j := &journal{}
+		submit(t, j, named, inGroup("g", event("owner", chat.Message{ID: "m", Text: text, MentionsSelf: true})))
+		m := j.accepted[0].Message
+		got := ""
+		if m.Command != nil {
+			got = strings.TrimSpace(m.Command.Name + " " + m.Command.Args)
+		}
+		if got != want.command || m.Text != want.text {
+			t.Errorf("%q is the command %q and the text %q, want %q and %q", text, got, m.Text, want.command, want.text)
 		}
 	}
 }
