@@ -102,7 +102,7 @@ func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
 func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Context, session string, seq int64) error, done string) (string, error) {
 	seq, err := strconv.ParseInt(call.Args, 10, 64)
 	if err != nil || seq < 1 {
-		return fmt.Sprintf("Which message? The buttons of a waiting one know its number: `/%s NUMBER`.", call.Name), nil
+		return fmt.Sprintf("Which message? `/queue` lists those that wait, with their numbers: `/%s NUMBER`.", call.Name), nil
 	}
 	err = do(ctx, call.Caller.Session, seq)
 	if errors.Is(err, store.ErrNotFound) {

@@ -59,6 +59,7 @@ type desk struct {
 	pairings      []store.Pairing
 	allowed       []store.AllowedUser
 	lanes         []store.LaneStatus
+	messages      []store.WaitingMessage
 	restarted     int
 	cannotRestart error
 	exports       string
@@ -121,6 +122,10 @@ func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) 
 }
 
 func (d *desk) Next(_ context.Context, _ string, seq int64) error { return d.queued("next", seq) }
+
+func (d *desk) WaitingMessages(_ context.Context, _ string, limit int) ([]store.WaitingMessage, error) {
+	return d.messages[:min(len(d.messages), limit)], d.fail
+}
 
 func (d *desk) Withdraw(_ context.Context, _ string, seq int64) error {
 	return d.queued("withdraw", seq)

@@ -24,6 +24,7 @@ type Sessions interface {
 	Configure(ctx context.Context, key string, change func(*store.Overrides)) (store.Session, error)
 	Next(ctx context.Context, session string, seq int64) error
 	Withdraw(ctx context.Context, session string, seq int64) error
+	WaitingMessages(ctx context.Context, session string, limit int) ([]store.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...store.Note) error
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
@@ -116,8 +117,8 @@ func (d desk) commands() []Command {
 		{Name: "stop", Aliases: []string{"abort"}, Usage: "/stop [keep]", Summary: "stop what is running and drop what waits, or keep it", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.stop},
 		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, Least: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, Least: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
-		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next", Group: groupSession, Least: chat.Authorised, Run: d.next},
-		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back", Group: groupSession, Least: chat.Authorised, Run: d.withdraw},
+		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next; `/queue` tells its number", Group: groupSession, Least: chat.Authorised, Run: d.next},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back; `/queue` tells its number", Group: groupSession, Least: chat.Authorised, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.session},
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Summary: "write this conversation to a file on the host", Group: groupSession, Least: chat.Owner, Run: d.export},
 
@@ -126,7 +127,7 @@ func (d desk) commands() []Command {
 		{Name: "models", Usage: "/models", Summary: "list the models", Group: groupSettings, Least: chat.Authorised, Run: d.models},
 		d.setting(verbose, "/verbose [off|on|full]", "show the tools in use", chat.Authorised, true),
 		d.setting(reasoning, "/reasoning [off|on|stream]", "show what the model thinks", chat.Authorised, true),
-		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
+		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what waits, and what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
 		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
 		{Name: "send", Usage: "/send [on|off|inherit]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},

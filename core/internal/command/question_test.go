@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,8 +67,8 @@ func TestWaitingMessages(t *testing.T) {
 		"/withdraw 3": "Taken back.",
 		"/withdraw 7": "Taken back.",
 		"/next 12":    "This message does not wait any more.",
-		"/next it":    "Which message? The buttons of a waiting one know its number: `/next NUMBER`.",
-		"/withdraw":   "Which message? The buttons of a waiting one know its number: `/withdraw NUMBER`.",
+		"/next it":    "Which message? `/queue` lists those that wait, with their numbers: `/next NUMBER`.",
+		"/withdraw":   "Which message? `/queue` lists those that wait, with their numbers: `/withdraw NUMBER`.",
 	} {
 		d := &desk{}
 		if said := d.say(t, typed, chat.Authorised); said != want {
@@ -76,6 +77,48 @@ func TestWaitingMessages(t *testing.T) {
 		if done := len(d.order) == 1 && d.order[0] == strings.TrimPrefix(typed, "/"); done != strings.HasSuffix(typed, "3") && done != strings.HasSuffix(typed, "7") {
 			t.Errorf("%s: %v", typed, d.order)
 		}
+	}
+}
+
+// What waits is listed with the numbers that the commands for it take, and nothing that was written elsewhere.
+func TestQueueLists(t *testing.T) {
+	t.Parallel()
+	here := func(text string) store.Message {
+		return store.Message{Channel: "telegram", Chat: chat.Chat{ID: "7"}, Text: text, Sender: chat.Sender{ID: "7", DisplayName: "Anna"}}
+	}
+	long, elsewhere, file, beat := here("a `long`\none "+strings.Repeat("x", 100)), here("secret"), here(""), here("look after it")
+	elsewhere.Chat.ID = "8"
+	file.Media = []chat.Media{{Kind: chat.Image}}
+	beat.Origin = store.OriginHeartbeat
+	d := &desk{}
+	for i, m := range []store.Message{here("then coffee"), long, elsewhere, file, beat} {
+		d.messages = append(d.messages, store.WaitingMessage{Seq: int64(3 + i), Message: m, ReceivedAt: now.Add(-time.Duration(i) * time.Minute)})
+	}
+	said := d.say(t, "/queue", chat.Authorised)
+	const want = "**What waits**\n" +
+		"\n- `3` `then coffee`, 0s ago" +
+		"\n- `4` `a 'long' one xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…`, 1m ago" +
+		"\n- `5` a message of another chat, 2m ago" +
+		"\n- `6` a file of `Anna`, 3m ago" +
+		"\n- `7` a turn of mine or of a plugin's, 4m ago" +
+		"\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` takes it back.\n\nCurrent queue settings: "
+	if !strings.HasPrefix(said, want) {
+		t.Error(cmp.Diff(want, said))
+	}
+	call := d.call("/queue", chat.Authorised)
+	call.Caller.Kind = chat.Group
+	if said, _ := d.registry().Run(t.Context(), call); !strings.Contains(said, "- `3` `then coffee` of `Anna`, 0s ago") {
+		t.Errorf("in a group: %s", said)
+	}
+	for range 20 {
+		d.messages = append(d.messages, d.messages[0])
+	}
+	if said := d.say(t, "/queue", chat.Authorised); strings.Count(said, "\n- `") != 20 || !strings.Contains(said, "\n- and more\n") {
+		t.Errorf("of many: %s", said)
+	}
+	broken := &desk{fail: errors.New("the disk is full")}
+	if said := broken.say(t, "/queue", chat.Authorised); said != "/queue failed. The host's log says why." {
+		t.Error(said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
@@ -99,10 +100,14 @@ func readOption(o *store.QueueOverrides, name, value string) bool {
 	}
 }
 
-// queue shows how messages wait in the session, or changes it.
+// queue shows what waits in the session, and how, or changes that.
 func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	if call.Args == "" {
-		return fmt.Sprintf("Current queue settings: %s.\n\n%s", queueing(d.effective(call).Queue), queueOptions), nil
+		waiting, err := d.store.WaitingMessages(ctx, call.Caller.Session, maxListed+1)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%sCurrent queue settings: %s.\n\n%s", d.listed(call, waiting), queueing(d.effective(call).Queue), queueOptions), nil
 	}
 	words := strings.Fields(call.Args)
 	r := readQueue(Models{}, words)
@@ -118,6 +123,45 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 		return fmt.Sprintf("The queue settings are the config's again: %s.", now), nil
 	}
 	return fmt.Sprintf("Queue settings are now: %s.", now), nil
+}
+
+// The bounds of what is listed of waiting messages.
+const (
+	maxListed  = 20
+	maxExcerpt = 60 // characters of each
+)
+
+// listed lists waiting messages with their numbers. What was written elsewhere, as in another chat of the session, is not shown.
+func (d desk) listed(call Call, waiting []store.WaitingMessage) string {
+	if len(waiting) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("**What waits**\n")
+	for _, w := range waiting[:min(len(waiting), maxListed)] {
+		fmt.Fprintf(&b, "\n- %s %s, %s ago", code(strconv.FormatInt(w.Seq, 10)), excerpt(call, w.Message), age(d.host.Now().Sub(w.ReceivedAt)))
+	}
+	if len(waiting) > maxListed {
+		b.WriteString("\n- and more")
+	}
+	return b.String() + "\n\n`/next NUMBER` has one answered next, `/withdraw NUMBER` takes it back.\n\n"
+}
+
+// excerpt shows whose a message is, and how it begins.
+func excerpt(call Call, m store.Message) string {
+	text := oneLine(m.Written(), maxExcerpt)
+	switch {
+	case m.Origin != "":
+		return "a turn of mine or of a plugin's"
+	case m.Address() != call.Caller.Address:
+		return "a message of another chat"
+	case text == "" && len(m.Media) > 0:
+		return "a file of " + code(oneLine(m.Sender.Name(), maxExcerpt))
+	}
+	if call.Caller.Kind == chat.Direct {
+		return code(text)
+	}
+	return code(text) + " of " + code(oneLine(m.Sender.Name(), maxExcerpt))
 }
 
 func queueing(q store.Queueing) string {

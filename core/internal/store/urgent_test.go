@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,22 @@ func (b *bundle) next(t *testing.T, seqs ...int64) {
 	}
 }
 
+// listed are the numbers of what waits, in order. As each message says its number, they are what is said, too.
+func (b *bundle) listed(t *testing.T) (list []string) {
+	t.Helper()
+	waiting, err := b.WaitingMessages(b.ctx, "telegram:anna", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range waiting {
+		if number := strings.TrimPrefix(w.Message.Text, "message "); number != fmt.Sprint(w.Seq) || w.ReceivedAt.IsZero() {
+			t.Errorf("%+v is listed as %d", w.Message, w.Seq)
+		}
+		list = append(list, fmt.Sprint(w.Seq))
+	}
+	return list
+}
+
 func TestNext(t *testing.T) {
 	t.Parallel()
 	quiet := store.Queueing{Mode: store.Followup, Quiet: time.Minute}
@@ -69,12 +86,18 @@ func TestNext(t *testing.T) {
 				for _, in := range test.wait {
 					b.accept(t, in)
 				}
+				listed := func() {
+					t.Helper()
+					want(t, "listed", strings.Fields(strings.Join(append(test.runs, test.late...), " ")), b.listed(t))
+				}
 				if busyLane {
 					b.next(t, test.next...)
+					listed()
 					b.complete(t, run)
 				} else {
 					b.complete(t, run)
 					b.next(t, test.next...)
+					listed()
 				}
 				want(t, "at once", test.runs, b.turns(t))
 				b.clock.Advance(time.Hour)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,6 +24,36 @@ func (t *tx) receipt(in Inbound, p place, accepted Acceptance) (int64, error) {
 		return 0, err
 	}
 	return t.post(0, []Piece{piece})
+}
+
+// WaitingMessage is a message that waits in a session's turn lane.
+type WaitingMessage struct {
+	Seq        int64 // of its acceptance, by which [Store.Next] and [Store.Withdraw] know it
+	Message    Message
+	ReceivedAt time.Time
+}
+
+// WaitingMessages returns what waits in a session's turn lane, in the order in which it is to be answered: at most so many messages.
+func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]WaitingMessage, error) {
+	var list []WaitingMessage
+	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
+		WHERE session = ?1 AND lane = 'turn' AND batch IS NULL AND joined_run IS NULL ORDER BY urgent DESC, seq LIMIT ?2 + 0`,
+		[]any{session, limit}, func(rows *sql.Rows) error {
+			var w WaitingMessage
+			var message string
+			var receivedAt int64
+			if err := rows.Scan(&w.Seq, &message, &receivedAt); err != nil {
+				return err
+			}
+			_ = json.Unmarshal([]byte(message), &w.Message) // one that cannot be read waits all the same
+			w.ReceivedAt = moment(receivedAt)
+			list = append(list, w)
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("waiting messages: %w", err)
+	}
+	return list, nil
 }
 
 // Withdraw drops a message that waits in a session's turn lane, as its run's cancelling. It is named by the Seq of its
