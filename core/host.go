@@ -200,7 +200,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
-		Welcome: welcome, Refuse: claude.IsTool,
+		Login: h.login, Welcome: welcome, Refuse: claude.IsTool,
 	}, h.log.Named("admin"))
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's description.
+// [Drafter], [CommandMenu], [LoginFlow], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's
+// description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -78,6 +79,17 @@ type Drafter interface {
 // [chat.Message].
 type CommandMenu interface {
 	SetCommands(ctx context.Context, commands []chat.CommandSpec) error
+}
+
+// LoginFlow is a channel whose account a person logs in to by steps, such as scanning a code with the network's app. They
+// run `clawhost plugin login`, which calls Login.
+//
+// Login shows one step after the other and returns the account that is logged in then; Run, which may wait for it, goes on
+// by itself. An input step is the last one: Login returns no account and no error behind it, and is called anew with all
+// answers so far, by the steps' ids. Answers may come with the first call. What a person can mend is a [*chat.Failure].
+// Ctx ends when the person gives up. Login may be called while Run runs, and more than once at a time.
+type LoginFlow interface {
+	Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (account chat.UserID, err error)
 }
 
 // Limiter is a channel that can different things in different kinds of chat. It overrides the limits given to

@@ -60,6 +60,7 @@ var extras = []extra{
 	{reflect.TypeFor[Typer](), pluginv1.Capability_CAPABILITY_CHANNEL_TYPING},
 	{reflect.TypeFor[Drafter](), pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT},
 	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
+	{reflect.TypeFor[LoginFlow](), pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN},
 }
 
 // hooks are the hooks that a service may have.

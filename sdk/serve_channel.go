@@ -158,6 +158,37 @@ func (s *channelServer) SetCommands(ctx context.Context, r *pluginv1.SetCommands
 	return &pluginv1.SetCommandsResponse{Failure: s.failure(menu.SetCommands(ctx, commands))}, nil
 }
 
+// Login logs in to an account, if the channel is a [LoginFlow].
+func (s *channelServer) Login(r *pluginv1.LoginRequest, stream grpc.ServerStreamingServer[pluginv1.LoginResponse]) error {
+	answers, err := wire.AnswersFromProto(r)
+	if err != nil {
+		return invalid(err)
+	}
+	flow, err := channelAs[LoginFlow](s)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	asked := false
+	account, err := flow.Login(ctx, answers, func(step chat.LoginStep) {
+		asked = asked || step.Input != ""
+		if stream.Send(wire.LoginStepToProto(step)) != nil {
+			cancel() // The person has left.
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && account == "" && asked:
+		return nil
+	case err == nil && account == "":
+		return status.Error(codes.Internal, "the login ended without an account")
+	}
+	return stream.Send(wire.LoginEndToProto(account, s.failure(err)))
+}
+
 // optional finds the channel as a T and the address that it is asked about.
 func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
 	to, err = wire.AddressFromProto(address)

@@ -2,6 +2,8 @@ package sdktest
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"google.golang.org/grpc"
@@ -93,6 +95,28 @@ func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
 	h.t.Helper()
 	r, err := h.channel.SetCommands(h.t.Context(), wire.SetCommandsToProto(commands))
 	return h.outcome(r.GetFailure(), err)
+}
+
+// Login has the channel log in to an account. The answers are those to earlier input steps; an empty account without an
+// error means that the last step asks for another one.
+func (h *Harness) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	h.t.Helper()
+	stream, err := h.channel.Login(ctx, &pluginv1.LoginRequest{Answers: answers})
+	for err == nil {
+		var r *pluginv1.LoginResponse
+		if r, err = stream.Recv(); errors.Is(err, io.EOF) {
+			return "", nil
+		}
+		if err != nil {
+			break
+		}
+		step, account, err := wire.LoginFromProto(r)
+		if err != nil || step == nil {
+			return account, h.note(err)
+		}
+		show(*step)
+	}
+	return "", h.note(err)
 }
 
 func (h *Harness) outcome(failure *pluginv1.Failure, err error) error {

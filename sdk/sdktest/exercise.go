@@ -45,12 +45,17 @@ type Setup struct {
 	// New is called for each obligation. It makes a network and the config of a channel that is connected to it, as
 	// [Harness.Configure] takes it. What must be closed it gives to t.Cleanup.
 	New func(t *testing.T) (Network, any)
+	// Prepare, if not nil, is called once for each obligation, after New, with the state folder that all lives of the
+	// channel in it share. A channel that must be paired finds the keys of a paired device there.
+	Prepare func(t *testing.T, n Network, stateDir string)
 	// Chats are direct chats of the network, at least one; two or more show that chats do not disturb each other.
 	Chats []chat.ID
 	// BadConfigs are configs that fit the schema, or nearly, and that the channel must refuse with a diagnostic.
 	BadConfigs []any
 	// Secrets are values of the configs, the bad ones too, that must not be in any error or log.
 	Secrets []string
+
+	stateDir string // of the obligation; empty: a new one for each life
 }
 
 // Exercise holds a channel against what the host relies on, one subtest an obligation. It is a first suite: what it does
@@ -81,8 +86,24 @@ func Exercise(t *testing.T, s Setup) {
 		{"hands over reactions, if it has any", handsOverReactions},
 		{"leaves nothing behind after Shutdown", leavesNothing},
 	} {
-		t.Run(obligation.name, func(t *testing.T) { obligation.check(t, s) })
+		t.Run(obligation.name, func(t *testing.T) {
+			s := s
+			if s.Prepare != nil {
+				s.stateDir = t.TempDir()
+			}
+			obligation.check(t, s)
+		})
 	}
+}
+
+// network makes the network of an obligation and the state of a channel that is to be connected to it.
+func (s Setup) network(t *testing.T) (Network, any) {
+	t.Helper()
+	n, config := s.New(t)
+	if s.Prepare != nil {
+		s.Prepare(t, n, s.stateDir)
+	}
+	return n, config
 }
 
 // start serves the channel on the network and runs it. Its logs and errors are searched for secrets at the end.
@@ -96,6 +117,7 @@ func (s Setup) start(t *testing.T, config any) (*Harness, *Run) {
 func (s Setup) serve(t *testing.T) *Harness {
 	t.Helper()
 	h := New(t, s.Component)
+	h.StateDir = s.stateDir
 	t.Cleanup(func() {
 		h.Shutdown()
 		for i, secret := range s.Secrets {
@@ -148,7 +170,7 @@ func refusesBadConfigs(t *testing.T, s Setup) {
 }
 
 func handsOver(t *testing.T, s Setup) {
-	network, config := s.New(t)
+	network, config := s.network(t)
 	h, _ := s.start(t, config)
 	network.Deliver(s.Chats[0], "a message")
 	e := h.NextEvent()
@@ -167,7 +189,7 @@ func handsOver(t *testing.T, s Setup) {
 }
 
 func keepsUnacknowledged(t *testing.T, s Setup) {
-	network, config := s.New(t)
+	network, config := s.network(t)
 	h, _ := s.start(t, config)
 	h.Host.OnSubmit(Unavailable)
 	network.Deliver(s.Chats[0], "held back")
@@ -193,7 +215,7 @@ func keepsUnacknowledged(t *testing.T, s Setup) {
 }
 
 func keepsOrder(t *testing.T, s Setup) {
-	network, config := s.New(t)
+	network, config := s.network(t)
 	const messages = 20
 	for n := range messages {
 		for i, id := range s.Chats {
@@ -214,7 +236,7 @@ func keepsOrder(t *testing.T, s Setup) {
 }
 
 func endsRun(t *testing.T, s Setup) {
-	network, config := s.New(t)
+	network, config := s.network(t)
 	h, run := s.start(t, config)
 	network.Deliver(s.Chats[0], "before")
 	h.NextEvent()
@@ -233,7 +255,7 @@ func endsRun(t *testing.T, s Setup) {
 // connect makes sure that the channel is connected and knows its chats, for a network may need a message for that.
 func (s Setup) connect(t *testing.T) (Network, *Harness) {
 	t.Helper()
-	network, config := s.New(t)
+	network, config := s.network(t)
 	h, _ := s.start(t, config)
 	for i, id := range s.Chats {
 		network.Deliver(id, fmt.Sprintf("hello from chat %d", i))
@@ -310,7 +332,7 @@ func tellsRefusals(t *testing.T, s Setup) {
 }
 
 func leavesNothing(t *testing.T, s Setup) {
-	network, config := s.New(t)
+	network, config := s.network(t)
 	h, _ := s.start(t, config)
 	network.Deliver(s.Chats[0], "a message")
 	h.NextEvent()

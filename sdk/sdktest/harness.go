@@ -44,6 +44,9 @@ const brokerID = 1
 type Harness struct {
 	// Host is what the plugin talks to.
 	Host *Host
+	// StateDir is the state folder that Configure gives to the plugin; empty: a new one each time. It may be set before
+	// Configure, to the folder of an earlier life.
+	StateDir string
 
 	t        testing.TB
 	label    string // marks the goroutines of the plugin
@@ -190,11 +193,15 @@ func (h *Harness) Configure(config any) {
 // not start, and the host would try again.
 func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 	h.t.Helper()
+	stateDir := h.StateDir
+	if stateDir == "" {
+		stateDir = h.t.TempDir()
+	}
 	r, err := h.plugin.Configure(h.t.Context(), &pluginv1.ConfigureRequest{
 		ConfigJson:   h.marshal(config),
 		HostBrokerId: brokerID,
 		Instance:     Instance,
-		StateDir:     h.t.TempDir(),
+		StateDir:     stateDir,
 	})
 	if err != nil {
 		return nil, h.note(err)

@@ -34,13 +34,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks the host to go down in order; a second one ends it at once.
 	context.AfterFunc(ctx, stop)
-	code := (&app{out: os.Stdout, err: os.Stderr, config: "config.hcl"}).run(ctx, os.Args[1:])
+	code := (&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, config: "config.hcl"}).run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
 // app is one run of the command.
 type app struct {
+	in       io.Reader
 	out, err io.Writer
 
 	config string
@@ -94,7 +95,8 @@ func (a *app) commands() *ffcli.Command {
 			a.command("status", "", "the running host in short", a.status),
 			a.group("plugin", "plugins of the running host",
 				a.command("plugin list", "", "list them and how they are", a.pluginList),
-				a.command("plugin restart", "NAME", "start one anew, a parked one too", a.pluginRestart)),
+				a.command("plugin restart", "NAME", "start one anew, a parked one too", a.pluginRestart),
+				a.command("plugin login", "NAME [STEP=ANSWER …]", "log a channel in to its account, such as by a QR code", a.pluginLogin)),
 			a.group("pairing", "strangers who asked to be let in",
 				a.command("pairing list", "", "list them with their codes", a.pairingList),
 				a.command("pairing approve", "[CHANNEL] CODE", "let one in", a.pairingApprove),

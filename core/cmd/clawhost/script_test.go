@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		"clawhost":          main,
 		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
 		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
+		"clawhost-locked":   func() { sdk.Serve("locked", "1.0.0", sdk.NewChannel(chat.Limits{}, openLocked)) },
 		"clawhost-unstable": func() { fmt.Fprintln(os.Stderr, "panic: I never start"); os.Exit(3) },
 	})
 }

@@ -32,6 +32,7 @@ type bundle struct {
 	refuse    func(pid int) bool // nil: nobody
 	status    admin.Status
 	stop      func()
+	left      chan struct{} // closed when a slow login has ended
 }
 
 // setup returns a bundle whose server does not run yet.
@@ -63,6 +64,7 @@ func (b *bundle) run(t *testing.T) {
 			b.restarted = append(b.restarted, name)
 			return nil
 		},
+		Login: b.login,
 		Welcome: func(p store.Pairing) store.Piece {
 			return store.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
 		},

@@ -44,6 +44,29 @@ type Plugin struct {
 	Open     string    `json:"open,omitempty"` // where a person opens the channel; it may hold a secret
 }
 
+// LoginRequest asks for a login to a channel's account.
+type LoginRequest struct {
+	Plugin  string            `json:"plugin"`
+	Answers map[string]string `json:"answers,omitempty"` // to input steps, by their ids
+}
+
+// LoginEvent is one line of what a login answers: a step, or the end, which is an account or an error. After an input step
+// no end follows: the login is asked for anew with the answer.
+type LoginEvent struct {
+	Step    *LoginStep `json:"step,omitempty"`
+	Account string     `json:"account,omitempty"`
+	Error   string     `json:"error,omitempty"`
+}
+
+// LoginStep is something for a person to do: one of QR, Code and Input is set.
+type LoginStep struct {
+	ID           string `json:"id"`
+	Instructions string `json:"instructions"`
+	QR           string `json:"qr,omitempty"`    // the content of a QR code to scan
+	Code         string `json:"code,omitempty"`  // a code to type elsewhere
+	Input        string `json:"input,omitempty"` // what the person is asked for
+}
+
 // Queue is what waits and runs.
 type Queue struct {
 	Lanes        []store.LaneStatus        `json:"lanes"`

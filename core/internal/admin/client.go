@@ -116,24 +116,36 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 		return value, fmt.Errorf("ask the host: %w", err)
 	}
 	response, err := c.http.Do(request)
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return value, ErrNotRunning
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return value, ErrNoAnswer
-	case err != nil:
-		return value, fmt.Errorf("ask the host: %w", err)
+	if err != nil {
+		return value, unanswered(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		var p problem
-		if err := json.NewDecoder(response.Body).Decode(&p); err != nil {
-			return value, fmt.Errorf("ask the host: %s", response.Status)
-		}
-		return value, errors.New(p.Error)
+		return value, refusal(response)
 	}
 	if err := json.NewDecoder(response.Body).Decode(&value); err != nil {
 		return value, fmt.Errorf("read the host's answer: %w", err)
 	}
 	return value, nil
+}
+
+// unanswered says why there is no answer.
+func unanswered(err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return ErrNotRunning
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return ErrNoAnswer
+	default:
+		return fmt.Errorf("ask the host: %w", err)
+	}
+}
+
+// refusal is the error that an answer tells of.
+func refusal(response *http.Response) error {
+	var p problem
+	if err := json.NewDecoder(response.Body).Decode(&p); err != nil {
+		return fmt.Errorf("ask the host: %s", response.Status)
+	}
+	return errors.New(p.Error)
 }

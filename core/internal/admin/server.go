@@ -46,6 +46,9 @@ type Options struct {
 	Status func() Status
 	// RestartPlugin returns an error that a person can read.
 	RestartPlugin func(name string) error
+	// Login has a person log in to a channel's account and shows each step. Its error is one that a person can read; an
+	// empty account without an error means that the last step asks for an answer.
+	Login func(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
 	// Welcome is what somebody who was let in is told.
 	Welcome func(store.Pairing) store.Piece
 	// Refuse tells whether a process must not use the socket: the agent's tools must not approve pairings.
@@ -121,6 +124,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/plugins/restart", answer(func(r *http.Request) (any, error) {
 		return struct{}{}, s.options.RestartPlugin(r.FormValue("name"))
 	}))
+	mux.HandleFunc("POST /v1/plugins/login", s.login)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
 		return list(s.options.Store.DeadPieces(r.Context(), listed))

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -23,6 +24,8 @@ const (
 	minTyping = time.Second
 	// menuTimeout is how long a channel may take to fill its network's menu.
 	menuTimeout = 30 * time.Second
+	// maxSteps is how many steps a login may show.
+	maxSteps = 1000
 )
 
 // Report is the state of a channel's connection.
@@ -162,6 +165,33 @@ func (p *Plugin) SetCommands(ctx context.Context, commands []chat.CommandSpec) e
 		return translate(err)
 	}
 	return failure(response.GetFailure())
+}
+
+// Login logs in to an account and passes the steps on that a person has to do. An empty account without an error means that
+// the last step asks for an answer, with which Login is called again. A refusal that the person can mend is a
+// [*chat.Failure]. Ctx ends it.
+func (p *Plugin) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := p.channel.Login(ctx, &pluginv1.LoginRequest{Answers: answers})
+	if err != nil {
+		return "", translate(err)
+	}
+	for range maxSteps {
+		response, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", nil
+		case err != nil:
+			return "", translate(err)
+		}
+		step, account, err := wire.LoginFromProto(response)
+		if err != nil || step == nil {
+			return account, err
+		}
+		show(*step)
+	}
+	return "", fmt.Errorf("the login has more than %d steps", maxSteps)
 }
 
 // failure returns a network's refusal, with a patience that ends.

@@ -51,6 +51,7 @@ type nasty struct {
 	listed       *pluginv1.ListToolsResponse
 	result       *pluginv1.CallToolResponse
 	reports      []*pluginv1.RunResponse
+	steps        []*pluginv1.LoginResponse
 	reply        string
 	prepend      string
 }
@@ -77,6 +78,15 @@ func (n *nasty) GetCapabilities(context.Context, *pluginv1.GetCapabilitiesReques
 
 func (n *nasty) SendMessage(context.Context, *pluginv1.SendMessageRequest) (*pluginv1.SendMessageResponse, error) {
 	return n.sent, n.err
+}
+
+func (n *nasty) Login(_ *pluginv1.LoginRequest, stream grpc.ServerStreamingServer[pluginv1.LoginResponse]) error {
+	for _, step := range n.steps {
+		if err := stream.Send(step); err != nil {
+			return err
+		}
+	}
+	return n.err
 }
 
 func (n *nasty) SetTyping(context.Context, *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
@@ -199,6 +209,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
 		"TranscriptAppended": func() error { return p.TranscriptAppended(ctx, "s", nil) },
 		"CallTool":           func() error { _, err := p.CallTool(ctx, chat.ToolCall{Name: "x"}); return err },
+		"Login":              func() error { _, err := p.Login(ctx, nil, func(chat.LoginStep) {}); return err },
 		"SetCommands":        func() error { return p.SetCommands(ctx, nil) },
 		"BeforeAgentStart":   func() error { _, err := p.BeforeAgentStart(ctx, "1", chat.Caller{}, "hello"); return err },
 	}

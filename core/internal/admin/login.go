@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxLogin is the longest request for a login, and the longest line of its answer, in bytes.
+const maxLogin = 256 << 10
+
+// login answers with a line for each step, as they come, and one for the end. It ends when the client goes.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	var request LoginRequest
+	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLogin)).Decode(&request); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = lines.Encode(problem{fmt.Sprintf("read the request: %v", err)})
+		return
+	}
+	// What cannot be written has nobody to read it; the request's context tells the login so.
+	account, err := s.options.Login(r.Context(), request.Plugin, request.Answers, func(step chat.LoginStep) {
+		_ = lines.Encode(LoginEvent{Step: &LoginStep{
+			ID: step.ID, Instructions: step.Instructions, QR: step.QR, Code: step.Code, Input: step.Input,
+		}})
+		_ = flush()
+	})
+	switch {
+	case err != nil:
+		_ = lines.Encode(LoginEvent{Error: err.Error()})
+	case account != "":
+		_ = lines.Encode(LoginEvent{Account: string(account)})
+	}
+}
+
+// Login has a person log in to a channel's account and shows each step. An empty account without an error means that the
+// last step asks for an answer, with which Login is called again. Ctx ends it.
+func (c *Client) Login(ctx context.Context, plugin string, answers map[string]string, show func(LoginStep)) (account string, err error) {
+	body, err := json.Marshal(LoginRequest{Plugin: plugin, Answers: answers})
+	if err != nil {
+		return "", fmt.Errorf("ask the host: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://clawhost/v1/plugins/login", bytes.NewReader(body))
+	if err != nil {
+		return "", fmt.Errorf("ask the host: %w", err)
+	}
+	// A person takes longer than a call of the host's.
+	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
+	if err != nil {
+		return "", unanswered(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return "", refusal(response)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, maxLogin)
+	asked := false
+	for lines.Scan() {
+		var event LoginEvent
+		switch err := json.Unmarshal(lines.Bytes(), &event); {
+		case err != nil:
+			return "", fmt.Errorf("read the host's answer: %w", err)
+		case event.Error != "":
+			return "", errors.New(event.Error)
+		case event.Step == nil:
+			return event.Account, nil
+		}
+		asked = event.Step.Input != ""
+		show(*event.Step)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case lines.Err() != nil:
+		return "", fmt.Errorf("read the host's answer: %w", lines.Err())
+	case !asked:
+		return "", fmt.Errorf("read the host's answer: %w", io.ErrUnexpectedEOF)
+	}
+	return "", nil
+}

@@ -1,0 +1,39 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// loginStart is how long a plugin that is not running may take to start for a login.
+const loginStart = 30 * time.Second
+
+// login has a person log in to a channel's account. A channel that was parked, as one is that lost its account, is started
+// for it.
+func (h *Host) login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
+	for _, s := range h.supervisor.List() {
+		if s.Name == name && (s.State == supervisor.Parked || s.State == supervisor.Waiting) {
+			if err := h.supervisor.Restart(name); err != nil {
+				return "", err
+			}
+		}
+	}
+	starting, cancel := context.WithTimeout(ctx, loginStart)
+	defer cancel()
+	live, err := h.supervisor.Await(starting, name)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "", fmt.Errorf("%s does not start; `clawhost plugin list` shows why", name)
+	case err != nil:
+		return "", err
+	case !live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN):
+		return "", fmt.Errorf("%s has no login; what it needs stands in its block of the config file", name)
+	}
+	return live.Login(ctx, answers, show)
+}

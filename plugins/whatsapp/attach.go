@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxShown is the largest file that WhatsApp shows as what it is; a larger one goes as a document.
+const maxShown = 16 << 20 // bytes
+
+// shape is as what a file is sent.
+type shape struct {
+	kind      chat.MediaKind // which phones show it as
+	types     []string       // nil: any
+	class     whatsmeow.MediaType
+	captioned bool
+}
+
+// shapes say which files phones show as what they are. All others are documents.
+var shapes = []shape{
+	{chat.Image, []string{"image/jpeg", "image/png"}, whatsmeow.MediaImage, true},
+	{chat.Video, []string{"video/mp4", "video/3gpp"}, whatsmeow.MediaVideo, true},
+	{chat.Voice, []string{"audio/ogg"}, whatsmeow.MediaAudio, false},
+	{chat.Audio, []string{"audio/mpeg", "audio/mp4", "audio/aac", "audio/amr", "audio/ogg", "audio/x-m4a"}, whatsmeow.MediaAudio, false},
+	{chat.Sticker, []string{"image/webp"}, whatsmeow.MediaImage, false},
+}
+
+var document = shape{chat.File, nil, whatsmeow.MediaDocument, true}
+
+func shapeOf(m chat.Media) shape {
+	mediaType, _, _ := mime.ParseMediaType(m.MIMEType)
+	for _, s := range shapes {
+		// A voice message in another format is shown as any sound is.
+		kindred := m.Kind == s.kind || m.Kind == chat.Voice && s.kind == chat.Audio
+		if kindred && m.Size <= maxShown && slices.Contains(s.types, mediaType) {
+			return s
+		}
+	}
+	return document
+}
+
+// attach uploads a file and makes the message that shows it.
+func (c *channel) attach(ctx context.Context, client *whatsmeow.Client, m chat.Media, caption string) (*waE2E.Message, error) {
+	stored, content, err := c.media.Download(ctx, m.Ref)
+	if errors.Is(err, sdk.ErrNotFound) {
+		return nil, refuse(chat.MediaRejected, errors.New("the host has no such file"))
+	} else if err != nil {
+		return nil, &chat.Failure{Reason: chat.Temporary, Err: err}
+	}
+	defer content.Close()
+	if stored.Size > maxFile {
+		return nil, refuse(chat.MediaRejected, fmt.Errorf("a file has %d bytes; %d are sent at most", stored.Size, maxFile))
+	}
+	on, err := c.temporary()
+	if err != nil {
+		return nil, &chat.Failure{Reason: chat.Temporary, Err: err}
+	}
+	defer discard(on)
+	as := shapeOf(stored)
+	up, err := client.UploadReader(ctx, content, on, as.class)
+	if err != nil {
+		return nil, uploadFailure(err)
+	}
+	return shown(stored, as, up, caption), nil
+}
+
+func uploadFailure(err error) *chat.Failure {
+	f := &chat.Failure{Reason: chat.Temporary, Err: fmt.Errorf("upload: %w", withoutAddress(err))}
+	switch {
+	case errors.Is(err, whatsmeow.ErrNotConnected):
+		f.Reason = chat.NotConnected
+	case strings.Contains(err.Error(), "status code 413"), strings.Contains(err.Error(), "status code 415"):
+		f.Reason = chat.MediaRejected
+	}
+	return f
+}
+
+// shown is the message of an uploaded file.
+func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string) *waE2E.Message {
+	mimeType := m.MIMEType
+	if mimeType == "" {
+		mimeType = "application/octet-stream"
+	}
+	var text *string
+	if caption != "" {
+		text = proto.String(caption)
+	}
+	switch as.kind {
+	case chat.Image:
+		return &waE2E.Message{ImageMessage: &waE2E.ImageMessage{
+			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, Caption: text,
+		}}
+	case chat.Video:
+		return &waE2E.Message{VideoMessage: &waE2E.VideoMessage{
+			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, Caption: text,
+		}}
+	case chat.Voice, chat.Audio:
+		voice := as.kind == chat.Voice
+		if voice {
+			mimeType = "audio/ogg; codecs=opus" // Without the codec phones do not play it.
+		}
+		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
+			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, PTT: &voice,
+		}}
+	case chat.Sticker:
+		return &waE2E.Message{StickerMessage: &waE2E.StickerMessage{
+			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType,
+		}}
+	default:
+		name := m.FileName
+		if name == "" {
+			name = "file"
+		}
+		return &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{
+			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, Caption: text,
+			FileName: &name, Title: &name,
+		}}
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.mau.fi/libsignal/signalerror"
+	"go.mau.fi/whatsmeow/store"
+	"modernc.org/sqlite"
+
+	waLog "go.mau.fi/whatsmeow/util/log"
+)
+
+// ledger is an event buffer in memory, whose transactions take a while.
+type ledger struct {
+	store.EventBuffer
+	found map[[32]byte]*store.BufferedEvent
+}
+
+func (l *ledger) GetBufferedEvent(_ context.Context, hash [32]byte) (*store.BufferedEvent, error) {
+	return l.found[hash], nil
+}
+
+func (l *ledger) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context) error) error {
+	time.Sleep(time.Second)
+	return decrypt(ctx)
+}
+
+// TestAMessageIsDecryptedOnce though it comes on two connections at the same time, as it does when the first one breaks.
+// The library would acknowledge it on the second, before the first has handed it over.
+func TestAMessageIsDecryptedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{found: map[[32]byte]*store.BufferedEvent{}}
+		buffer := &once{l, make(turn, 1)}
+		hash := [32]byte{7}
+		decrypted := 0
+		// What the library does with a message.
+		take := func() (*store.BufferedEvent, error) {
+			event, err := buffer.GetBufferedEvent(t.Context(), hash)
+			if event != nil || err != nil {
+				return event, err
+			}
+			return nil, buffer.DoDecryptionTxn(t.Context(), func(context.Context) error {
+				decrypted++
+				if decrypted > 1 {
+					return signalerror.ErrOldCounter
+				}
+				l.found[hash] = &store.BufferedEvent{Plaintext: []byte("hello")}
+				return nil
+			})
+		}
+		second := make(chan *store.BufferedEvent)
+		go func() {
+			time.Sleep(time.Millisecond)
+			event, err := take()
+			if err != nil {
+				t.Error(err)
+			}
+			second <- event
+		}()
+		if _, err := take(); err != nil {
+			t.Error(err)
+		}
+		if event := <-second; event == nil || string(event.Plaintext) != "hello" || decrypted != 1 {
+			t.Errorf("the second time gives %v, after %d decryptions", event, decrypted)
+		}
+	})
+}
+
+// TestAFailingStoreAcknowledgesNothing: the library takes such an error for a shutdown, and leaves the message.
+func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	devices, err := openDevices(t.Context(), t.TempDir(), waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, full := devices.db.ExecContext(t.Context(), "SELECT * FROM nothing")
+	if !errors.As(full, new(*sqlite.Error)) {
+		t.Fatalf("the store fails with %v", full)
+	}
+	if err := devices.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		failure   error
+		cancelled bool
+	}{
+		{fmt.Errorf("store session: %w", full), true},
+		{signalerror.ErrOldCounter, false}, // A message of long ago, which must not come for ever.
+		{signalerror.ErrNoSenderKeyForUser, false},
+	} {
+		buffer := &once{&ledger{}, make(turn, 1)}
+		if event, err := buffer.GetBufferedEvent(t.Context(), [32]byte{}); event != nil || err != nil {
+			t.Fatal(event, err)
+		}
+		err := buffer.DoDecryptionTxn(t.Context(), func(context.Context) error { return test.failure })
+		if errors.Is(err, context.Canceled) != test.cancelled || !errors.Is(err, test.failure) {
+			t.Errorf("%v gives %v", test.failure, err)
+		}
+	}
+}
+
+func TestTheDeviceStoreOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	devices, err := openDevices(t.Context(), folder, waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer devices.db.Close()
+	var mode, synchronous, file string
+	err = errors.Join(
+		devices.db.QueryRow("PRAGMA journal_mode").Scan(&mode), devices.db.QueryRow("PRAGMA synchronous").Scan(&synchronous),
+		devices.db.QueryRow("SELECT file FROM pragma_database_list").Scan(&file),
+	)
+	if err != nil || mode != "wal" || synchronous != "1" || filepath.Base(file) != "device.db" {
+		t.Errorf("journal_mode %s, synchronous %s, file %s, %v", mode, synchronous, file, err)
+	}
+}
+
+// shelf is a session store in memory.
+type shelf struct {
+	store.SessionStore
+	steps int
+}
+
+func (s *shelf) GetManySessions(context.Context, []string) (map[string][]byte, error) {
+	return map[string][]byte{"anna": {byte(s.steps)}}, nil
+}
+
+func (s *shelf) PutManySessions(_ context.Context, sessions map[string][]byte) error {
+	s.steps = int(sessions["anna"][0])
+	return nil
+}
+
+// TestNoStepOfASessionIsUndone though messages go out and come in at the same time, and some sendings break off.
+func TestNoStepOfASessionIsUndone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{}
+		turn := make(turn, 1)
+		sessions := &ratchets{SessionStore: s, turn: turn}
+		buffer := &once{&ledger{found: map[[32]byte]*store.BufferedEvent{}}, turn}
+		const times = 20
+		var busy sync.WaitGroup
+		for n := range times {
+			busy.Go(func() { // A message goes out.
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				all, err := sessions.GetManySessions(ctx, []string{"anna"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				if n%5 == 4 {
+					return // It breaks off.
+				}
+				all["anna"][0]++
+				if err := sessions.PutManySessions(ctx, all); err != nil {
+					t.Error(err)
+				}
+			})
+			busy.Go(func() { // A message comes in.
+				if _, err := buffer.GetBufferedEvent(t.Context(), [32]byte{byte(n)}); err != nil {
+					t.Error(err)
+				}
+				if err := buffer.DoDecryptionTxn(t.Context(), func(context.Context) error { s.steps++; return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		busy.Wait()
+		if want := times*4/5 + times; s.steps != want {
+			t.Errorf("the session made %d steps, want %d", s.steps, want)
+		}
+	})
+}

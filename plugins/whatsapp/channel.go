@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxText is half of what a WhatsApp message takes, so that what rendering adds has room.
+	maxText = 32768 // characters
+	// editWindow is how long WhatsApp lets a message be edited.
+	editWindow = 15 * time.Minute
+	// typingShown is less than how long phones show that somebody is typing.
+	typingShown = 10 * time.Second
+)
+
+// channel is one account.
+type channel struct {
+	config   config
+	instance string
+	folder   string
+	log      hclog.Logger
+	media    sdk.Media
+	pace     pace
+	recent   *recent
+	web      *http.Client // of the connection
+	files    *http.Client // of the media servers
+	logins   chan *login  // taken by Run while no account is paired
+
+	mu      sync.Mutex
+	client  *whatsmeow.Client // nil: not running
+	self    account
+	trouble error         // why the account is not connected
+	changed chan struct{} // closed when that changes
+}
+
+// account is the addresses of the account that the plugin is a device of; empty: none is paired.
+type account struct{ pn, lid types.JID }
+
+// What a channel is beside a channel.
+var (
+	_ sdk.Editor        = (*channel)(nil)
+	_ sdk.Deleter       = (*channel)(nil)
+	_ sdk.Reactor       = (*channel)(nil)
+	_ sdk.Typer         = (*channel)(nil)
+	_ sdk.LoginFlow     = (*channel)(nil)
+	_ sdk.Limiter       = (*channel)(nil)
+	_ sdk.HealthChecker = (*channel)(nil)
+	_ sdk.Stopper       = (*channel)(nil)
+)
+
+// open makes a channel; it talks to nobody yet.
+func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.TestEndpoint != "" {
+		if err := trustRoot(cfg.TestNoiseRoot); err != nil {
+			return nil, sdk.ConfigError("test_noise_root", err)
+		}
+	}
+	c := &channel{
+		config:   cfg,
+		instance: env.Instance,
+		folder:   env.StateDir,
+		log:      env.Log,
+		media:    env.Media,
+		pace:     usualPace(),
+		recent:   newRecent(),
+		web:      &http.Client{Transport: transport(cfg)},
+		files:    &http.Client{Transport: bounded{transport(cfg), maxFile + maxFileOverhead}},
+		logins:   make(chan *login),
+		trouble:  errNotConnected,
+		changed:  make(chan struct{}),
+	}
+	// What a life that was killed has left of files.
+	if err := errors.Join(os.RemoveAll(c.scratch()), os.MkdirAll(c.scratch(), 0o700)); err != nil {
+		return nil, fmt.Errorf("make a folder for files on their way: %w", err)
+	}
+	return c, nil
+}
+
+// scratch is the folder of files on their way.
+func (c *channel) scratch() string { return filepath.Join(c.folder, "files") }
+
+var errNotConnected = errors.New("not connected yet")
+
+// Limits implements sdk.Limiter.
+func (*channel) Limits(chat.Kind) chat.Limits {
+	limits := chat.Limits{
+		Text:           chat.TextLimit{Max: maxText, Unit: chat.Runes},
+		Markup:         chat.Markdown,
+		Edit:           chat.EditLimits{Window: editWindow, MinInterval: 3 * time.Second},
+		TypingTTL:      typingShown,
+		Draft:          chat.DraftByEdit,
+		Replies:        true,
+		IdempotentSend: true,
+	}
+	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video, chat.Sticker} {
+		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+		limits.MediaOut = append(limits.MediaOut, chat.MediaLimit{Kind: kind, MaxBytes: maxFile})
+	}
+	return limits
+}
+
+// Health implements sdk.HealthChecker.
+func (c *channel) Health(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
+}
+
+// note remembers the connection's client and what is wrong with it.
+func (c *channel) note(client *whatsmeow.Client, trouble error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client, c.trouble = client, trouble
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// connected returns the client once there is a connection, for which it waits a little: most are made anew at once.
+func (c *channel) connected(ctx context.Context) (*whatsmeow.Client, error) {
+	timer := time.NewTimer(c.pace.blip)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		client, trouble, changed := c.client, c.trouble, c.changed
+		c.mu.Unlock()
+		if client != nil && trouble == nil {
+			return client, nil
+		}
+		if errors.Is(trouble, errNotPaired) {
+			return nil, &chat.Failure{Reason: chat.NotConnected, Err: trouble}
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil, &chat.Failure{Reason: chat.NotConnected, Err: trouble}
+		case <-ctx.Done():
+			return nil, &chat.Failure{Reason: chat.NotConnected, Err: ctx.Err()}
+		}
+	}
+}
+
+// learn remembers whose device this is. The library's own record must not be read while it may be deleted.
+func (c *channel) learn(pn, lid types.JID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = account{pn.ToNonAD(), lid.ToNonAD()}
+}
+
+func (c *channel) account() account {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.self
+}
+
+// own is the address that the account's messages bear in quotes and reactions.
+func (a account) own() types.JID {
+	if a.lid.IsEmpty() {
+		return a.pn
+	}
+	return a.lid
+}
+
+func (a account) is(jid types.JID) bool {
+	return jid.User != "" && (jid.User == a.pn.User && jid.Server == types.DefaultUserServer ||
+		jid.User == a.lid.User && jid.Server == types.HiddenUserServer)
+}
+
+// Stop implements sdk.Stopper.
+func (c *channel) Stop(context.Context) error {
+	c.web.CloseIdleConnections()
+	c.files.CloseIdleConnections()
+	return nil
+}

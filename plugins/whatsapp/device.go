@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/store/sqlstore"
+	waLog "go.mau.fi/whatsmeow/util/log"
+	_ "modernc.org/sqlite" // The device store's driver.
+)
+
+// devices is the store of the linked device's keys and sessions. Who has the file is the device.
+type devices struct {
+	*sqlstore.Container
+	db *sql.DB
+}
+
+// openDevices opens the store in a folder, or makes it. It is for one process at a time.
+func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices, error) {
+	path := filepath.Join(folder, "device.db")
+	// SQLite gives its other files the rights of the first.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open device store: %w", err)
+	}
+	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
+		return nil, fmt.Errorf("open device store: %w", err)
+	}
+	// Writers wait for each other: to fail would be to leave a message with WhatsApp until the next connection. A commit
+	// outlives the process but not a power cut, which takes the sessions some steps back: what was not acknowledged then
+	// is decrypted again, and what phones cannot decrypt they ask for. The messages themselves the host has on disk.
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	if err != nil {
+		return nil, fmt.Errorf("open device store: %w", err)
+	}
+	container := sqlstore.NewWithDB(db, "sqlite", log)
+	if err := container.Upgrade(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open device store: %w", err)
+	}
+	return &devices{container, db}, nil
+}
+
+// device returns the paired device, or a new one that is to be paired.
+func (d *devices) device(ctx context.Context) (*store.Device, error) {
+	device, err := d.GetFirstDevice(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read device store: %w", err)
+	}
+	turn := make(turn, 1)
+	device.EventBuffer = &once{device.EventBuffer, turn}
+	device.Sessions = &ratchets{SessionStore: device.Sessions, turn: turn}
+	return device, nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// slowDown is how long the host waits when WhatsApp says that too much is sent; it does not say how long.
+const slowDown = time.Minute
+
+func refuse(reason chat.Reason, err error) *chat.Failure {
+	return &chat.Failure{Reason: reason, Err: err}
+}
+
+// failure is an error of the library's sending as the host understands it. What the outcome is unknown of is sent again
+// under the same id, which phones show once.
+func failure(err error) *chat.Failure {
+	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: withoutAddress(err)}
+	switch {
+	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
+		f.Reason, f.MaybeDelivered = chat.NotConnected, false
+	case errors.Is(err, whatsmeow.ErrServerReturnedError):
+		f.Reason, f.MaybeDelivered = serverReason(err), false
+	case errors.Is(err, whatsmeow.ErrGroupNotFound), strings.Contains(err.Error(), "no LID found"):
+		f.Reason, f.MaybeDelivered = chat.ChatNotFound, false
+	case errors.Is(err, whatsmeow.ErrNotInGroup):
+		f.Reason, f.MaybeDelivered = chat.Forbidden, false
+	}
+	if f.Reason == chat.RateLimited {
+		f.RetryAfter = slowDown
+	}
+	return f
+}
+
+// serverReason reads the code that the library puts at the end of its error's text.
+func serverReason(err error) chat.Reason {
+	text := err.Error()
+	switch text[strings.LastIndexByte(text, ' ')+1:] {
+	case "401", "403", "463", "475", "479":
+		return chat.Forbidden
+	case "404":
+		return chat.ChatNotFound
+	case "420", "429":
+		return chat.RateLimited
+	case "413":
+		return chat.TooLong
+	case "500", "503":
+		return chat.Temporary
+	default:
+		return chat.Invalid
+	}
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waCommon"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	waLog "go.mau.fi/whatsmeow/util/log"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
+)
+
+// component is the channel, but impatient.
+func component() sdk.Component { return observed(&sdk.Env{}) }
+
+// observed is the channel, but impatient; env is what it got from its host.
+func observed(got *sdk.Env) sdk.Component {
+	return sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, env sdk.Env, cfg config) (*channel, error) {
+		*got = env
+		c, err := open(ctx, env, cfg)
+		if err == nil {
+			c.pace = quick()
+		}
+		return c, err
+	})
+}
+
+func quick() pace {
+	return pace{first: 10 * time.Millisecond, last: 100 * time.Millisecond, login: 5 * time.Second, settle: 300 * time.Millisecond, look: 50 * time.Millisecond, blip: time.Second}
+}
+
+func TestMain(m *testing.M) {
+	quieten()
+	os.Exit(m.Run())
+}
+
+func settings(s *whatsapptest.Server) map[string]any {
+	return map[string]any{"test_endpoint": s.URL(), "test_noise_root": s.Root()}
+}
+
+// adopt fills a state folder with the store of a paired device.
+func adopt(t *testing.T, s *whatsapptest.Server, folder string) {
+	t.Helper()
+	store, err := openDevices(t.Context(), folder, waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := store.NewDevice()
+	if err := errors.Join(s.Adopt(device), device.Save(t.Context()), store.db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// network is a loopback WhatsApp as the conformance suite sees it.
+type network struct {
+	t      *testing.T
+	server *whatsapptest.Server
+
+	mu  sync.Mutex
+	ids map[string]types.MessageID // by text
+}
+
+func newNetwork(t *testing.T) *network {
+	n := &network{t: t, server: whatsapptest.New(t), ids: map[string]types.MessageID{}}
+	n.server.Person(1)
+	n.server.Person(2)
+	return n
+}
+
+func (n *network) person(to chat.ID) *whatsapptest.Person {
+	for _, number := range []int{1, 2} {
+		if p := n.server.Person(number); chat.ID(p.LID.String()) == to {
+			return p
+		}
+	}
+	panic("there is no " + to)
+}
+
+func (n *network) Deliver(to chat.ID, text string) {
+	id := n.person(to).Say(text)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ids[text] = id
+}
+
+func (n *network) Acknowledged(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server.Acknowledged(n.ids[text])
+}
+
+// Sent is what the person's phone shows.
+func (n *network) Sent(to chat.ID) []string { return display(n.person(to).Heard()) }
+
+// display is what a phone shows of what it heard: edited, and without what was deleted.
+func display(heard []whatsapptest.Heard) []string {
+	texts := map[types.MessageID]string{}
+	var order []types.MessageID
+	for _, h := range heard {
+		m := h.Message
+		if edited := m.GetEditedMessage().GetMessage(); edited != nil {
+			m = edited
+		}
+		change := m.GetProtocolMessage()
+		switch {
+		case m.GetReactionMessage() != nil:
+		case change == nil:
+			texts[h.ID] = h.Text()
+			order = append(order, h.ID)
+		case change.GetType() == waE2E.ProtocolMessage_REVOKE:
+			order = slices.DeleteFunc(order, func(id types.MessageID) bool { return id == change.GetKey().GetID() })
+		default:
+			texts[change.GetKey().GetID()] = h.Text()
+		}
+	}
+	list := []string{}
+	for _, id := range order {
+		list = append(list, texts[id])
+	}
+	return list
+}
+
+// Remove has the account's owner delete a message of the channel's on the phone, and waits until the channel knows.
+func (n *network) Remove(to chat.ID, id chat.MessageID) {
+	revocation := n.server.Owner().SayTo(n.person(to), &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+		Type: waE2E.ProtocolMessage_REVOKE.Enum(), Key: &waCommon.MessageKey{FromMe: proto.Bool(true), ID: proto.String(string(id))},
+	}})
+	if err := n.server.AwaitAcknowledged(n.t.Context()); err != nil || !n.server.Acknowledged(revocation) {
+		n.t.Fatalf("the deletion on the phone was not taken: %v", err)
+	}
+}
+
+func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+	n.person(to).Send(&waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{
+		Key: &waCommon.MessageKey{FromMe: proto.Bool(false), ID: proto.String(string(id))}, Text: proto.String(emoji),
+	}})
+}
+
+func (n *network) Fail(to chat.ID, reason chat.Reason) bool {
+	code, ok := map[chat.Reason]int{
+		chat.Temporary: 500, chat.RateLimited: 429, chat.ChatNotFound: 404, chat.Forbidden: 403, chat.TooLong: 413, chat.Invalid: 400,
+	}[reason]
+	n.person(to).Refuse(code)
+	return ok
+}
+
+func (n *network) Refuse(to chat.ID) chat.Reason {
+	n.person(to).Refuse(403)
+	return chat.Forbidden
+}
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	sdktest.Exercise(t, sdktest.Setup{
+		Component: component(),
+		New: func(t *testing.T) (sdktest.Network, any) {
+			n := newNetwork(t)
+			return n, settings(n.server)
+		},
+		Prepare: func(t *testing.T, n sdktest.Network, stateDir string) { adopt(t, n.(*network).server, stateDir) },
+		Chats:   []chat.ID{"900000000002@lid", "900000000003@lid"},
+		BadConfigs: []any{
+			map[string]any{"test_endpoint": "http://whatsapp.example", "test_noise_root": "00"},
+			map[string]any{"test_endpoint": "http://localhost:1"},
+			map[string]any{"test_noise_root": "00"},
+			map[string]any{"read_receipts": "yes"},
+			map[string]any{"prefix": " claw"},
+			map[string]any{"proxy": "whatsapp-proxy-password@nowhere"},
+			map[string]any{"proxy": "gopher://u:whatsapp-proxy-password@127.0.0.1"},
+		},
+		Secrets: []string{"whatsapp-proxy-password", "whatsapptest-media-auth-0123456789"},
+	})
+}
+
+// life is a running, paired channel.
+type life struct {
+	*sdktest.Harness
+	t      *testing.T
+	run    *sdktest.Run
+	env    *sdk.Env
+	server *whatsapptest.Server
+	anna   *whatsapptest.Person
+	direct chat.Address
+	group  chat.Address
+}
+
+// start runs a paired channel; the settings are beside the server's.
+func start(t *testing.T, more ...map[string]any) life {
+	t.Helper()
+	s := whatsapptest.New(t)
+	anna := s.Person(1)
+	env := &sdk.Env{}
+	h := sdktest.New(t, observed(env))
+	h.StateDir = t.TempDir()
+	adopt(t, s, h.StateDir)
+	config := settings(s)
+	for _, m := range more {
+		maps.Copy(config, m)
+	}
+	h.Configure(config)
+	run := h.Run()
+	run.WaitFor(chat.Connected)
+	return life{h, t, run, env, s, anna, chat.Address{Chat: chatID(anna.LID)}, chat.Address{Chat: chatID(s.Group())}}
+}
+
+// anew configures the channel's next life on the state folder of an earlier one. The earlier one must have ended.
+func anew(t *testing.T, l life) *sdktest.Harness {
+	t.Helper()
+	h := sdktest.New(t, component())
+	h.StateDir = l.StateDir
+	h.Configure(settings(l.server))
+	return h
+}
+
+// next returns the next event's message.
+func (l life) next() (chat.Event, chat.Message) {
+	l.t.Helper()
+	e := l.NextEvent()
+	m, ok := e.Body.(chat.Message)
+	if !ok {
+		l.t.Fatalf("came %+v, want a message", e)
+	}
+	return e, m
+}
+
+// heard waits until Anna has heard so many messages.
+func (l life) heard(n int) []whatsapptest.Heard {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), 30*time.Second)
+	defer cancel()
+	heard, err := l.anna.AwaitHeard(ctx, n)
+	if err != nil {
+		l.t.Fatalf("Anna heard %d messages, want %d", len(heard), n)
+	}
+	return heard
+}
+
+// send sends, and fails the test if that fails.
+func (l life) send(out chat.Outgoing) chat.Receipt {
+	l.t.Helper()
+	receipt, err := l.Send(out)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return receipt
+}

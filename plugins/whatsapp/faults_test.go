@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// unsteady is a host that takes each event once, and now and then none.
+type unsteady struct {
+	mu      sync.Mutex
+	random  *rand.Rand
+	known   map[chat.EventID]bool
+	texts   map[chat.ID][]string
+	taken   int
+	again   int
+	changed chan struct{}
+}
+
+func newUnsteady(seed uint64) *unsteady {
+	return &unsteady{
+		random: rand.New(rand.NewPCG(seed, 1)), known: map[chat.EventID]bool{}, texts: map[chat.ID][]string{}, changed: make(chan struct{}),
+	}
+}
+
+func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if h.random.Float64() < 0.02 {
+		return 0, errors.New("the host is gone")
+	}
+	if h.known[e.ID] {
+		h.again++
+		return chat.Duplicate, nil
+	}
+	h.known[e.ID] = true
+	m, ok := e.Body.(chat.Message)
+	if !ok {
+		return chat.Rejected, nil
+	}
+	h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], m.Text)
+	h.taken++
+	close(h.changed)
+	h.changed = make(chan struct{})
+	return chat.Accepted, nil
+}
+
+func (*unsteady) Report(chat.State, string)            {}
+func (*unsteady) ReportURL(chat.State, string, string) {}
+
+// await waits until so many messages have been taken.
+func (h *unsteady) await(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.NewTimer(3 * time.Minute)
+	defer deadline.Stop()
+	for {
+		h.mu.Lock()
+		taken, changed := h.taken, h.changed
+		h.mu.Unlock()
+		if taken >= n {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			t.Fatalf("the host has %d messages, want %d", taken, n)
+		}
+	}
+}
+
+// live runs a channel until ctx ends; what ends by itself is started anew, as the host does.
+func live(ctx context.Context, c *channel, in sdk.Inbox) error {
+	for {
+		err := c.Run(ctx, in)
+		if ctx.Err() != nil || errors.Is(err, sdk.ErrBadCredentials) || errors.Is(err, sdk.ErrLoggedOut) {
+			return err
+		}
+	}
+}
+
+// The fault test: people write to the account, alone and in a group, and the account answers, while everything goes
+// wrong, over several lives of the plugin.
+const (
+	people = 5
+	lives  = 5
+	each   = 22 // messages of a person in a life
+)
+
+// TestFaults loses none and doubles none.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{1, 2} {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			withstands(t, seed)
+		})
+	}
+}
+
+func withstands(t *testing.T, seed uint64) {
+	s := whatsapptest.New(t)
+	folder := t.TempDir()
+	adopt(t, s, folder)
+	in := newUnsteady(seed)
+	group := chatID(s.Group())
+	said := map[chat.ID][]string{}
+	// A person has to write first for the account to know them.
+	for n := range people {
+		s.Person(n + 1).Say("hello")
+		said[chatID(s.Person(n+1).LID)] = []string{"hello"}
+	}
+	for life := range lives {
+		c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: folder}, config{TestEndpoint: s.URL(), TestNoiseRoot: s.Root()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.pace = quick()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- live(ctx, c, in) }()
+		if life == 0 {
+			in.await(t, people)
+		}
+		s.Fault(seed*100+uint64(life), whatsapptest.Faults{
+			Cut: 0.03, Close: 0.01, Duplicate: 0.05, Reorder: 0.03, Spoil: 0.02, Garbage: 0.03, Slow: 0.1, LoseAck: 0.02, Throttle: 0.02,
+		})
+		var busy sync.WaitGroup
+		for n := range people {
+			p := s.Person(n + 1)
+			to := chatID(p.LID)
+			for i := range each {
+				text := fmt.Sprintf("%d.%d.%d", n, life, i)
+				if i%4 == 3 {
+					said[group] = append(said[group], text)
+				} else {
+					said[to] = append(said[to], text)
+				}
+			}
+			busy.Go(func() {
+				for i := range each {
+					text := fmt.Sprintf("%d.%d.%d", n, life, i)
+					if i%4 == 3 {
+						p.SendGroup(&waE2E.Message{Conversation: proto.String(text)})
+					} else {
+						p.Say(text)
+					}
+				}
+			})
+			busy.Go(func() {
+				for i := range each {
+					sendUntilDone(t, c, chat.Outgoing{Key: fmt.Sprintf("%d/%d/%d", n, life, i), To: chat.Address{Chat: to}, Text: fmt.Sprintf("answer %d.%d", life, i)})
+				}
+			})
+		}
+		busy.Wait()
+		// The life ends in the middle of what was said, and the next one goes on.
+		in.await(t, people+life*people*each+people*each/2)
+		cancel()
+		<-ended
+		if err := c.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	s.Fault(0, whatsapptest.Faults{})
+	c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: folder}, config{TestEndpoint: s.URL(), TestNoiseRoot: s.Root()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.pace = quick()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- live(ctx, c, in) }()
+	in.await(t, people+lives*people*each)
+	patient, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if err := s.AwaitAcknowledged(patient); err != nil {
+		t.Errorf("not all messages are acknowledged: %v", err)
+	}
+	for id, want := range said {
+		got := slices.Sorted(slices.Values(in.texts[id]))
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("chat %s: %d messages were written, %d came", id, len(want), len(got))
+		}
+	}
+	out := 0
+	for n := range people {
+		times := map[string]int{}
+		heard, err := s.Person(n+1).AwaitHeard(patient, lives*each)
+		if err != nil {
+			t.Errorf("person %d heard %d messages: %v", n+1, len(heard), err)
+		}
+		for _, h := range heard {
+			times[h.Text()]++
+		}
+		for life := range lives {
+			for i := range each {
+				if got := times[fmt.Sprintf("answer %d.%d", life, i)]; got != 1 {
+					t.Errorf("person %d heard answer %d.%d %d times", n+1, life, i, got)
+				}
+				out++
+			}
+		}
+	}
+	cancel()
+	<-ended
+	logins := s.Logins()
+	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent anew by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())
+	if s.Retries() == 0 || logins < 5*lives {
+		t.Error("there was no trouble: the test shows nothing")
+	}
+}
+
+// sendUntilDone sends as the host does: the same key again after a failure that may pass.
+func sendUntilDone(t *testing.T, c *channel, out chat.Outgoing) {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		_, err := c.Send(t.Context(), out)
+		if err == nil || t.Context().Err() != nil {
+			return
+		}
+		if f, ok := errors.AsType[*chat.Failure](err); !ok || !f.Reason.Retryable() {
+			t.Errorf("%s: %v", out.Key, err)
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-t.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+)
+
+// host is a clawhost process with this plugin, and a stand-in for Claude, which says back what it is told.
+type host struct {
+	t      *testing.T
+	bin    string
+	config string
+	log    *bytes.Buffer
+	end    func()
+}
+
+// newHost builds the binaries and writes a config.
+func newHost(t *testing.T, s *whatsapptest.Server) *host {
+	t.Helper()
+	// The host's sockets want a short path.
+	dir, err := os.MkdirTemp("", "claw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	h := &host{t: t, bin: filepath.Join(dir, "bin"), config: filepath.Join(dir, "config.hcl"), end: func() {}}
+	for name, of := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-whatsapp": "plugins/whatsapp"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.bin, name), "github.com/clawhost/clawhost/"+of)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+	}
+	config := fmt.Sprintf(`
+state_dir = %q
+agent {
+  workspace = %q
+}
+access {
+  owners = ["whatsapp:+15550000002"]
+  group %q {}
+}
+plugin "whatsapp" {
+  config {
+    test_endpoint   = %q
+    test_noise_root = %q
+  }
+}
+`, filepath.Join(dir, "s"), filepath.Join(dir, "w"), s.Group().String(), s.URL(), s.Root())
+	if err := os.WriteFile(h.config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// start starts the host; it is ended by end, and at the test's end.
+func (h *host) start() {
+	h.t.Helper()
+	h.log = &bytes.Buffer{}
+	command := exec.Command(filepath.Join(h.bin, "clawhost"), "-config", h.config, "-demo")
+	command.Stdout, command.Stderr = h.log, h.log
+	if err := command.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	ended := false
+	h.end = func() {
+		if ended {
+			return
+		}
+		ended = true
+		_ = command.Process.Signal(syscall.SIGTERM)
+		if err := command.Wait(); err != nil {
+			h.t.Errorf("the host ended with %v\n%s", err, h.log)
+		}
+	}
+	h.t.Cleanup(h.end)
+}
+
+// clawhost runs a command of the host's and returns what it prints.
+func (h *host) clawhost(ctx context.Context, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, filepath.Join(h.bin, "clawhost"), append(args[:2:2], append([]string{"-config", h.config}, args[2:]...)...)...)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// until runs a command again and again until its output matches.
+func (h *host) until(pattern string, args ...string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond) // Another process gives no event.
+	defer tick.Stop()
+	for {
+		out, _ := h.clawhost(ctx, args...)
+		if regexp.MustCompile(pattern).MatchString(out) {
+			return out
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			h.t.Fatalf("%v never says %s; last it said:\n%s", args, pattern, out)
+		}
+	}
+}
+
+// login scans the first code that the host shows.
+func (h *host) login(s *whatsapptest.Server) {
+	h.t.Helper()
+	command := exec.CommandContext(h.t.Context(), filepath.Join(h.bin, "clawhost"), "plugin", "login", "-config", h.config, "-json", "whatsapp")
+	out, err := command.StdoutPipe()
+	if err := errors.Join(err, command.Start()); err != nil {
+		h.t.Fatal(err)
+	}
+	account := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var event struct {
+			Step    struct{ QR string }
+			Account string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			h.t.Fatal(err)
+		}
+		if account = event.Account; event.Step.QR == "" {
+			continue
+		}
+		if err := s.Scan(h.t.Context(), event.Step.QR); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if err := command.Wait(); err != nil || account != "+15550000001" {
+		h.t.Fatalf("logged in as %q, %v", account, err)
+	}
+}
+
+// told waits until what a person's phone shows has a line with the text, and returns all that it shows.
+func told(t *testing.T, p *whatsapptest.Person, text string) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for n := 1; ; n++ {
+		heard, err := p.AwaitHeard(ctx, n)
+		shown := display(heard)
+		for _, line := range shown {
+			if strings.Contains(line, text) {
+				return shown
+			}
+		}
+		if err != nil {
+			t.Fatalf("nobody said %q; the phone shows %q", text, shown)
+		}
+	}
+}
+
+// TestThroughTheHost goes from nothing to answers: login, an owner by phone number, a stranger, a group, a file, a change,
+// and a restart in the middle.
+func TestThroughTheHost(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds three binaries")
+	}
+	s := whatsapptest.New(t)
+	h := newHost(t, s)
+	h.start()
+	h.until("whatsapp +running .*not paired: run `clawhost plugin login whatsapp`", "plugin", "list")
+	h.login(s)
+	h.until("whatsapp +running +", "plugin", "list")
+	anna, bob := s.Person(1), s.Person(2)
+
+	anna.Say("good morning")
+	told(t, anna, "good morning")
+	bob.Say("let me in")
+	told(t, bob, "clawhost pairing approve") // Who is not allowed hears of the pairing, and of nothing else.
+
+	bob.SendGroup(&waE2E.Message{Conversation: proto.String("said among others")})
+	anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+		Text: proto.String("@900000000001 what is new?"), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
+	}})
+	before := len(told(t, anna, "Team")) // The stand-in says back what it is told of the chat.
+	anna.Send(s.Document([]byte("the content"), "text/plain", "notes.txt"))
+	if _, err := anna.AwaitHeard(t.Context(), before+1); err != nil {
+		t.Fatal(err)
+	}
+
+	h.end()
+	anna.Say("while nobody listened")
+	h.start()
+	shown := told(t, anna, "while nobody listened")
+	if err := s.AwaitAcknowledged(t.Context()); err != nil {
+		t.Error(err)
+	}
+	answers := map[string]int{}
+	for _, line := range shown {
+		answers[line]++
+		if answers[line] > 1 {
+			t.Errorf("%q was said %d times", line, answers[line])
+		}
+	}
+	for _, line := range display(bob.Heard()) {
+		if !strings.Contains(line, "pairing") && !strings.Contains(line, "Team") {
+			t.Errorf("a stranger heard %q", line)
+		}
+	}
+	t.Logf("the plugin has %s resident", h.resident())
+}
+
+// resident is the memory of the plugin's process.
+func (h *host) resident() string {
+	h.t.Helper()
+	var plugins []struct {
+		Name string
+		PID  int
+	}
+	out := h.until(`"pid": [1-9]`, "plugin", "list", "-json")
+	if err := json.Unmarshal([]byte(out), &plugins); err != nil {
+		h.t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", plugins[0].PID))
+	if err != nil {
+		return "an unknown amount"
+	}
+	found := regexp.MustCompile(`VmRSS:\s*(.*)`).FindSubmatch(status)
+	if found == nil {
+		return "an unknown amount"
+	}
+	return string(found[1])
+}

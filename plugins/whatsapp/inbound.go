@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waCommon"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// inbound makes events of messages.
+type inbound struct {
+	*channel
+	lids   store.LIDStore
+	titles *titles
+}
+
+// event is what a message says to the host, and the file that is to be fetched with it, if any; false: nothing. Status
+// posts and newsletters are not the host's.
+func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, *file, bool) {
+	info := m.Info
+	if info.Chat.Server == types.BroadcastServer || info.Chat.Server == types.NewsletterServer {
+		return chat.Event{}, nil, false
+	}
+	author, aliases := in.person(ctx, info.Sender, info.SenderAlt)
+	event := chat.Event{
+		Chat:   chat.Chat{ID: chatID(author), Kind: chat.Direct, Title: info.PushName},
+		Sender: chat.Sender{ID: chat.UserID(author.String()), Aliases: aliases, DisplayName: info.PushName},
+		At:     info.Timestamp,
+	}
+	if info.IsGroup {
+		event.Chat = chat.Chat{ID: chatID(info.Chat), Kind: chat.Group, Title: in.titles.of(ctx, info.Chat)}
+	}
+	event.ID = chat.EventID(fmt.Sprintf("wa:%s:%s:%s", event.Chat.ID, author, info.ID))
+	if info.IsFromMe && !in.fromOwner(m, event.Chat.ID) {
+		in.noteOwn(ctx, m)
+		return chat.Event{}, nil, false
+	}
+	body, file, ok := in.body(ctx, client, m, author)
+	if message, isMessage := body.(chat.Message); ok && isMessage {
+		body, ok = in.addressed(message, event.Chat.Kind)
+	}
+	event.Body = body
+	return event, file, ok
+}
+
+// fromOwner tells whether a message of the account itself is its owner's word to the agent: one in the chat with oneself,
+// where the config wants that, and not one of the agent's.
+func (in inbound) fromOwner(m *events.Message, here chat.ID) bool {
+	return in.config.SelfChat && !m.Info.IsGroup && in.account().is(m.Info.Chat.ToNonAD()) &&
+		!in.recent.has(here, messageID(m.Info.ID, types.EmptyJID))
+}
+
+// noteOwn remembers which of the account's messages its owner has deleted on the phone.
+func (in inbound) noteOwn(ctx context.Context, m *events.Message) {
+	p := m.Message.GetProtocolMessage()
+	if p.GetType() != waE2E.ProtocolMessage_REVOKE || p == nil {
+		return
+	}
+	other, _ := in.person(ctx, m.Info.Chat, m.Info.RecipientAlt)
+	in.recent.forget(chatID(other), messageID(p.GetKey().GetID(), types.EmptyJID))
+}
+
+// addressed holds a message against the prefix that the config asks for. Without it a message in a direct chat is not the
+// host's; one in a group is said among others. With it, it is said to the account.
+func (in inbound) addressed(m chat.Message, kind chat.Kind) (chat.Message, bool) {
+	prefix := in.config.Prefix
+	if prefix == "" {
+		return m, true
+	}
+	rest, ok := cutPrefix(m.Text, prefix)
+	if !ok {
+		return m, kind != chat.Direct
+	}
+	cut := len(m.Text) - len(rest)
+	mentions := m.Mentions
+	m.Text, m.Mentions, m.MentionsSelf = rest, nil, true
+	for _, mention := range mentions {
+		if mention.Offset -= cut; mention.Offset >= 0 {
+			m.Mentions = append(m.Mentions, mention)
+		}
+	}
+	return m, true
+}
+
+// cutPrefix takes a prefix off a text, in capitals or not, and what stands between them.
+func cutPrefix(text, prefix string) (string, bool) {
+	text = strings.TrimLeft(text, " \n")
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return strings.TrimLeft(text[len(prefix):], " \n,:"), true
+}
+
+func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, *file, bool) {
+	content, ok := in.opened(ctx, client, m)
+	if !ok {
+		return nil, nil, false
+	}
+	if p := content.GetProtocolMessage(); p != nil {
+		body, ok := in.change(ctx, p, m.Info, author)
+		return body, nil, ok
+	}
+	if r := content.GetReactionMessage(); r != nil {
+		return chat.Reaction{MessageID: in.target(ctx, r.GetKey(), author), Emoji: r.GetText()}, nil, true
+	}
+	text, quoting := said(content)
+	file := fileOf(content)
+	// A message without content comes first in a group: it brings the sender's key and has the id of the one behind it.
+	if text == "" && file == nil {
+		return nil, nil, false
+	}
+	body := chat.Message{ID: messageID(m.Info.ID, author), Text: text}
+	if m.Info.IsFromMe {
+		body.ID = messageID(m.Info.ID, types.EmptyJID)
+	}
+	in.mentions(ctx, &body, quoting)
+	if id := quoting.GetStanzaID(); id != "" {
+		body.ReplyTo = in.quote(ctx, id, quoting)
+		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
+	}
+	if quoting.GetIsForwarded() {
+		body.Forwarded = &chat.Forward{} // WhatsApp does not say from whom.
+	}
+	return body, file, true
+}
+
+// opened takes a message out of the second encryption that some have.
+func (in inbound) opened(ctx context.Context, client *whatsmeow.Client, m *events.Message) (*waE2E.Message, bool) {
+	content := m.Message
+	switch {
+	case content.GetEncReactionMessage() != nil:
+		reaction, err := client.DecryptReaction(ctx, m)
+		if err != nil {
+			in.log.Warn("a reaction cannot be read", "id", m.Info.ID, "error", err)
+			return nil, false
+		}
+		if reaction.Key == nil {
+			reaction.Key = content.GetEncReactionMessage().GetTargetMessageKey()
+		}
+		return &waE2E.Message{ReactionMessage: reaction}, true
+	case content.GetSecretEncryptedMessage().GetSecretEncType() == waE2E.SecretEncryptedMessage_MESSAGE_EDIT:
+		edit, err := client.DecryptSecretEncryptedMessage(ctx, m)
+		if err != nil {
+			in.log.Warn("an edit cannot be read", "id", m.Info.ID, "error", err)
+			return nil, false
+		}
+		if edit.GetProtocolMessage() != nil {
+			return edit, true
+		}
+		return &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+			Key: content.GetSecretEncryptedMessage().GetTargetMessageKey(), Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), EditedMessage: edit,
+		}}, true
+	default:
+		return content, content != nil
+	}
+}
+
+// change is an edit or a deletion. People change what they wrote themselves; an admin of a group deletes what others
+// did, which the server has checked.
+func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info types.MessageInfo, author types.JID) (chat.Body, bool) {
+	own := messageID(p.GetKey().GetID(), author)
+	if info.IsFromMe {
+		own = messageID(p.GetKey().GetID(), types.EmptyJID)
+	}
+	switch p.GetType() {
+	case waE2E.ProtocolMessage_MESSAGE_EDIT:
+		text, _ := said(p.GetEditedMessage())
+		return chat.Edited{ID: own, Text: text}, text != ""
+	case waE2E.ProtocolMessage_REVOKE:
+		if info.Edit != types.EditAttributeAdminRevoke {
+			return chat.Deleted{ID: own}, true
+		}
+		target := in.target(ctx, p.GetKey(), author)
+		in.recent.forget(chatID(info.Chat), target)
+		return chat.Deleted{ID: target}, true
+	default:
+		return nil, false
+	}
+}
+
+// mentions finds out whom a message names. It names people by the user part of their addresses.
+func (in inbound) mentions(ctx context.Context, body *chat.Message, quoting *waE2E.ContextInfo) {
+	for _, mentioned := range quoting.GetMentionedJID() {
+		jid, err := types.ParseJID(mentioned)
+		if err != nil {
+			continue
+		}
+		self := in.account().is(jid)
+		body.MentionsSelf = body.MentionsSelf || self
+		if at := strings.Index(body.Text, "@"+jid.User); at >= 0 {
+			person, _ := in.person(ctx, jid, types.EmptyJID)
+			body.Mentions = append(body.Mentions, chat.Mention{
+				Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self,
+			})
+		}
+	}
+}
+
+// target is the message that an edit, a deletion or a reaction of author's is about. FromMe is the author's view.
+func (in inbound) target(ctx context.Context, key *waCommon.MessageKey, author types.JID) chat.MessageID {
+	if key.GetFromMe() && !in.account().is(author) {
+		return messageID(key.GetID(), author)
+	}
+	// In a direct chat what is not of the author is of this account, and nobody is named.
+	return in.of(ctx, key.GetID(), key.GetParticipant())
+}
+
+// of names a message by its author's address; empty: this account's.
+func (in inbound) of(ctx context.Context, id types.MessageID, author string) chat.MessageID {
+	jid, err := types.ParseJID(author)
+	if author == "" || err != nil || in.account().is(jid) {
+		return messageID(id, types.EmptyJID)
+	}
+	person, _ := in.person(ctx, jid, types.EmptyJID)
+	return messageID(id, person)
+}
+
+func (in inbound) quote(ctx context.Context, id types.MessageID, quoting *waE2E.ContextInfo) *chat.Quote {
+	text, _ := said(quoting.GetQuotedMessage())
+	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant()), Text: text}
+	if jid, err := types.ParseJID(quoting.GetParticipant()); err == nil {
+		q.IsSelf = in.account().is(jid)
+		q.SenderName = jid.User
+	}
+	return q
+}
+
+// person is somebody's id, the hidden one where it is known, and the other ids: the address by phone number, and the
+// number itself.
+func (in inbound) person(ctx context.Context, jid, alt types.JID) (types.JID, []chat.UserID) {
+	jid, alt = jid.ToNonAD(), alt.ToNonAD()
+	if self := in.account(); self.is(jid) {
+		jid, alt = self.own(), self.pn
+	}
+	if alt.IsEmpty() {
+		// Without an answer the one address has to do.
+		switch jid.Server {
+		case types.DefaultUserServer:
+			alt, _ = in.lids.GetLIDForPN(ctx, jid)
+		case types.HiddenUserServer:
+			alt, _ = in.lids.GetPNForLID(ctx, jid)
+		}
+		alt = alt.ToNonAD()
+	}
+	if jid.Server == types.DefaultUserServer && alt.Server == types.HiddenUserServer {
+		jid, alt = alt, jid
+	}
+	var aliases []chat.UserID
+	for _, known := range []types.JID{jid, alt} {
+		if known.Server == types.DefaultUserServer {
+			if known != jid {
+				aliases = append(aliases, chat.UserID(known.String()))
+			}
+			aliases = append(aliases, chat.UserID("+"+known.User))
+		}
+	}
+	return jid, aliases
+}

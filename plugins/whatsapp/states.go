@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+var (
+	errNotPaired = errors.New("no account is paired")
+	errBroke     = errors.New("the connection broke")
+	// errHost ends a life whose host does not take a message: WhatsApp delivers it to the next one again.
+	errHost = errors.New("the host does not take messages")
+)
+
+// mute is how many pings in a row WhatsApp may leave unanswered. One goes out each half a minute.
+const mute = 2
+
+// tell reports what an event means for the connection. An error ends it: for good, if it wraps [sdk.ErrLoggedOut] or
+// [sdk.ErrBadCredentials].
+func (l *line) tell(news any) (loggedIn bool, err error) {
+	switch e := news.(type) {
+	case *events.Connected:
+		if l.config.ShowOnline {
+			// Without a name, which comes later, it cannot be said.
+			_ = l.client.SendPresence(l.ctx, types.PresenceAvailable)
+		}
+		l.learn(l.client.Store.GetJID(), l.client.Store.GetLID())
+		l.note(l.client, nil)
+		l.in.Report(chat.Connected, "")
+		return true, nil
+	case *events.Disconnected:
+		if l.client.IsConnected() {
+			return false, nil // It tells of an earlier connection.
+		}
+		return false, errBroke
+	case *events.KeepAliveTimeout:
+		if e.ErrorCount >= mute {
+			return false, errors.New("WhatsApp does not answer")
+		}
+	case *events.ManualLoginReconnect:
+		return false, errors.New("WhatsApp asked for a new connection")
+	case *events.StreamError:
+		return false, fmt.Errorf("WhatsApp ended the connection with code %q", e.Code)
+	case *events.ConnectFailure:
+		return false, fmt.Errorf("WhatsApp refuses the connection: %s", e.Reason)
+	case *events.LoggedOut:
+		return false, fmt.Errorf("%w: the phone has unlinked the device, or the account is gone (%s); run `clawhost plugin login %s`", sdk.ErrLoggedOut, e.Reason, l.instance)
+	case *events.StreamReplaced:
+		// Connecting again would throw the other one out, and so on for ever.
+		return false, fmt.Errorf("%w: another program uses this device's keys; stop it, then run `clawhost plugin restart %s`", sdk.ErrBadCredentials, l.instance)
+	case *events.TemporaryBan:
+		return false, fmt.Errorf("%w: WhatsApp has banned the account until %s (%s); after that run `clawhost plugin restart %s`",
+			sdk.ErrBadCredentials, time.Now().Add(e.Expire).Format("2 Jan 15:04"), e.Code, l.instance)
+	case *events.ClientOutdated:
+		return false, fmt.Errorf("%w: WhatsApp does not take this version of the plugin any more; update clawhost", sdk.ErrBadCredentials)
+	case error:
+		return false, e
+	}
+	return false, nil
+}
+
+func (l *line) lost(why string) {
+	l.note(l.client, errors.New(why))
+	l.in.Report(chat.Disconnected, why+"; connecting again")
+}
+
+// withoutAddress leaves out where a request went: the addresses of media servers, and those of proxies, hold secrets.
+func withoutAddress(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

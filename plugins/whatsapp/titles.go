@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
+)
+
+const (
+	// askTitle bounds the question for a group's title. Messages behind it wait as long.
+	askTitle = 5 * time.Second
+	// maxTitles is how many titles are remembered.
+	maxTitles = 1000
+)
+
+// titles knows what groups are called.
+type titles struct {
+	ask func(context.Context, types.JID) (*types.GroupInfo, error)
+
+	mu    sync.Mutex
+	known map[types.JID]string
+}
+
+func newTitles(client *whatsmeow.Client) *titles {
+	return &titles{ask: client.GetGroupInfo, known: map[types.JID]string{}}
+}
+
+// of returns a group's title; empty if it cannot be learnt now.
+func (t *titles) of(ctx context.Context, group types.JID) string {
+	t.mu.Lock()
+	title, known := t.known[group]
+	t.mu.Unlock()
+	if known {
+		return title
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTitle)
+	defer cancel()
+	info, err := t.ask(ctx, group)
+	if err != nil {
+		return ""
+	}
+	t.set(group, info.Name)
+	return info.Name
+}
+
+func (t *titles) set(group types.JID, title string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) >= maxTitles {
+		clear(t.known)
+	}
+	t.known[group] = title
+}

@@ -1,0 +1,256 @@
+package whatsapptest
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+)
+
+// delivery is a message on its way to the device. It is encrypted once, and the same at each redelivery, unless the
+// device asks the sender's phone to encrypt it anew.
+type delivery struct {
+	id      types.MessageID
+	from    *Person
+	to      types.JID // the group, or for the account's owner the other person; empty: the account
+	message *waE2E.Message
+	edit    types.EditAttribute
+	stanza  *waBinary.Node // nil: not encrypted yet
+	sentOn  *conn
+	held    bool // the network has let others pass once
+	renew   bool // the device could not decrypt it
+	retries int
+	acked   bool
+}
+
+// write sends a node to a client.
+func (s *Server) write(c *conn, node waBinary.Node) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(c, node)
+}
+
+// put is write with the lock held.
+func (s *Server) put(c *conn, node waBinary.Node) error {
+	plain, err := waBinary.Marshal(node)
+	if err != nil {
+		return err
+	}
+	o := outgoing{plain: plain}
+	if s.chance(s.faults.Slow) {
+		o.after = time.Duration(s.dice.IntN(20)) * time.Millisecond
+	}
+	c.enqueue(o)
+	return nil
+}
+
+// flush delivers what the connected device has not been sent on its connection. It is called with the lock held.
+func (s *Server) flush() error {
+	if s.current == nil || s.bundle == nil || s.logins == 0 {
+		return nil
+	}
+	for _, d := range s.queue {
+		c := s.current
+		if c == nil {
+			return nil
+		}
+		if d.sentOn == c {
+			continue
+		}
+		stanza, err := s.stanza(d)
+		if err != nil {
+			return err
+		}
+		if !d.held && s.chance(s.faults.Reorder) {
+			d.held = true
+			s.later(5 * time.Millisecond)
+			continue
+		}
+		if err := s.deliver(c, d, stanza); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver puts one message on the wire, with all that may happen to it there.
+func (s *Server) deliver(c *conn, d *delivery, stanza waBinary.Node) error {
+	if s.chance(s.faults.Garbage) {
+		c.enqueue(outgoing{plain: s.garbage(d)})
+	}
+	d.sentOn = c
+	times := 1
+	if s.chance(s.faults.Duplicate) {
+		times = 2
+	}
+	for range times {
+		if err := s.put(c, stanza); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.chance(s.faults.Cut):
+		s.drop()
+	case s.chance(s.faults.Close):
+		if err := s.put(c, streamError("503", "")); err != nil {
+			return err
+		}
+		s.drop()
+	}
+	return nil
+}
+
+// later flushes again after a time.
+func (s *Server) later(after time.Duration) {
+	s.sessions.Go(func() {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-s.life.Done():
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.flush() != nil {
+			s.drop()
+		}
+	})
+}
+
+func (s *Server) stanza(d *delivery) (waBinary.Node, error) {
+	if d.stanza != nil {
+		again := *d.stanza
+		again.Attrs = maps.Clone(again.Attrs)
+		again.Attrs["offline"] = "1"
+		return again, nil
+	}
+	attrs := waBinary.Attrs{"id": d.id, "t": time.Now().Unix(), "type": "text", "notify": "Person " + d.from.PN.User}
+	if d.edit != "" {
+		attrs["edit"] = string(d.edit)
+	}
+	content, err := s.address(d, attrs)
+	if err != nil {
+		return waBinary.Node{}, err
+	}
+	if d.retries > 0 {
+		for i := range content {
+			content[i].Attrs["count"] = d.retries
+		}
+	}
+	node := waBinary.Node{Tag: "message", Attrs: attrs, Content: content}
+	if d.retries == 0 && s.chance(s.faults.Spoil) {
+		// The session goes on without the message, as it does when a phone's app was restored from a backup.
+		content[0].Content = spoilt(content[0].Content)
+	}
+	d.stanza = &node
+	return node, nil
+}
+
+func spoilt(content any) []byte {
+	raw, _ := content.([]byte)
+	spoilt := append([]byte{}, raw...)
+	spoilt[len(spoilt)-1] ^= 1
+	return spoilt
+}
+
+// address fills in from whom a message is and where it goes, and encrypts it for the device.
+func (s *Server) address(d *delivery, attrs waBinary.Attrs) ([]waBinary.Node, error) {
+	if d.to.Server == types.GroupServer {
+		attrs["from"], attrs["participant"], attrs["participant_pn"] = d.to, d.from.LID, d.from.PN
+		attrs["addressing_mode"] = "lid"
+		return d.from.encryptGroup(s.life, d.to, d.message)
+	}
+	message := d.message
+	if d.to.IsEmpty() {
+		attrs["from"], attrs["sender_lid"] = d.from.PN, d.from.LID
+	} else {
+		attrs["from"], attrs["recipient"] = d.from.LID, d.to
+		destination := d.to.String()
+		message = &waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{DestinationJID: &destination, Message: d.message}}
+	}
+	part, err := d.from.encrypt(s.life, message)
+	return []waBinary.Node{part}, err
+}
+
+// again has the sender's phone encrypt a message anew, once the device has acknowledged the one that it could not read.
+// It is called with the lock held.
+func (s *Server) again(id types.MessageID) {
+	s.retries++
+	if d, ok := s.byID[id]; ok {
+		d.renew = true
+	}
+}
+
+// acknowledge takes a message off the queue. It is called with the lock held.
+func (s *Server) acknowledge(id types.MessageID) error {
+	for i, d := range s.queue {
+		if d.id != id {
+			continue
+		}
+		if d.renew {
+			d.renew, d.stanza, d.sentOn = false, nil, nil
+			d.retries++
+			d.from.renew = true
+			return s.flush()
+		}
+		d.acked = true
+		s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+		s.notify()
+		return nil
+	}
+	return nil
+}
+
+// Acknowledged tells whether the device has acknowledged a message.
+func (s *Server) Acknowledged(id types.MessageID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.byID[id]
+	return ok && d.acked
+}
+
+// AwaitAcknowledged waits until the device has acknowledged all messages.
+func (s *Server) AwaitAcknowledged(ctx context.Context) error {
+	return s.await(ctx, func() bool { return len(s.queue) == 0 })
+}
+
+// Cut breaks the device's connection.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+}
+
+// drop ends the connection behind what is under way.
+func (s *Server) drop() {
+	if s.current != nil {
+		s.current.enqueue(outgoing{end: true})
+		s.current = nil
+	}
+}
+
+// RefuseLogins has logins fail by a reason: 401 logged out, 402 banned for a while, 405 outdated; zero: they succeed.
+func (s *Server) RefuseLogins(reason int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = reason
+}
+
+// Unlink has the account's phone remove the linked device.
+func (s *Server) Unlink() error { return s.end("401", "device_removed") }
+
+// Replace tells the device that its keys are in use elsewhere.
+func (s *Server) Replace() error { return s.end("", "replaced") }
+
+func (s *Server) end(code, conflict string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return nil
+	}
+	return s.put(s.current, streamError(code, conflict))
+}

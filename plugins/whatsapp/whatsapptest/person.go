@@ -1,0 +1,260 @@
+package whatsapptest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/proto/waAdv"
+	"go.mau.fi/whatsmeow/proto/waCommon"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/store/sqlstore"
+	"go.mau.fi/whatsmeow/types"
+	waLog "go.mau.fi/whatsmeow/util/log"
+	"google.golang.org/protobuf/proto"
+	_ "modernc.org/sqlite" // The driver of the people's key stores.
+)
+
+// Person is somebody with a phone, whom the account talks to.
+type Person struct {
+	// PN and LID are the person's two addresses: by phone number, and the hidden one.
+	PN, LID types.JID
+
+	server *Server
+	number int
+	said   int
+	keys   *store.Device
+	heard  []Heard // guarded by the server's lock
+	known  map[string]bool
+	renew  bool // the next message begins a new session with the device
+	refuse int  // the error that answers what is sent to the person; zero: none
+}
+
+// Heard is a message that reached a person.
+type Heard struct {
+	ID      types.MessageID
+	Chat    types.JID // the group, or the person
+	Message *waE2E.Message
+	Again   bool // the same id had come before, and the person's phone shows it once
+
+	server *Server
+}
+
+// Text is what a message says, a caption or an edit's new text too.
+func (h Heard) Text() string {
+	m := h.Message
+	if edited := m.GetEditedMessage().GetMessage(); edited != nil {
+		m = edited
+	}
+	if p := m.GetProtocolMessage(); p.GetEditedMessage() != nil {
+		m = p.GetEditedMessage()
+	}
+	for _, text := range []string{
+		m.GetConversation(), m.GetExtendedTextMessage().GetText(), m.GetImageMessage().GetCaption(),
+		m.GetVideoMessage().GetCaption(), m.GetDocumentMessage().GetCaption(),
+	} {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Person returns the person with a number, who is made the first time.
+func (s *Server) Person(number int) *Person {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &Person{
+		PN:     types.NewJID(fmt.Sprintf("1555%07d", number+1), types.DefaultUserServer),
+		LID:    types.NewJID(fmt.Sprintf("9000%08d", number+1), types.HiddenUserServer),
+		server: s,
+		number: number,
+		known:  map[string]bool{},
+	}
+	if known, ok := s.people[p.LID.User]; ok {
+		return known
+	}
+	p.keys = s.newStore(p)
+	s.people[p.LID.User] = p
+	return p
+}
+
+// newStore makes a key store in memory.
+func (s *Server) newStore(p *Person) *store.Device {
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%p-%d?mode=memory&cache=shared&_pragma=foreign_keys(1)", s, p.number))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	s.t.Cleanup(func() { _ = db.Close() })
+	container := sqlstore.NewWithDB(db, "sqlite", waLog.Noop)
+	ctx := context.Background()
+	if err := container.Upgrade(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	d := container.NewDevice()
+	d.ID, d.LID = &p.PN, p.LID
+	d.Account = &waAdv.ADVSignedDeviceIdentity{
+		Details: []byte{1}, AccountSignature: make([]byte, 64), AccountSignatureKey: make([]byte, 32), DeviceSignature: make([]byte, 64),
+	}
+	if err := d.Save(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// personOf finds a person by either address. It is called with the lock held.
+func (s *Server) personOf(jid types.JID) *Person {
+	for _, p := range s.people {
+		if p.LID.User == jid.User || p.PN.User == jid.User {
+			return p
+		}
+	}
+	return nil
+}
+
+// Say has the person write a text to the account and returns the message's id.
+func (p *Person) Say(text string) types.MessageID {
+	return p.Send(&waE2E.Message{Conversation: proto.String(text)})
+}
+
+// Delete has the person delete one of their messages for everybody.
+func (p *Person) Delete(id types.MessageID) types.MessageID {
+	return p.Send(&waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+		Type: waE2E.ProtocolMessage_REVOKE.Enum(), Key: &waCommon.MessageKey{FromMe: proto.Bool(true), ID: proto.String(id)},
+	}})
+}
+
+// Edit has the person change one of their messages.
+func (p *Person) Edit(id types.MessageID, text string) types.MessageID {
+	return p.Send(&waE2E.Message{EditedMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+		Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), Key: &waCommon.MessageKey{FromMe: proto.Bool(true), ID: proto.String(id)},
+		EditedMessage: &waE2E.Message{Conversation: proto.String(text)},
+	}}}})
+}
+
+// Send has the person send a message to the account, in their direct chat.
+func (p *Person) Send(m *waE2E.Message) types.MessageID { return p.post(types.EmptyJID, m) }
+
+// SendGroup has the person send a message to the group.
+func (p *Person) SendGroup(m *waE2E.Message) types.MessageID { return p.post(p.server.group, m) }
+
+func (p *Person) post(to types.JID, m *waE2E.Message) types.MessageID {
+	s := p.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.said++
+	d := &delivery{from: p, to: to, message: m, id: fmt.Sprintf("3AFE%04d%08d", p.number, p.said)}
+	if revoked := m.GetProtocolMessage(); revoked.GetType() == waE2E.ProtocolMessage_REVOKE && revoked != nil {
+		d.edit = types.EditAttributeSenderRevoke
+		if !revoked.GetKey().GetFromMe() {
+			d.edit = types.EditAttributeAdminRevoke
+		}
+	}
+	s.byID[d.id] = d
+	s.queue = append(s.queue, d)
+	if err := s.flush(); err != nil {
+		s.drop() // As any server does with a connection that is broken.
+	}
+	return d.id
+}
+
+// Owner is the account's owner, who writes with the phone that the device is linked to.
+func (s *Server) Owner() *Person { return s.Person(0) }
+
+// SayTo has the account's owner write a message to somebody with the phone, themselves too. The device sees it as well.
+func (p *Person) SayTo(other *Person, m *waE2E.Message) types.MessageID {
+	if p.number != 0 {
+		p.server.t.Fatal("only the owner's messages reach the device as its own")
+	}
+	return p.post(other.LID, m)
+}
+
+// Refuse has the server answer what is sent to the person with an error, such as 403.
+func (p *Person) Refuse(code int) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	p.refuse = code
+}
+
+// Heard returns what reached the person, in order, but for what came again.
+func (p *Person) Heard() []Heard {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	return p.shown()
+}
+
+func (p *Person) shown() []Heard {
+	var once []Heard
+	for _, h := range p.heard {
+		if !h.Again {
+			once = append(once, h)
+		}
+	}
+	return once
+}
+
+// AwaitHeard waits until so many messages have reached the person.
+func (p *Person) AwaitHeard(ctx context.Context, n int) ([]Heard, error) {
+	err := p.server.await(ctx, func() bool { return len(p.shown()) >= n })
+	return p.Heard(), err
+}
+
+// take takes a message of the device to those it is for. It is called with the lock held.
+func (s *Server) take(c *conn, node *waBinary.Node) error {
+	attrs := node.AttrGetter()
+	id, to := attrs.String("id"), attrs.JID("to")
+	ack := waBinary.Attrs{"class": "message", "id": id, "from": to}
+	if s.chance(s.faults.Throttle) {
+		ack["error"] = 429
+		return s.put(c, waBinary.Node{Tag: "ack", Attrs: ack})
+	}
+	readers := []*Person{s.personOf(to)}
+	if to == s.group {
+		readers = readers[:0]
+		for _, p := range s.people {
+			readers = append(readers, p)
+		}
+	}
+	for _, p := range readers {
+		if p == nil {
+			ack["error"] = 404
+			continue
+		}
+		if p.refuse != 0 {
+			ack["error"] = p.refuse
+			continue
+		}
+		m, err := p.decrypt(s.life, node, to)
+		if err != nil && p.known[id] {
+			continue // The same bytes once more, which a phone has read already.
+		}
+		if err != nil {
+			s.unread++
+			s.requests[id] = p
+			if err := s.request(c, p, id); err != nil {
+				return err
+			}
+			continue // The server cannot read it either, and takes it.
+		}
+		delete(s.requests, id)
+		if copied := m.GetDeviceSentMessage().GetMessage(); copied != nil {
+			m = copied // What a device of the account says in the chat with oneself.
+		}
+		chat := to
+		if to != s.group {
+			chat = p.LID
+		}
+		p.heard = append(p.heard, Heard{ID: id, Chat: chat, Message: m, Again: p.known[id], server: s})
+		p.known[id] = true
+	}
+	s.notify()
+	if s.chance(s.faults.LoseAck) {
+		s.drop()
+		return nil
+	}
+	ack["t"] = node.AttrGetter().OptionalInt("t")
+	return s.put(c, waBinary.Node{Tag: "ack", Attrs: ack})
+}

@@ -1,0 +1,46 @@
+package whatsapptest
+
+import (
+	"encoding/binary"
+
+	"go.mau.fi/libsignal/ecc"
+	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/util/keys"
+)
+
+// request has a person's phone ask the device for a message that it could not decrypt, with keys for a new session. It is
+// called with the lock held, and again at each login until the message has come.
+func (s *Server) request(c *conn, p *Person, id types.MessageID) error {
+	key, err := p.keys.PreKeys.GenOnePreKey(s.life)
+	if err != nil {
+		return err
+	}
+	return s.put(c, waBinary.Node{
+		Tag:   "receipt",
+		Attrs: waBinary.Attrs{"id": id, "from": p.LID, "type": "retry", "t": "1"},
+		Content: []waBinary.Node{
+			{Tag: "retry", Attrs: waBinary.Attrs{"count": "2", "id": id, "t": "1", "v": "1"}},
+			{Tag: "registration", Content: binary.BigEndian.AppendUint32(nil, p.keys.RegistrationID)},
+			{Tag: "keys", Content: []waBinary.Node{
+				{Tag: "type", Content: []byte{ecc.DjbType}},
+				{Tag: "identity", Content: p.keys.IdentityKey.Pub[:]},
+				keyNode("key", key),
+				keyNode("skey", p.keys.SignedPreKey),
+			}},
+		},
+	})
+}
+
+func keyNode(tag string, key *keys.PreKey) waBinary.Node {
+	node := waBinary.Node{Tag: tag}
+	parts := []waBinary.Node{
+		{Tag: "id", Content: binary.BigEndian.AppendUint32(nil, key.KeyID)[1:]},
+		{Tag: "value", Content: key.Pub[:]},
+	}
+	if key.Signature != nil {
+		parts = append(parts, waBinary.Node{Tag: "signature", Content: key.Signature[:]})
+	}
+	node.Content = parts
+	return node
+}
