@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -43,6 +44,12 @@ func quick() pace {
 
 func TestMain(m *testing.M) {
 	quieten()
+	if told := os.Getenv(mortalJob); told != "" {
+		if err := die(told); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -10,13 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -62,9 +59,6 @@ func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	return chat.Accepted, nil
 }
 
-func (*unsteady) Report(chat.State, string)            {}
-func (*unsteady) ReportURL(chat.State, string, string) {}
-
 // await waits until so many messages have been taken.
 func (h *unsteady) await(t *testing.T, n int) {
 	t.Helper()
@@ -81,16 +75,6 @@ func (h *unsteady) await(t *testing.T, n int) {
 		case <-changed:
 		case <-deadline.C:
 			t.Fatalf("the host has %d messages, want %d", taken, n)
-		}
-	}
-}
-
-// live runs a channel until ctx ends; what ends by itself is started anew, as the host does.
-func live(ctx context.Context, c *channel, in sdk.Inbox) error {
-	for {
-		err := c.Run(ctx, in)
-		if ctx.Err() != nil || errors.Is(err, sdk.ErrBadCredentials) || errors.Is(err, sdk.ErrLoggedOut) {
-			return err
 		}
 	}
 }
@@ -119,6 +103,7 @@ func withstands(t *testing.T, seed uint64) {
 	folder := t.TempDir()
 	adopt(t, s, folder)
 	in := newUnsteady(seed)
+	mortal := newMortal(t, in, s, folder)
 	group := chatID(s.Group())
 	said := map[chat.ID][]string{}
 	// A person has to write first for the account to know them.
@@ -127,14 +112,7 @@ func withstands(t *testing.T, seed uint64) {
 		said[chatID(s.Person(n+1).LID)] = []string{"hello"}
 	}
 	for life := range lives {
-		c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: folder}, config{TestEndpoint: s.URL(), TestNoiseRoot: s.Root()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.pace = quick()
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- live(ctx, c, in) }()
+		mortal.start()
 		if life == 0 {
 			in.await(t, people)
 		}
@@ -165,28 +143,17 @@ func withstands(t *testing.T, seed uint64) {
 			})
 			busy.Go(func() {
 				for i := range each {
-					sendUntilDone(t, c, chat.Outgoing{Key: fmt.Sprintf("%d/%d/%d", n, life, i), To: chat.Address{Chat: to}, Text: fmt.Sprintf("answer %d.%d", life, i)})
+					mortal.sendUntilDone(fmt.Sprintf("%d/%d/%d", n, life, i), to, fmt.Sprintf("answer %d.%d", life, i))
 				}
 			})
 		}
 		busy.Wait()
 		// The life ends in the middle of what was said, and the next one goes on.
 		in.await(t, people+life*people*each+people*each/2)
-		cancel()
-		<-ended
-		if err := c.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		mortal.end()
 	}
+	mortal.start()
 	s.Fault(0, whatsapptest.Faults{})
-	c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: folder}, config{TestEndpoint: s.URL(), TestNoiseRoot: s.Root()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.pace = quick()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- live(ctx, c, in) }()
 	in.await(t, people+lives*people*each)
 	patient, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -218,32 +185,11 @@ func withstands(t *testing.T, seed uint64) {
 			}
 		}
 	}
-	cancel()
-	<-ended
+	mortal.end()
+	mortal.checkRaces()
 	logins := s.Logins()
 	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent anew by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())
 	if s.Retries() == 0 || logins < 5*lives {
 		t.Error("there was no trouble: the test shows nothing")
-	}
-}
-
-// sendUntilDone sends as the host does: the same key again after a failure that may pass.
-func sendUntilDone(t *testing.T, c *channel, out chat.Outgoing) {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		_, err := c.Send(t.Context(), out)
-		if err == nil || t.Context().Err() != nil {
-			return
-		}
-		if f, ok := errors.AsType[*chat.Failure](err); !ok || !f.Reason.Retryable() {
-			t.Errorf("%s: %v", out.Key, err)
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-t.Context().Done():
-			return
-		}
 	}
 }

@@ -36,7 +36,7 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 		At:     info.Timestamp,
 	}
 	if info.IsGroup {
-		event.Chat = chat.Chat{ID: chatID(info.Chat), Kind: chat.Group, Title: in.titles.of(ctx, info.Chat)}
+		event.Chat = chat.Chat{ID: chatID(info.Chat), Kind: chat.Group, Title: in.titles.of(ctx, client, info.Chat)}
 	}
 	event.ID = chat.EventID(fmt.Sprintf("wa:%s:%s:%s", event.Chat.ID, author, info.ID))
 	if info.IsFromMe && !in.fromOwner(m, event.Chat.ID) {

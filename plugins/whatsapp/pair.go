@@ -50,12 +50,8 @@ func (c *channel) Login(ctx context.Context, answers map[string]string, show fun
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	select {
-	case err = <-request.done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	// Show must not be called any more once Login has returned. The pairing ends with ctx.
+	if err := <-request.done; err != nil {
 		return "", err
 	}
 	return chat.UserID("+" + c.account().pn.User), nil

@@ -19,15 +19,20 @@ import (
 // line is the account's line to WhatsApp: one connection after the other.
 type line struct {
 	*channel
-	client *whatsmeow.Client
+	device *store.Device
 	in     sdk.Inbox
 	ctx    context.Context // Run's: the library calls handlers without one.
 	read   inbound
-	// news has what the library tells of the connection; it is read until Run ends.
-	news chan any
+	news   chan news
 	// taking is held while a message is handed over. When one takes long the library begins with the next.
 	taking sync.Mutex
 	forget func() // ends what the last connection has left
+}
+
+// news is what a client of the library tells of its connection.
+type news struct {
+	from *whatsmeow.Client
+	what any
 }
 
 // Run implements sdk.Channel.
@@ -96,14 +101,11 @@ func (c *channel) newClient(ctx context.Context, device *store.Device) *whatsmeo
 func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) error {
 	c.learn(device.GetJID(), device.GetLID())
 	defer c.learn(types.EmptyJID, types.EmptyJID)
-	client := c.newClient(ctx, device)
 	l := &line{
-		channel: c, client: client, in: in, ctx: ctx, news: make(chan any, 64), forget: func() {},
-		read: inbound{channel: c, lids: device.LIDs, titles: newTitles(client)},
+		channel: c, device: device, in: in, ctx: ctx, news: make(chan news, 64), forget: func() {},
+		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()},
 	}
-	client.AddEventHandlerWithSuccessStatus(l.handle)
-	defer client.RemoveEventHandlers() // It waits for those that run: nothing is submitted once Run has returned.
-	defer func() { l.forget() }()
+	defer func() { l.forget() }() // Nothing is submitted once Run has returned.
 	wait := c.pace.first
 	for {
 		was, err := l.connection()
@@ -125,16 +127,25 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 }
 
 // connection connects and stays so; its error says why it ended. Was tells whether the account was logged in.
+//
+// Each connection has a client of its own. A client counts how often it has asked for a message that it could not decrypt,
+// also in vain on connections that broke, and at five acknowledges the message without asking: it would be lost.
 func (l *line) connection() (was bool, err error) {
 	if err := l.passOver(); err != nil {
 		return false, err
 	}
 	l.forget()
-	hangUp, forget, err := connect(l.ctx, l.client)
+	client := l.newClient(l.ctx, l.device)
+	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, event) })
+	hangUp, forget, err := connect(l.ctx, client)
 	if err != nil {
+		client.RemoveEventHandlers()
 		return false, err
 	}
-	l.forget = forget
+	l.forget = func() {
+		forget()
+		client.RemoveEventHandlers() // It waits for those that run.
+	}
 	defer hangUp()
 	// Now and then what WhatsApp says at a login does not come through, and nothing else comes either.
 	watchdog := time.NewTimer(l.pace.login)
@@ -151,11 +162,14 @@ func (l *line) connection() (was bool, err error) {
 				return was, errors.New("WhatsApp did not answer the login")
 			}
 		case <-look.C:
-			if !l.client.IsConnected() && len(l.news) == 0 {
+			if !client.IsConnected() && len(l.news) == 0 {
 				return was, errBroke
 			}
-		case news := <-l.news:
-			logged, err := l.tell(news)
+		case n := <-l.news:
+			if n.from != client && !n.final() {
+				continue
+			}
+			logged, err := l.tell(n)
 			was = was || logged
 			if err != nil {
 				return was, err
@@ -168,15 +182,24 @@ func (l *line) connection() (was bool, err error) {
 func (l *line) passOver() error {
 	for {
 		select {
-		case news := <-l.news:
-			switch news.(type) {
-			case *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated, error:
-				_, err := l.tell(news)
+		case n := <-l.news:
+			if n.final() {
+				_, err := l.tell(n)
 				return err
 			}
 		default:
 			return nil
 		}
+	}
+}
+
+// final tells whether news end all, whichever connection they are of.
+func (n news) final() bool {
+	switch n.what.(type) {
+	case *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated, error:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -25,21 +25,18 @@ const mute = 2
 
 // tell reports what an event means for the connection. An error ends it: for good, if it wraps [sdk.ErrLoggedOut] or
 // [sdk.ErrBadCredentials].
-func (l *line) tell(news any) (loggedIn bool, err error) {
-	switch e := news.(type) {
+func (l *line) tell(n news) (loggedIn bool, err error) {
+	switch e := n.what.(type) {
 	case *events.Connected:
 		if l.config.ShowOnline {
 			// Without a name, which comes later, it cannot be said.
-			_ = l.client.SendPresence(l.ctx, types.PresenceAvailable)
+			_ = n.from.SendPresence(l.ctx, types.PresenceAvailable)
 		}
-		l.learn(l.client.Store.GetJID(), l.client.Store.GetLID())
-		l.note(l.client, nil)
+		l.learn(n.from.Store.GetJID(), n.from.Store.GetLID())
+		l.note(n.from, nil)
 		l.in.Report(chat.Connected, "")
 		return true, nil
 	case *events.Disconnected:
-		if l.client.IsConnected() {
-			return false, nil // It tells of an earlier connection.
-		}
 		return false, errBroke
 	case *events.KeepAliveTimeout:
 		if e.ErrorCount >= mute {
@@ -68,7 +65,7 @@ func (l *line) tell(news any) (loggedIn bool, err error) {
 }
 
 func (l *line) lost(why string) {
-	l.note(l.client, errors.New(why))
+	l.note(nil, errors.New(why))
 	l.in.Report(chat.Disconnected, why+"; connecting again")
 }
 

@@ -18,18 +18,14 @@ const (
 
 // titles knows what groups are called.
 type titles struct {
-	ask func(context.Context, types.JID) (*types.GroupInfo, error)
-
 	mu    sync.Mutex
 	known map[types.JID]string
 }
 
-func newTitles(client *whatsmeow.Client) *titles {
-	return &titles{ask: client.GetGroupInfo, known: map[types.JID]string{}}
-}
+func newTitles() *titles { return &titles{known: map[types.JID]string{}} }
 
 // of returns a group's title; empty if it cannot be learnt now.
-func (t *titles) of(ctx context.Context, group types.JID) string {
+func (t *titles) of(ctx context.Context, client *whatsmeow.Client, group types.JID) string {
 	t.mu.Lock()
 	title, known := t.known[group]
 	t.mu.Unlock()
@@ -38,7 +34,7 @@ func (t *titles) of(ctx context.Context, group types.JID) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTitle)
 	defer cancel()
-	info, err := t.ask(ctx, group)
+	info, err := client.GetGroupInfo(ctx, group)
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// mortal is a channel in a process of its own: this test's binary, which TestMain makes one.
+//
+// The process is why the library's own data races do not fail the test; all others that the process reports do. Both are
+// harmless: they write a flag or a time that is the same whoever writes it.
+type mortal struct {
+	t      *testing.T
+	job    job
+	races  string // where the race detector writes
+	client *http.Client
+	end    func()
+}
+
+// job is what a mortal process is told.
+type job struct {
+	Dir, State     string // of its sockets; of its device
+	Endpoint, Root string
+}
+
+// mortalJob is the environment variable that has a job, in JSON.
+const mortalJob = "WHATSAPP_TEST_JOB"
+
+// submission is an event as a mortal tells it.
+type submission struct {
+	ID      chat.EventID
+	Chat    chat.ID
+	Message bool
+	Text    string
+}
+
+func (j job) host() string    { return filepath.Join(j.Dir, "host") }
+func (j job) channel() string { return filepath.Join(j.Dir, "channel") }
+
+// over makes a client of the server behind a socket.
+func over(socket string) *http.Client {
+	var dialer net.Dialer
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", socket)
+	}}}
+}
+
+// post asks a server and returns its status; zero: it gave none.
+func post(ctx context.Context, client *http.Client, path string, body any) (status int, answer string) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://test"+path, bytes.NewReader(raw))
+	if err != nil {
+		return 0, err.Error()
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(text)
+}
+
+// newMortal serves the host that the processes submit to.
+func newMortal(t *testing.T, in *unsteady, s *whatsapptest.Server, state string) *mortal {
+	t.Helper()
+	// Sockets want a short path.
+	dir, err := os.MkdirTemp("", "claw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	m := &mortal{t: t, job: job{Dir: dir, State: state, Endpoint: s.URL(), Root: s.Root()}, races: t.TempDir(), end: func() {}}
+	m.client = over(m.job.channel())
+	listener, err := net.Listen("unix", m.job.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var told submission
+		if json.NewDecoder(r.Body).Decode(&told) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		event := chat.Event{ID: told.ID, Chat: chat.Chat{ID: told.Chat}, Body: chat.Deleted{}}
+		if told.Message {
+			event.Body = chat.Message{Text: told.Text}
+		}
+		if _, err := in.Submit(r.Context(), event); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		m.end()
+		_ = server.Close()
+		<-served
+	})
+	return m
+}
+
+// start begins a life.
+func (m *mortal) start() {
+	m.t.Helper()
+	told, err := json.Marshal(m.job)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), mortalJob+"="+string(told), "GORACE=exitcode=0 log_path="+filepath.Join(m.races, "race"))
+	said := &bytes.Buffer{}
+	command.Stdout, command.Stderr = said, said
+	stdin, err := command.StdinPipe()
+	if err := errors.Join(err, os.RemoveAll(m.job.channel()), command.Start()); err != nil {
+		m.t.Fatal(err)
+	}
+	ended := false
+	m.end = func() {
+		if ended {
+			return
+		}
+		ended = true
+		_ = stdin.Close()
+		_ = command.Wait()
+		m.client.CloseIdleConnections()
+		if said.Len() > 0 {
+			m.t.Errorf("the plugin said: %s", said)
+		}
+	}
+}
+
+// sendUntilDone sends as the host does: the same key again after a failure that may pass, to the next life too.
+func (m *mortal) sendUntilDone(key string, to chat.ID, text string) {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		switch status, answer := post(m.t.Context(), m.client, "/", chat.Outgoing{Key: key, To: chat.Address{Chat: to}, Text: text}); {
+		case status == http.StatusOK, m.t.Context().Err() != nil:
+			return
+		case status == http.StatusUnprocessableEntity:
+			m.t.Errorf("%s: %s", key, answer)
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-m.t.Context().Done():
+			return
+		}
+	}
+}
+
+var (
+	// accesses finds the functions at the heads of the two stacks of a race detector's report.
+	accesses = regexp.MustCompile(`(?m)^(?:Previous )?(?:[Rr]ead|[Ww]rite) at .*\n\s+(\S+)\(\)\n`)
+	// harmless are the functions that race with themselves: requests that wait for a new connection at the same time set a
+	// flag under a lock for readers, and messages of two connections look at when a table was cleared.
+	harmless = []string{"go.mau.fi/util/exsync.(*Event).GetChan", "go.mau.fi/whatsmeow.(*Client).decryptMessages"}
+)
+
+// checkRaces fails the test for races that the processes have reported.
+func (m *mortal) checkRaces() {
+	m.t.Helper()
+	reports, err := filepath.Glob(filepath.Join(m.races, "race.*"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, path := range reports {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		for _, report := range strings.Split(string(raw), "==================") {
+			if strings.Contains(report, "DATA RACE") && !known(report) {
+				m.t.Errorf("a life of the plugin reports:\n%s", report)
+			}
+		}
+	}
+}
+
+// known tells whether a race is one of the library's own.
+func known(report string) bool {
+	found := accesses.FindAllStringSubmatch(report, -1)
+	return len(found) == 2 && found[0][1] == found[1][1] && slices.Contains(harmless, found[0][1])
+}
+
+// die is the main function of a mortal process. It ends with its standard input.
+func die(raw string) error {
+	var told job
+	if err := json.Unmarshal([]byte(raw), &told); err != nil {
+		return err
+	}
+	c, err := open(context.Background(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: told.State}, config{TestEndpoint: told.Endpoint, TestNoiseRoot: told.Root})
+	if err != nil {
+		return err
+	}
+	c.pace = quick()
+	listener, err := net.Listen("unix", told.channel())
+	if err != nil {
+		return err
+	}
+	go func() {
+		_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var out chat.Outgoing
+			if json.NewDecoder(r.Body).Decode(&out) != nil {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			_, err := c.Send(r.Context(), out)
+			if f, ok := errors.AsType[*chat.Failure](err); err != nil && (!ok || !f.Reason.Retryable()) {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				_, _ = fmt.Fprint(w, err)
+			} else if err != nil {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	in := messenger{over(told.host())}
+	for {
+		// What ends by itself is started anew, as the host does.
+		err := c.Run(ctx, in)
+		if ctx.Err() != nil || errors.Is(err, sdk.ErrBadCredentials) || errors.Is(err, sdk.ErrLoggedOut) {
+			return err
+		}
+	}
+}
+
+// messenger takes events to the host of the test.
+type messenger struct{ host *http.Client }
+
+func (m messenger) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+	told := submission{ID: e.ID, Chat: e.Chat.ID}
+	if message, ok := e.Body.(chat.Message); ok {
+		told.Message, told.Text = true, message.Text
+	}
+	if status, answer := post(ctx, m.host, "/", told); status != http.StatusOK {
+		return 0, fmt.Errorf("the host is gone: %d %s", status, answer)
+	}
+	return chat.Accepted, nil
+}
+
+func (messenger) Report(chat.State, string)            {}
+func (messenger) ReportURL(chat.State, string, string) {}
