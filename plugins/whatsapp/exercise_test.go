@@ -57,15 +57,24 @@ func settings(s *whatsapptest.Server) map[string]any {
 	return map[string]any{"test_endpoint": s.URL(), "test_noise_root": s.Root()}
 }
 
-// adopt fills a state folder with the store of a paired device.
+// adopt fills a state folder with the store of a paired device, in place of one that was paired with another server.
 func adopt(t *testing.T, s *whatsapptest.Server, folder string) {
 	t.Helper()
 	store, err := openDevices(t.Context(), folder, waLog.Noop)
 	if err != nil {
 		t.Fatal(err)
 	}
+	earlier, err := store.GetAllDevices(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, device := range earlier {
+		if err := device.Delete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	device := store.NewDevice()
-	if err := errors.Join(s.Adopt(device), device.Save(t.Context()), store.db.Close()); err != nil {
+	if err := errors.Join(s.Adopt(t.Context(), device), store.db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -36,9 +36,7 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 			return chat.Receipt{}, err
 		}
 		if n == 0 && out.ReplyTo != "" {
-			if err := c.quote(content, out); err != nil {
-				return chat.Receipt{}, err
-			}
+			c.quote(content, out)
 		}
 		id := client.GenerateMessageID()
 		if out.Key != "" {
@@ -106,11 +104,11 @@ func (c *channel) compose(ctx context.Context, client *whatsmeow.Client, to chat
 	}}, nil
 }
 
-// quote has a message quote the one that it answers. WhatsApp wants a copy of it.
-func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) error {
+// quote has a message quote the one that it answers. WhatsApp wants a copy of it. What can be no message is not quoted.
+func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) {
 	id, author, err := parseMessage(out.ReplyTo)
 	if err != nil {
-		return refuse(chat.TargetGone, err)
+		return
 	}
 	if author.IsEmpty() {
 		author = c.account().own()
@@ -119,7 +117,6 @@ func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) error {
 	info.StanzaID = proto.String(id)
 	info.Participant = proto.String(author.String())
 	info.QuotedMessage = &waE2E.Message{Conversation: proto.String(c.recent.text(out.To.Chat, out.ReplyTo))}
-	return nil
 }
 
 // contextOf returns what a message has beside its content, to be filled in.

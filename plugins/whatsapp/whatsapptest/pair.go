@@ -104,8 +104,11 @@ func (s *Server) MutePairing() {
 	s.mute = true
 }
 
-// Adopt makes d, which was never paired, the linked device without its being connected. The caller saves it.
-func (s *Server) Adopt(d *store.Device) error {
+// adopted is how many one-time keys a device that was not paired here has uploaded.
+const adopted = 50
+
+// Adopt makes a device of a store of its own one that is paired and has uploaded its keys, and saves it.
+func (s *Server) Adopt(ctx context.Context, d *store.Device) error {
 	signed, err := s.vouch(d.IdentityKey.Pub[:])
 	if err != nil {
 		return err
@@ -113,6 +116,25 @@ func (s *Server) Adopt(d *store.Device) error {
 	signed.DeviceSignature = sign(d.IdentityKey, join([]byte{6, 1}, signed.Details, d.IdentityKey.Pub[:], s.primary.Pub[:]))
 	id := device()
 	d.ID, d.LID, d.Account = &id, deviceLID(), signed
+	if err := d.Save(ctx); err != nil {
+		return err
+	}
+	oneTime, err := d.PreKeys.GetOrGenPreKeys(ctx, adopted)
+	if err != nil {
+		return err
+	}
+	if err := d.PreKeys.MarkPreKeysAsUploaded(ctx, oneTime[len(oneTime)-1].KeyID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bundle = &bundle{
+		registration: d.RegistrationID, identity: *d.IdentityKey.Pub,
+		signedID: d.SignedPreKey.KeyID, signed: *d.SignedPreKey.Pub, signature: *d.SignedPreKey.Signature,
+	}
+	for _, key := range oneTime {
+		s.bundle.oneTime = append(s.bundle.oneTime, oneTimeKey{key.KeyID, *key.Pub})
+	}
 	return nil
 }
 
