@@ -44,8 +44,15 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 		return chat.Event{}, nil, false
 	}
 	body, file, ok := in.body(ctx, client, m, author)
-	if message, isMessage := body.(chat.Message); ok && isMessage {
-		body, ok = in.addressed(message, event.Chat.Kind)
+	if ok {
+		switch b := body.(type) {
+		case chat.Message:
+			body, ok = in.addressed(b, event.Chat.Kind)
+		case chat.Edited:
+			var as chat.Message
+			as, ok = in.addressed(chat.Message{Text: b.Text, Mentions: b.Mentions}, event.Chat.Kind)
+			body = chat.Edited{ID: b.ID, Text: as.Text, Mentions: as.Mentions}
+		}
 	}
 	event.Body = body
 	return event, file, ok
@@ -121,7 +128,7 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 	if m.Info.IsFromMe {
 		body.ID = messageID(m.Info.ID, types.EmptyJID)
 	}
-	in.mentions(ctx, &body, quoting)
+	body.Mentions, body.MentionsSelf = in.mentions(ctx, text, quoting)
 	if id := quoting.GetStanzaID(); id != "" {
 		body.ReplyTo = in.quote(ctx, id, quoting)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
@@ -172,8 +179,9 @@ func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info typ
 	}
 	switch p.GetType() {
 	case waE2E.ProtocolMessage_MESSAGE_EDIT:
-		text, _ := said(p.GetEditedMessage())
-		return chat.Edited{ID: own, Text: text}, text != ""
+		text, quoting := said(p.GetEditedMessage())
+		mentions, _ := in.mentions(ctx, text, quoting)
+		return chat.Edited{ID: own, Text: text, Mentions: mentions}, text != ""
 	case waE2E.ProtocolMessage_REVOKE:
 		if info.Edit != types.EditAttributeAdminRevoke {
 			return chat.Deleted{ID: own}, true
@@ -186,22 +194,24 @@ func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info typ
 	}
 }
 
-// mentions finds out whom a message names. It names people by the user part of their addresses.
-func (in inbound) mentions(ctx context.Context, body *chat.Message, quoting *waE2E.ContextInfo) {
+// mentions finds out whom a text names, and whether the account is among them. People are named by the user part of their
+// addresses.
+func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.ContextInfo) (list []chat.Mention, ofSelf bool) {
 	for _, mentioned := range quoting.GetMentionedJID() {
 		jid, err := types.ParseJID(mentioned)
 		if err != nil {
 			continue
 		}
 		self := in.account().is(jid)
-		body.MentionsSelf = body.MentionsSelf || self
-		if at := strings.Index(body.Text, "@"+jid.User); at >= 0 {
+		ofSelf = ofSelf || self
+		if at := strings.Index(text, "@"+jid.User); at >= 0 {
 			person, _ := in.person(ctx, jid, types.EmptyJID)
-			body.Mentions = append(body.Mentions, chat.Mention{
+			list = append(list, chat.Mention{
 				Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self,
 			})
 		}
 	}
+	return list, ofSelf
 }
 
 // target is the message that an edit, a deletion or a reaction of author's is about. FromMe is the author's view.

@@ -97,8 +97,18 @@ func TestChangesOfPeople(t *testing.T) {
 	id := l.anna.Say("helo")
 	_, m := l.next()
 	l.anna.Edit(id, "hello")
-	if e, ok := l.NextEvent().Body.(chat.Edited); !ok || e != (chat.Edited{ID: m.ID, Text: "hello"}) {
+	if e, ok := l.NextEvent().Body.(chat.Edited); !ok || e.ID != m.ID || e.Text != "hello" || e.Mentions != nil {
 		t.Errorf("came the edit %+v of message %s", e, m.ID)
+	}
+	l.anna.Send(&waE2E.Message{EditedMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+		Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), Key: &waCommon.MessageKey{FromMe: proto.Bool(true), ID: proto.String(id)},
+		EditedMessage: &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+			Text: proto.String("hello @900000000001"), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
+		}},
+	}}}})
+	want := chat.Mention{Offset: 6, Length: 13, User: "900000000001@lid", IsSelf: true}
+	if e, ok := l.NextEvent().Body.(chat.Edited); !ok || len(e.Mentions) != 1 || e.Mentions[0] != want {
+		t.Errorf("came the edit %+v, want one that mentions the account", e)
 	}
 	l.anna.Delete(id)
 	if d, ok := l.NextEvent().Body.(chat.Deleted); !ok || d.ID != m.ID {
