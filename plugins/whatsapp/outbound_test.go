@@ -99,7 +99,6 @@ func TestRefusesWhatItCannotSend(t *testing.T) {
 		{chat.Outgoing{To: chat.Address{Chat: "status@broadcast"}, Text: "x"}, chat.ChatNotFound},
 		{chat.Outgoing{To: chat.Address{Chat: "anna"}, Text: "x"}, chat.ChatNotFound},
 		{chat.Outgoing{To: l.direct, Text: " \n"}, chat.Invalid},
-		{chat.Outgoing{To: l.direct, Text: "x", ReplyTo: "/"}, chat.TargetGone},
 		{chat.Outgoing{To: l.direct, Media: []chat.Media{{Kind: chat.Image}}}, chat.MediaRejected},
 		{chat.Outgoing{To: l.direct, Media: []chat.Media{{Kind: chat.Image, Ref: "nowhere"}}}, chat.MediaRejected},
 		{chat.Outgoing{To: l.direct, Media: []chat.Media{{Kind: chat.File, Ref: "x", Size: maxFile + 1}}}, chat.MediaRejected},
