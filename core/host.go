@@ -195,7 +195,7 @@ func (h *Host) wire() {
 	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
-		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace,
+		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, EditWindow: h.editWindow,
 		Settled: h.typist.Delivered, Buried: h.questions.Unseen,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -286,6 +287,7 @@ type surface struct {
 	stop    [][]chat.Button
 	preview int64
 	message chat.MessageID // what the preview has become; empty: not known yet
+	sentAt  time.Time
 }
 
 // transientCall bounds a change of what is shown: the next one has more to show.
@@ -308,11 +310,14 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	}
 	if s.message == "" {
 		var err error
-		if s.message, err = s.host.store.SentPiece(ctx, preview); err != nil {
+		if s.message, s.sentAt, err = s.host.store.SentPiece(ctx, preview); err != nil {
 			return errNotSent
 		}
 	}
 	to := s.run.Message.Message.Address()
+	if outbox.Late(s.sentAt, s.host.editWindow(to.Channel)) {
+		return stream.ErrLate
+	}
 	live, ok := s.host.supervisor.Get(to.Channel)
 	if !ok {
 		return errNotSent
@@ -320,6 +325,17 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
 	return live.Edit(ctx, to, s.message, text, s.stop)
+}
+
+// editWindow is how long a channel's network edits a message, in the kind of chat where that is shortest; zero: without end.
+func (h *Host) editWindow(channel string) (window time.Duration) {
+	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
+		limits, _ := h.supervisor.Limits(channel, kind)
+		if w := limits.Edit.Window; w > 0 && (window == 0 || w < window) {
+			window = w
+		}
+	}
+	return window
 }
 
 // Draft shows the text as the network's own draft.

@@ -57,6 +57,8 @@ type Options struct {
 	Attempts int           // sends of one piece before it is given up; those not that a network turned away for now
 	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
+	// EditWindow is how long the channel's network edits a message; zero: without end. It may be nil, which is the same.
+	EditWindow func(channel string) time.Duration
 	// Sent is told what a kept piece has become, once that is noted; ids are empty where the network gives none. It must not
 	// block. It may be nil.
 	Sent func(piece int64, ids []chat.MessageID)

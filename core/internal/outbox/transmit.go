@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -31,7 +32,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery
 	if d.Piece.Edits == 0 {
 		return c.send(work, sender, d)
 	}
-	err := within(work, func(ctx context.Context) error { return change(ctx, sender, d) })
+	err := within(work, func(ctx context.Context) error { return c.change(ctx, sender, d) })
 	if err == nil {
 		if removes(d.Piece) {
 			return nil, nil
@@ -64,8 +65,25 @@ func within(work context.Context, call func(context.Context) error) error {
 // removes tells whether a piece deletes the message that it edits.
 func removes(p store.Piece) bool { return p.Text == "" && len(p.Media) == 0 }
 
+// editWindow is how long the channel's network edits a message; zero: without end.
+func (c *channel) editWindow() time.Duration {
+	if c.outbox.options.EditWindow == nil {
+		return 0
+	}
+	return c.outbox.options.EditWindow(c.name)
+}
+
+// editMargin is how much earlier than a network the host stops to edit: an edit takes its time, and clocks differ.
+const editMargin = 30 * time.Second
+
+// Late tells whether a message that was sent at a time can no longer be edited for sure, by the network's window; zero is one
+// without an end. Some networks say nothing of an edit that they ignore.
+func Late(sent time.Time, window time.Duration) bool {
+	return window > 0 && time.Since(sent) > window-min(editMargin, window/10)
+}
+
 // change changes or deletes the message that a piece edits.
-func change(ctx context.Context, sender Sender, d store.Delivery) error {
+func (c *channel) change(ctx context.Context, sender Sender, d store.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
@@ -73,7 +91,7 @@ func change(ctx context.Context, sender Sender, d store.Delivery) error {
 		if deleter, ok := sender.(Deleter); ok {
 			return deleter.Delete(ctx, d.Piece.To, d.Target)
 		}
-	case len(d.Piece.Media) == 0: // no network puts a file into a text
+	case len(d.Piece.Media) == 0 && !Late(d.TargetSentAt, c.editWindow()): // no network puts a file into a text
 		if editor, ok := sender.(Editor); ok {
 			return editor.Edit(ctx, d.Piece.To, d.Target, d.Piece.Text, d.Piece.Buttons)
 		}

@@ -71,13 +71,17 @@ func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent [
 	t.Helper()
 	p := newPieces(map[chat.ID][]string{"a": {""}})
 	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
+	if d.TargetSentAt.IsZero() {
+		d.TargetSentAt = d.CreatedAt
+	}
 	p.heads["a"][0].Delivery = d
 	p.ids = map[int64][]chat.MessageID{}
 	settled := 0
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
-		Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
-		Sent:  func(piece int64, ids []chat.MessageID) { sent = append(sent, fmt.Sprint(piece, ids)) },
+		EditWindow: func(string) time.Duration { return 15 * time.Minute },
+		Await:      func(context.Context, string) (outbox.Sender, error) { return sender, nil },
+		Sent:       func(piece int64, ids []chat.MessageID) { sent = append(sent, fmt.Sprint(piece, ids)) },
 		Settled: func(to chat.Address) {
 			if to != d.Piece.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
@@ -119,7 +123,8 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
 	for name, test := range map[string]struct {
 		piece   store.Delivery
-		plain   bool // the network cannot change anything
+		age     time.Duration // of the message that is edited
+		plain   bool          // the network cannot change anything
 		fails   map[string][]error
 		told    []string
 		journal []string
@@ -172,6 +177,13 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 			piece: orSend, fails: map[string][]error{"edit": {gone}, "send": {refuse(chat.Forbidden, 0)}},
 			told: []string{"edit fails", "send fails"}, journal: []string{"buried (forbidden) x"},
 		},
+		"within the window": {piece: orSend, age: 14 * time.Minute, told: []string{edited}, journal: []string{"delivered as [m]"}},
+		"behind the window": {
+			piece: orSend, age: 15*time.Minute - 20*time.Second,
+			told: []string{"delete a/m", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"behind the window, let be":  {piece: change, age: time.Hour, journal: []string{"delivered as []"}},
+		"behind the window, deleted": {piece: remove, age: time.Hour, told: []string{"delete a/m"}, journal: []string{"delivered as []"}},
 		"too old, let be": {
 			piece: change, fails: map[string][]error{"edit": {refuse(chat.RateLimited, 90*time.Minute)}},
 			told: []string{"edit fails"}, journal: []string{"retry (uncertain false) x", "delivered as []"},
@@ -185,6 +197,7 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 				if test.plain {
 					sender = s
 				}
+				test.piece.TargetSentAt = time.Now().Add(-test.age)
 				journal, _ := hand(t, sender, test.piece)
 				if diff := cmp.Diff(test.told, s.told); diff != "" {
 					t.Errorf("the network is told (-want +got):\n%s", diff)

@@ -32,7 +32,7 @@ type Store interface {
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grant(ctx context.Context, grants ...store.Grant) error
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
-	SentPiece(ctx context.Context, piece int64) (chat.MessageID, error)
+	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
 	// Unfinished tells whether a session's turn was begun and is not completed.
 	Unfinished(ctx context.Context, session string) (bool, error)
 }

@@ -128,11 +128,11 @@ func (r *room) Grants(context.Context, string) ([]store.Grant, error) {
 	return append([]store.Grant(nil), r.grants...), nil
 }
 
-func (r *room) SentPiece(_ context.Context, piece int64) (chat.MessageID, error) {
+func (r *room) SentPiece(_ context.Context, piece int64) (chat.MessageID, time.Time, error) {
 	if piece == 0 {
-		return "", store.ErrNotFound
+		return "", time.Time{}, store.ErrNotFound
 	}
-	return chat.MessageID(fmt.Sprint("m", piece)), nil
+	return chat.MessageID(fmt.Sprint("m", piece)), time.Time{}, nil
 }
 
 func (r *room) Unfinished(context.Context, string) (bool, error) { return r.unfinished, nil }

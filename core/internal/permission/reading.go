@@ -68,7 +68,7 @@ func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
 // repliedTo finds the question that a message asks.
 func (d *Desk) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
 	for _, q := range open {
-		id, err := d.options.Store.SentPiece(ctx, q.row.Piece)
+		id, _, err := d.options.Store.SentPiece(ctx, q.row.Piece)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:

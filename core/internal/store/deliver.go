@@ -79,9 +79,13 @@ func (t *tx) claimHead(to chat.Address) (Delivery, error) {
 	d.CreatedAt = moment(createdAt)
 	d.Piece.decodeRest(rest)
 	if d.Piece.Edits != 0 {
-		err := t.row(`SELECT message_id FROM kept_pieces WHERE piece = ?1`, []any{d.Piece.Edits}, &d.Target)
+		var sentAt int64
+		err := t.row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{d.Piece.Edits}, &d.Target, &sentAt)
 		if noRows(err) != nil {
 			return d, err
+		}
+		if err == nil {
+			d.TargetSentAt = moment(sentAt)
 		}
 	}
 	_, err = t.exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
@@ -97,14 +101,14 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 		if err != nil {
 			return nothing{}, err
 		}
-		var runID, piece int64
+		var runID, piece, edited int64
 		var kept bool
-		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id)`,
-			[]any{id}, &runID, &kept, &piece); err != nil {
+		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits`,
+			[]any{id}, &runID, &kept, &piece, &edited); err != nil {
 			return nothing{}, err
 		}
 		if kept && len(ids) > 0 {
-			if err := t.keep(piece, to, ids[0]); err != nil {
+			if err := t.keep(piece, edited, to, ids[0]); err != nil {
 				return nothing{}, err
 			}
 		}

@@ -93,25 +93,27 @@ func (t *tx) retract(piece int64) error {
 	return err
 }
 
-// keep notes what a kept piece has become.
-func (t *tx) keep(piece int64, to chat.Address, id chat.MessageID) error {
-	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+// keep notes what a kept piece has become. The message of the one that it edits is as old as it was.
+func (t *tx) keep(piece, edited int64, to chat.Address, id chat.MessageID) error {
+	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6))
 		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at`,
-		piece, to.Channel, to.Chat, to.Thread, id, t.now)
+		piece, to.Channel, to.Chat, to.Thread, id, t.now, edited)
 	return err
 }
 
-// SentPiece returns the message that a kept piece has become, for 90 days: the first one where the network made several. The
-// error is [ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
-func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, err error) {
-	err = s.view(ctx).row(`SELECT message_id FROM kept_pieces WHERE piece = ?1`, []any{piece}, &id)
+// SentPiece returns the message that a kept piece has become, for 90 days, and when that was sent: the first one where the
+// network made several. The error is [ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
+func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, at time.Time, err error) {
+	var sentAt int64
+	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{piece}, &id, &sentAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return "", fmt.Errorf("sent piece: %w", err)
+		return "", time.Time{}, fmt.Errorf("sent piece: %w", err)
 	}
-	return id, nil
+	return id, moment(sentAt), nil
 }
 
 // Behind returns when the oldest undelivered piece of a destination was posted; zero: there is none.

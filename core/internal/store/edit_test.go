@@ -120,13 +120,15 @@ func TestAnEditThatWasCutOffIsMadeAgain(t *testing.T) {
 	id := b.post(t, "", kept("anna", "target"))
 	b.texts(t)
 	b.post(t, "", edit("anna", "edit", id, true))
+	sentAt := b.clock.Now()
+	b.clock.Advance(time.Hour)
 	first := b.head(t)
 	b.reopen(t)
 	if _, _, err := b.Reclaim(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 	again := b.head(t)
-	if again.ID != first.ID || again.Target != "m-target" || !again.Uncertain {
+	if again.ID != first.ID || again.Target != "m-target" || !again.TargetSentAt.Equal(sentAt) || !again.Uncertain {
 		t.Errorf("again: %+v", again)
 	}
 }
@@ -183,28 +185,30 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first := b.post(t, "", kept("anna", "1"))
-	if _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("not sent yet: %v", err)
 	}
 	b.texts(t)
+	sentAt := b.clock.Now()
+	b.clock.Advance(time.Hour)
 	second := edit("anna", "2", first, true)
 	second.Kept = true
 	id := b.post(t, "", second)
 	plain := b.post(t, "", piece("anna", "3"))
 	b.texts(t)
 	for _, piece := range []int64{first, id} {
-		if message, err := b.SentPiece(b.ctx, piece); message != "m-1" || err != nil {
-			t.Errorf("piece %d has become %q, %v", piece, message, err)
+		if message, at, err := b.SentPiece(b.ctx, piece); message != "m-1" || !at.Equal(sentAt) || err != nil {
+			t.Errorf("piece %d has become %q, sent at %v, %v; want it sent at %v", piece, message, at, err, sentAt)
 		}
 	}
-	if _, err := b.SentPiece(b.ctx, plain); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, plain); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("one that is not kept: %v", err)
 	}
 	b.clock.Advance(91 * 24 * time.Hour)
 	if err := b.Purge(b.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after 91 days: %v", err)
 	}
 }

@@ -354,7 +354,7 @@ func (m *model) checkPieces(t *rapid.T) {
 		}
 	}
 	for _, id := range []int64{m.lastPiece, m.lastPiece - 1, m.lastPiece - 2} {
-		message, err := m.store.SentPiece(m.ctx, id)
+		message, _, err := m.store.SentPiece(m.ctx, id)
 		if want := m.became[id]; message != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("piece %d has become %q, %v; want %q", id, message, err, want)
 		}

@@ -259,7 +259,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	for range 5 {
 		deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	}
-	_, err = s.SentPiece(ctx, preview)
+	_, _, err = s.SentPiece(ctx, preview)
 	must(err)
 	_, err = s.Behind(ctx, to)
 	must(err)

@@ -406,6 +406,8 @@ type Delivery struct {
 	Uncertain bool // an earlier send's outcome is unknown
 	// Target is the message that the piece edits; empty where it is gone, or was never sent.
 	Target chat.MessageID
+	// TargetSentAt is when that message was sent, not when it was edited last; zero without a target.
+	TargetSentAt time.Time
 }
 
 // Again is how a claimed delivery that failed is tried again.

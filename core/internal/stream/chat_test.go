@@ -25,6 +25,7 @@ type room struct {
 	begun time.Time
 	err   error // of Early and Show
 	late  time.Duration
+	old   bool // the preview is too old to be edited
 
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
@@ -47,7 +48,7 @@ func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
 	}
 	if e.Preview != nil {
 		r.post(*e.Preview)
-		r.preview = int64(len(r.pieces))
+		r.preview, r.old = int64(len(r.pieces)), false
 	}
 	if len(e.Pieces) == 0 && e.Preview == nil {
 		r.note("said %q", e.Said)
@@ -69,8 +70,10 @@ func (r *room) post(p store.Piece) {
 		}
 	}
 	switch {
-	case p.Edits == 0 && p.Kept:
+	case p.Kept && p.Edits == 0:
 		r.note("preview %d: %s", len(r.pieces), text)
+	case p.Kept:
+		r.note("preview %d in the place of %d: %s", len(r.pieces), p.Edits, text)
 	case p.Edits == 0:
 		r.note("send: %s", text)
 	case p.Text == "":
@@ -83,6 +86,9 @@ func (r *room) post(p store.Piece) {
 func (r *room) Show(_ context.Context, preview int64, text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.old {
+		return stream.ErrLate
+	}
 	r.note("show %d: %s", preview, text)
 	return r.err
 }

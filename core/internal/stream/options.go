@@ -7,6 +7,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -80,13 +81,16 @@ type Surface interface {
 	// Early sends something for good. An error says that nothing was sent, and ends the early sending. It is not cancelled.
 	Early(ctx context.Context, e store.Early) (preview int64, err error)
 	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
-	// may succeed.
+	// may succeed, but for [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error
 	// Draft shows the text as the network's own draft.
 	Draft(ctx context.Context, text string) error
 	// Behind returns when the oldest piece was posted that waits for being sent to the chat; the zero time: none waits.
 	Behind(ctx context.Context) (time.Time, error)
 }
+
+// ErrLate is returned for a preview that is too old to be edited: another one is to take its place.
+var ErrLate = errors.New("the preview is too old to be edited")
 
 // Times of a stream.
 const (

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -48,18 +49,20 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 
 // put shows a text.
 func (s *Stream) put(ctx, flight context.Context, text string) bool {
-	switch {
-	case s.options.Mode == Draft:
+	if s.options.Mode == Draft {
 		return s.surface.Draft(flight, text) == nil
-	case s.preview != 0:
-		return s.surface.Show(flight, s.preview, text) == nil
-	case s.silent:
-		return false
-	default:
-		to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
-		piece := store.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true}
-		return s.commit(ctx, early{Early: store.Early{Preview: &piece, Said: s.stored}})
 	}
+	if s.preview != 0 {
+		if err := s.surface.Show(flight, s.preview, text); !errors.Is(err, ErrLate) {
+			return err == nil
+		}
+	}
+	if s.silent {
+		return false
+	}
+	to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
+	piece := store.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
+	return s.commit(ctx, early{Early: store.Early{Preview: &piece, Said: s.stored}})
 }
 
 // display returns what is to be seen now: the text in the making, and the tools at work behind it, or what is thought

@@ -532,6 +532,24 @@ func TestPreviewFails(t *testing.T) {
 	})
 }
 
+// A turn may last longer than its network edits a message.
+func TestAPreviewThatIsTooOldIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Preview})
+		u.write("One")
+		u.room.old = true
+		u.write(" two")
+		pass(2 * time.Second)
+		u.write(" three")
+		pass(2 * time.Second)
+		u.write(" four")
+		u.finish()
+		u.happened("0s preview 1: One", "1s preview 2 in the place of 1: One two", "2.2s show 2: One two three",
+			"4.3s show 2: One two three four", "4.4s settle 2: One two three four")
+	})
+}
+
 func TestFencedRunShowsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
