@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 			limits, _ := h.supervisor.Limits(to.Channel, kind)
 			return limits.Buttons
 		},
-		Tell: h.tell, Pieces: h.told,
+		Tell: h.tell, Repeat: h.repeat, Pieces: h.told,
 	}, h.log.Named("permission"))
 }
 
@@ -64,6 +65,16 @@ func (h *Host) tell(ctx context.Context, id, session string, caller chat.Caller,
 	}
 	_, err = h.inbox.Tell(ctx, chat.EventID(id), session, known, caller, text)
 	return err
+}
+
+// repeat has messages of a session answered that were given up.
+func (h *Host) repeat(ctx context.Context, id, session string, messages []store.Message) error {
+	for i, m := range messages {
+		if _, err := h.inbox.Repeat(ctx, chat.EventID(fmt.Sprint(id, ":", i)), session, m, len(messages) > 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ask has people decide on what claude asks in a run. Whoever only has an owner's authority lent has none of the owner's leave.

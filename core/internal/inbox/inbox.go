@@ -281,6 +281,17 @@ func (in *Inbox) Tell(ctx context.Context, id chat.EventID, session string, know
 	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}})
 }
 
+// Repeat takes a message once more that was given up before Claude had read it, with others that go with it or alone. It begins
+// no new conversation, as it may have done before. The same id is taken once.
+func (in *Inbox) Repeat(ctx context.Context, id chat.EventID, session string, m store.Message, together bool) (Outcome, error) {
+	m.Fresh = false
+	mode := store.Queue
+	if together {
+		mode = store.Collect
+	}
+	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: mode}})
+}
+
 // Session returns the key of the session of a chat. In a direct chat the other person's id is taken to be the chat's.
 func (in *Inbox) Session(channel string, c chat.Chat, thread chat.ThreadID) string {
 	return name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()

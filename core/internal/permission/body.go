@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -56,6 +57,8 @@ type body struct {
 	Details  []string  `json:"details,omitempty"`  // of the labels
 	Several  bool      `json:"several,omitempty"`  // of the labels may be chosen
 	Numbered bool      `json:"numbered,omitempty"` // it was asked with numbers, for want of buttons
+
+	Unread []store.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
 }
 
 // choice is one of the questions of AskUserQuestion.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -18,6 +19,11 @@ const offerLife = 24 * time.Hour
 func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
 	m := run.Message.Message
 	b := body{About: aboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
+	if run.Message.ConsumedAt.IsZero() {
+		for _, unread := range append([]store.Queued{run.Message}, run.More...) {
+			b.Unread = append(b.Unread, unread.Message)
+		}
+	}
 	encoded, err := json.Marshal(b)
 	if err != nil {
 		return err
@@ -33,8 +39,21 @@ func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
 	return err
 }
 
-// resume takes the answer to an offer. The work goes on where it was given up, and with no more authority than it had: who wants it
-// does not vouch for what others have asked for.
+// goOn has the work gone on with where it was given up, and with no more authority than it had: who wants it does not vouch for
+// what others have asked for. What claude has not read it is told as it was written.
+func (d *Desk) goOn(ctx context.Context, q question, caller chat.Caller) error {
+	id, authority := "resume:"+q.row.ID, min(caller.Authority, q.row.Authority)
+	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {
+		for i := range unread {
+			unread[i].Authority = authority
+		}
+		return d.options.Repeat(ctx, id, q.row.Session, unread)
+	}
+	caller.Address, caller.Kind, caller.Authority = q.row.To, q.body.Kind, authority
+	return d.options.Tell(ctx, id, q.row.Session, caller, "Go on from where you left off.")
+}
+
+// resume takes the answer to an offer.
 func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
 	state, said := store.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
 	switch {
@@ -42,9 +61,7 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 		state, said = store.QuestionExpired, q.body.Line
 	case word == "go":
 		// First, so that a crash behind it loses nothing: the same id begins it once.
-		as := caller
-		as.Address, as.Kind, as.Authority = q.row.To, q.body.Kind, min(caller.Authority, q.row.Authority)
-		if err := d.options.Tell(ctx, "resume:"+q.row.ID, q.row.Session, as, "Go on from where you left off."); err != nil {
+		if err := d.goOn(ctx, q, caller); err != nil {
 			return "", true, err
 		}
 		said = q.body.Line + "\n\n▶ Going on, said " + name(caller) + "."

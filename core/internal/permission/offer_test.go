@@ -35,7 +35,9 @@ func TestOffer(t *testing.T) {
 			t.Parallel()
 			r := newRoom()
 			d := r.desk(t)
-			if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
+			run := runOf("anna", chat.Other)
+			run.Message.ConsumedAt = time.Unix(1, 0)
+			if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 				t.Fatal(err)
 			}
 			id := <-r.posted
@@ -66,6 +68,35 @@ func TestOffer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What claude has never read cannot be gone on with: it is told as it was written, by whom it was, with no more authority than
+// whoever wants it has.
+func TestOfferOfWhatNobodyHasRead(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	run := runOf("owner", chat.Owner)
+	run.Message.Message.Text = "make tea"
+	run.More = []store.Queued{{Message: run.Message.Message}}
+	run.More[0].Message.Text = "with milk"
+	if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
+		t.Fatal(err)
+	}
+	id := <-r.posted
+	asker := caller("owner", chat.Authorised) // who was an owner then
+	for range 2 {
+		if _, _, err := r.desk(t).Answer(t.Context(), asker, id, "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		"resume:" + id + ": s of owner as authorised in owner: make tea",
+		"resume:" + id + ": s of owner as authorised in owner: with milk",
+	}
+	if diff := cmp.Diff(want, r.told); diff != "" {
+		t.Error(diff)
 	}
 }
 

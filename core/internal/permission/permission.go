@@ -50,6 +50,8 @@ type Options struct {
 	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
 	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
 	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
+	// Repeat has a session's messages answered together that were given up. The same id does so once.
+	Repeat func(ctx context.Context, id, session string, messages []store.Message) error
 	// Pieces makes messages of a text.
 	Pieces func(to chat.Address, kind chat.Kind, text string) []store.Piece
 }

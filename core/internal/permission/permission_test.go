@@ -150,6 +150,12 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			r.told = append(r.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 			return nil
 		},
+		Repeat: func(_ context.Context, id, session string, messages []store.Message) error {
+			for _, m := range messages {
+				r.told = append(r.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
+			}
+			return nil
+		},
 		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
 			return []store.Piece{{To: to, Text: text}}
 		},

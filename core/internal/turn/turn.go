@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -188,7 +189,12 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		return agent.Result{}, err
 	}
 	var marks sync.WaitGroup // the consumption marks being written
-	defer marks.Wait()
+	var consumed atomic.Bool
+	defer func() {
+		if marks.Wait(); consumed.Load() {
+			run.Message.ConsumedAt = time.Now()
+		}
+	}()
 	t := agent.Turn{
 		Key:       run.Session.Key,
 		Session:   run.Message.ClaudeSession,
@@ -202,6 +208,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		Authority: run.Message.Message.Authority,
 		Timeout:   run.Message.Message.Timeout,
 		OnConsumed: func() {
+			consumed.Store(true)
 			marks.Go(func() { h.consumed(context.WithoutCancel(ctx), run) })
 		},
 		Progress: view.Progress, Tools: view.Tools,
@@ -224,6 +231,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
+	consumed.Store(false)
 	move(run, session)
 	view.Anew(ctx)
 	// A conversation that begins is told what one that goes on was told before.

@@ -156,7 +156,10 @@ func (r *room) handler() *turn.Handler {
 		Zone:    time.UTC,
 		Trouble: func(f *agent.Failure) string { return "trouble: " + f.Class.String() },
 		Retries: r.retries,
-		Offer: func(_ context.Context, _ *store.Run, why string) error {
+		Offer: func(_ context.Context, run *store.Run, why string) error {
+			if run.Message.ConsumedAt.IsZero() {
+				why += ", unread"
+			}
 			r.offered = append(r.offered, why)
 			return r.offerErr
 		},
@@ -242,7 +245,7 @@ func TestHandle(t *testing.T) {
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
 		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
-		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up"}},
+		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up, unread"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
