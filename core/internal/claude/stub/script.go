@@ -46,7 +46,8 @@ type Script struct {
 	// transcript: the CLI writes it some 100 ms later), once it is "consumed" (in the transcript), in the "tool", as a
 	// line is "queued" behind the turn, as such a line is "taken" into the turn (echoed, not yet in the transcript), once
 	// it is "steered" (in the transcript), in the "answer" (half streamed), "answered" (in the transcript, no result yet),
-	// after the "result", when stdin ends while it asks ("orphaned"; else it takes that for a no and goes on).
+	// after the "result", and each time that stdin ends while it asks, also as it goes on later ("orphaned"; else it takes
+	// that for a no and goes on).
 	Crash string `json:"crash,omitempty"`
 	Exit  *int   `json:"exit,omitempty"` // Crash leaves with this exit code, not by SIGKILL
 }

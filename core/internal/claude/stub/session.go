@@ -376,9 +376,12 @@ func (s *session) echo(id, text string) {
 	}
 }
 
+// orphaned is where a crash ends a process whose stdin has ended, which it does as often as that happens.
+const orphaned = "orphaned"
+
 // crash ends the process here if the script says so and it has not been done for this message.
 func (s *session) crash(script Script, point string, m message) {
-	if script.Crash != point || !s.log.crashOnce(m.uuid) {
+	if script.Crash != point || point != orphaned && !s.log.crashOnce(m.uuid) {
 		return
 	}
 	s.out.flush()

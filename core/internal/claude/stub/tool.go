@@ -241,7 +241,7 @@ func (s *session) request(request map[string]any) string {
 func (s *session) await(id string) (json.RawMessage, bool) {
 	for !s.stop && s.fatal == "" {
 		if s.over {
-			s.crash(s.script, "orphaned", s.running)
+			s.crash(s.script, orphaned, s.running)
 			break
 		}
 		if data, ok := s.answers[id]; ok {

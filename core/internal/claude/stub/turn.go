@@ -168,6 +168,10 @@ func (s *session) resumed(script Script, open string) (Script, string) {
 		script.Tool, script.Tools, script.Ask, script.Calls = before.Tool, before.Tools, before.Ask, before.Calls
 		script.Questions, script.Plan = before.Questions, before.Plan
 	}
+	if before.Crash == orphaned {
+		script.Crash = orphaned
+	}
+	s.script = script
 	return script, rest
 }
 
