@@ -34,65 +34,16 @@ const (
 var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
 
 func TestCrash(t *testing.T) {
-	kills, seed := 30, uint64(time.Now().UnixNano())
-	if os.Getenv("CLAWHOST_CRASH") == "long" {
+	kills := 30
+	if longCrash() {
 		kills = 150
 	}
-	if text := os.Getenv("CLAWHOST_CRASH_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	random, seed := crashSeed(t)
 	t.Logf("CLAWHOST_CRASH_SEED=%d, %d kills", seed, kills)
-	w := newCrashWorld(t, rand.New(rand.NewPCG(seed, 0)))
-	defer w.close(t)
-
-	var people sync.WaitGroup
-	writing, stopWriting := context.WithCancel(t.Context())
-	for _, p := range w.people {
-		people.Go(func() { p.talk(writing) })
-	}
-	for range kills {
-		w.kill(t)
-	}
-	stopWriting()
-	w.keepUp(t, func() {
-		for _, p := range w.people {
-			p.await(t)
-		}
-	})
-	for _, p := range w.people {
-		p.hangUp()
-	}
-	people.Wait()
-	w.check(t)
-}
-
-// crashWorld is a host that is killed and started again, with the people who write to it.
-type crashWorld struct {
-	bin, dir, address string
-	random            *rand.Rand
-	people            []*person
-	host              *exec.Cmd
-	gone              chan struct{} // closed when the host has ended
-	log               *os.File
-	killed            map[string]int
-	starts            int
-	pluginKills       int // in this life of the host
-}
-
-func newCrashWorld(t *testing.T, random *rand.Rand) *crashWorld {
-	t.Helper()
-	// The control socket's path must be short, which the test's own folder is not.
-	dir, err := os.MkdirTemp("", "crash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &crashWorld{bin: t.TempDir(), dir: dir, address: freeAddress(t), random: random, killed: map[string]int{}}
-	buildForCrash(t, w.bin)
-	config := fmt.Sprintf(`
-state_dir  = %q
+	address := freeAddress(t)
+	w := newCrashWorld(t, random, crashHost{
+		plugin: "clawhost-echo", points: crashPoints,
+		config: fmt.Sprintf(`
 inbound { debounce = "0" }
 queue { mode = "queue" }
 reply {
@@ -103,6 +54,109 @@ reply {
     idle = "0"
   }
 }
+access {
+  owners = ["echo:asker0"]
+  dm     = "open"
+}
+plugin "echo" {
+  config { listen = %q }
+}
+`, address),
+	})
+	defer w.close(t)
+	var persons []*person
+	for i := range crashChats {
+		persons = append(persons, newPerson(fmt.Sprint("chat", i), address, chatty{}))
+	}
+	for i := range crashReaders {
+		persons = append(persons, newPerson(fmt.Sprint("reader", i), address, &reader{}))
+	}
+	for i := range crashAskers {
+		persons = append(persons, newPerson(fmt.Sprint("asker", i), address, newAsker(w.dir)))
+	}
+	for i := range crashChoosers {
+		persons = append(persons, newPerson(fmt.Sprint("chooser", i), address, newChooser()))
+	}
+
+	var people sync.WaitGroup
+	writing, stopWriting := context.WithCancel(t.Context())
+	for _, p := range persons {
+		people.Go(func() { p.talk(writing) })
+	}
+	for range kills {
+		w.kill(t)
+	}
+	stopWriting()
+	w.keepUp(t, func() {
+		for _, p := range persons {
+			p.await(t)
+		}
+	})
+	for _, p := range persons {
+		p.hangUp()
+	}
+	people.Wait()
+	written, repeats := 0, 0
+	for _, p := range persons {
+		written += p.sent
+		repeats += p.repeats
+		for _, problem := range p.problems() {
+			t.Errorf("%s: %s", p.chat, problem)
+		}
+	}
+	if written == 0 {
+		t.Error("nothing was written")
+	}
+	w.report(t, fmt.Sprintf("%d messages: 0 lost, 0 answered twice, order kept, nothing done without leave", written), repeats)
+}
+
+// longCrash tells whether the test is to take its time.
+func longCrash() bool { return os.Getenv("CLAWHOST_CRASH") == "long" }
+
+// crashSeed returns what decides on the kills.
+func crashSeed(t *testing.T) (*rand.Rand, uint64) {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("CLAWHOST_CRASH_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rand.New(rand.NewPCG(seed, 0)), seed
+}
+
+// crashHost is what a crash test chooses of its host.
+type crashHost struct {
+	plugin string   // the channel's binary
+	points []string // where the host kills itself
+	config string   // besides what every such host has
+}
+
+// crashWorld is a host that is killed and started again.
+type crashWorld struct {
+	crashHost
+	bin, dir    string
+	random      *rand.Rand
+	host        *exec.Cmd
+	gone        chan struct{} // closed when the host has ended
+	log         *os.File
+	killed      map[string]int
+	starts      int
+	pluginKills int // in this life of the host
+}
+
+func newCrashWorld(t *testing.T, random *rand.Rand, of crashHost) *crashWorld {
+	t.Helper()
+	// The control socket's path must be short, which the test's own folder is not.
+	dir, err := os.MkdirTemp("", "crash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &crashWorld{crashHost: of, bin: t.TempDir(), dir: dir, random: random, killed: map[string]int{}}
+	buildForCrash(t, w.bin)
+	config := fmt.Sprintf(`
+state_dir  = %q
 plugin_dir = %q
 log { level = "debug" }
 agent { workspace = %q }
@@ -111,31 +165,12 @@ claude {
   max_processes = 4
   env           = { CLAUDE_STUB_DELAY_MS = "30" }
 }
-access {
-  owners = ["echo:asker0"]
-  dm     = "open"
-}
-plugin "echo" {
-  config { listen = %q }
-}
-`, filepath.Join(dir, "state"), w.bin, filepath.Join(dir, "work"), filepath.Join(w.bin, "claude-stub"), w.address)
-	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config), 0o600); err != nil {
+`, filepath.Join(dir, "state"), w.bin, filepath.Join(dir, "work"), filepath.Join(w.bin, "claude-stub"))
+	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config+of.config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if w.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
 		t.Fatal(err)
-	}
-	for i := range crashChats {
-		w.people = append(w.people, newPerson(fmt.Sprint("chat", i), w.address, chatty{}))
-	}
-	for i := range crashReaders {
-		w.people = append(w.people, newPerson(fmt.Sprint("reader", i), w.address, &reader{}))
-	}
-	for i := range crashAskers {
-		w.people = append(w.people, newPerson(fmt.Sprint("asker", i), w.address, newAsker(dir)))
-	}
-	for i := range crashChoosers {
-		w.people = append(w.people, newPerson(fmt.Sprint("chooser", i), w.address, newChooser()))
 	}
 	return w
 }
@@ -155,6 +190,7 @@ func buildForCrash(t *testing.T, dir string) {
 	t.Helper()
 	for name, pkg := range map[string]string{
 		"clawhost": "./cmd/clawhost", "claude-stub": "./cmd/claude-stub", "clawhost-echo": "../examples/echo", "clawhost-telegram": "../plugins/telegram",
+		"clawhost-board": "./testdata/board",
 	} {
 		cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", filepath.Join(dir, name), pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -204,13 +240,13 @@ func (w *crashWorld) kill(t *testing.T) {
 	case choice < 6:
 		w.pause(time.Duration(w.random.IntN(700)) * time.Millisecond)
 		w.pluginKills++
-		w.killChild("clawhost-echo")
+		w.killChild(w.plugin)
 	case choice < 8:
 		w.pause(time.Duration(w.random.IntN(700)) * time.Millisecond)
 		w.killChild("claude-stub")
 	default:
 		w.killHost(t, "host before a point")
-		point := crashPoints[w.random.IntN(len(crashPoints))]
+		point := w.points[w.random.IntN(len(w.points))]
 		w.start(t, fmt.Sprintf("%d:%s", 1+w.random.IntN(6), point))
 		select {
 		case <-w.gone:
@@ -266,17 +302,24 @@ func (w *crashWorld) keepUp(t *testing.T, wait func()) {
 	}
 }
 
+// end has the host go down in order.
+func (w *crashWorld) end(t *testing.T) {
+	t.Helper()
+	if !w.running() {
+		return
+	}
+	if err := w.host.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	<-w.gone
+	if code := w.host.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the host ended with code %d", code)
+	}
+}
+
 func (w *crashWorld) close(t *testing.T) {
 	t.Helper()
-	if w.running() {
-		if err := w.host.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		<-w.gone
-		if code := w.host.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("the host ended with code %d", code)
-		}
-	}
+	w.end(t)
 	w.log.Close()
 	if log, _ := os.ReadFile(w.log.Name()); t.Failed() {
 		t.Logf("the end of the host's log:\n%s", log[max(0, len(log)-20000):])
@@ -286,30 +329,18 @@ func (w *crashWorld) close(t *testing.T) {
 	}
 }
 
-// check compares what was written with what was answered.
-func (w *crashWorld) check(t *testing.T) {
+// report tells what was killed, and what became of the messages all the same.
+func (w *crashWorld) report(t *testing.T, outcome string, repeats int) {
 	t.Helper()
-	written, repeats := 0, 0
-	for _, p := range w.people {
-		written += p.sent
-		repeats += p.repeats
-		for _, problem := range p.problems() {
-			t.Errorf("%s: %s", p.chat, problem)
-		}
-	}
-	if written == 0 {
-		t.Error("nothing was written")
-	}
 	kinds := slices.Sorted(maps.Keys(w.killed))
 	total := 0
 	for i, kind := range kinds {
 		total += w.killed[kind]
 		kinds[i] = fmt.Sprintf("%d %s", w.killed[kind], kind)
 	}
-	outcome := "0 lost, 0 answered twice, order kept, nothing done without leave"
 	if t.Failed() {
-		outcome = "some went wrong"
+		outcome = "some went wrong, of " + outcome
 	}
-	t.Logf("%d messages, %d kills (%s), %d starts: %s; %d sends whose outcome was unknown were repeated",
-		written, total, strings.Join(kinds, ", "), w.starts, outcome, repeats)
+	t.Logf("%d kills (%s), %d starts; %s; %d sends whose outcome was unknown were repeated",
+		total, strings.Join(kinds, ", "), w.starts, outcome, repeats)
 }

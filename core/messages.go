@@ -37,6 +37,13 @@ func (s sending) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, err
 	return receipt, err
 }
 
+// Edit changes a message.
+func (s sending) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
+	err := s.Live.Edit(ctx, to, id, text, buttons)
+	s.points.pass("edited") // as above
+	return err
+}
+
 // await returns a channel's live sender.
 func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error) {
 	live, err := h.supervisor.Await(ctx, channel)
