@@ -57,6 +57,9 @@ func TestRetry(t *testing.T) {
 	if !strings.Contains(h.log.String(), "a turn is tried again") {
 		t.Error("it was not tried again, so this proves nothing")
 	}
+	if goesOn := h.last(); occurrences(goesOn, "cut off, as the model had no capacity") != 1 || occurrences(goesOn, "restart") != 0 {
+		t.Errorf("the model is told %q", goesOn.Prompt.Texts())
+	}
 	owner.talks("and now?")
 	h.remembers("which one?")
 	owner.silent()

@@ -48,6 +48,7 @@ type Turn struct {
 	Profile   Profile
 	UUID      string // of the message; Claude de-duplicates by it
 	Attempt   int    // 1 the first time; a later one looks for what the earlier ones left
+	Failed    Class  // why the attempt before failed, which this one follows on; zero: it was cut off by a restart, of whatever
 	Consumed  bool   // Claude is known to have read the message in an earlier attempt
 	Prompt    string // begins with a line of the host
 	Authority chat.Authority

@@ -147,16 +147,31 @@ func TestRepeatedID(t *testing.T) {
 	})
 }
 
-// A failed turn is tried again by asking claude to go on: its id is spent.
+// A failed turn is tried again by asking claude to go on, as its id is spent: with what is true of why.
 func TestRetryAfterFailure(t *testing.T) {
+	const then = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
-		turn := r.turn(directive(map[string]any{"error": "529"}))
-		_, err := pool.Run(r.Context(), turn)
-		r.wantClass(err, agent.Overloaded)
-		result := r.ask(pool, r.again(turn))
-		if result.Recovered || !strings.Contains(result.Text, "was cut off") {
-			t.Errorf("the second attempt brought %+v", result)
+		for failed, want := range map[agent.Class]string{
+			0:                "[clawhost] The answer to the message before this one was cut off by a restart.",
+			agent.Server:     "[clawhost] The answer to the message before this one was cut off, as the service behind the model failed.",
+			agent.Overloaded: "[clawhost] The answer to the message before this one was cut off, as the model had no capacity.",
+			agent.RateLimit:  "[clawhost] The answer to the message before this one was cut off, as the limit of use was reached for a moment.",
+		} {
+			turn := r.turn(directive(map[string]any{"error": "529"}))
+			_, err := pool.Run(r.Context(), turn)
+			r.wantClass(err, agent.Overloaded)
+			again := r.again(turn)
+			again.Failed = failed
+			result := r.ask(pool, again)
+			if diff := cmp.Diff("echo: "+want+then, result.Text); diff != "" || result.Recovered {
+				t.Errorf("the second attempt after %s, recovered %v: %s", failed, result.Recovered, diff)
+			}
+			// One that does not know it any more finds the answer that is there.
+			again.Attempt, again.Failed = again.Attempt+1, 0
+			if third := r.ask(pool, again); !third.Recovered || third.Text != result.Text {
+				t.Errorf("the third attempt brought %+v", third)
+			}
 		}
 	})
 }

@@ -115,7 +115,7 @@ func (r *run) plan(known bool) error {
 	case compacts(t.Prompt) && (known || found.fate == unfinished):
 		r.next.uuid = continueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
 	case known || found.fate == unfinished:
-		r.next, r.past.Continued = line{uuid: continueID(t.UUID, t.Attempt), text: continueText}, true
+		r.next, r.past.Continued = line{uuid: continueID(t.UUID, t.Attempt), text: continueText(t.Failed)}, true
 	}
 	return nil
 }

@@ -37,9 +37,25 @@ const (
 	answered
 )
 
-// continueText asks for the rest of an answer. It begins as every prompt does, with a line of the host's.
-const continueText = "[clawhost] The answer to the message before this one was cut off by a restart.\n" +
-	"See what has been done already, do not do it twice, finish the rest, and answer that message."
+// The beginning and the end of what asks for the rest of an answer. It begins as every prompt does, with a line of the host's.
+const (
+	cutOff = "[clawhost] The answer to the message before this one was cut off"
+	goOn   = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
+)
+
+// continueText asks for the rest of an answer, and says why it is missing.
+func continueText(failed agent.Class) string {
+	why := ", as the service behind the model failed."
+	switch failed {
+	case 0:
+		why = " by a restart."
+	case agent.Overloaded:
+		why = ", as the model had no capacity."
+	case agent.RateLimit:
+		why = ", as the limit of use was reached for a moment."
+	}
+	return cutOff + why + goOn
+}
 
 // continueID is the id of the line that asks to go on.
 func continueID(message string, attempt int) string {
@@ -195,7 +211,9 @@ func (m *memory) take(l *transcriptLine) {
 }
 
 // asksToGoOn tells whether a message is the host's own that asks for the rest of an answer.
-func asksToGoOn(m *message) bool { return len(m.Content) == 1 && m.Content[0].Text == continueText }
+func asksToGoOn(m *message) bool {
+	return len(m.Content) == 1 && strings.HasPrefix(m.Content[0].Text, cutOff) && strings.HasSuffix(m.Content[0].Text, goOn)
+}
 
 // mentions tells whether a line can be about one of the ids. It spares the decoding of a long history.
 func mentions(line []byte, ids map[string]bool) bool {

@@ -28,7 +28,7 @@ func (h *Handler) try(ctx context.Context, run *store.Run, t agent.Turn) (agent.
 		}
 		result.Continued = continued
 		charge(&result, spent)
-		wait, may := pause(err, n)
+		class, wait, may := pause(err, n)
 		if n >= h.options.Retries || !may || ctx.Err() != nil {
 			return result, err
 		}
@@ -42,26 +42,28 @@ func (h *Handler) try(ctx context.Context, run *store.Run, t agent.Turn) (agent.
 			return result, err
 		}
 		t.Attempt++
+		t.Failed = class
 	}
 }
 
-// pause is how long to wait before a turn is tried again; false: that would not help.
-func pause(err error, n int) (wait time.Duration, may bool) {
+// pause is how long to wait before a turn is tried again that failed so; false: that would not help.
+func pause(err error, n int) (class agent.Class, wait time.Duration, may bool) {
 	var failure *agent.Failure
 	if !errors.As(err, &failure) {
-		return 0, false
+		return 0, 0, false
 	}
-	switch failure.Class {
+	class = failure.Class
+	switch class {
 	case agent.Overloaded, agent.Server:
 		for wait = firstPause; n > 0; n-- {
 			wait *= 3
 		}
-		return wait, true
+		return class, wait, true
 	case agent.RateLimit:
 		wait = time.Until(failure.ResetsAt)
-		return wait, wait > 0 && wait <= longestPause
+		return class, wait, wait > 0 && wait <= longestPause
 	default:
-		return 0, false
+		return class, 0, false
 	}
 }
 

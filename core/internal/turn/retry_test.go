@@ -26,15 +26,16 @@ func TestRetries(t *testing.T) {
 		state   store.RunState
 		said    string
 		input   int64
+		failed  []agent.Class // what the later tries know of those before
 	}{
-		"it passes":              {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, store.RunDone, "hi", 5},
-		"it does not pass":       {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, store.RunFailed, "trouble: overloaded", 12},
-		"nothing that passes":    {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, store.RunFailed, "trouble: auth", 0},
-		"a limit that ends soon": {func() []outcome { return []outcome{soon(30 * time.Second), answered} }, 2, 30 * time.Second, store.RunDone, "hi", 2},
-		"a limit that does not":  {func() []outcome { return []outcome{soon(time.Hour)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
-		"a limit that is over":   {func() []outcome { return []outcome{soon(-time.Second)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
-		"a limit of no end":      {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0},
-		"then something else":    {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, store.RunFailed, "trouble: content_filter", 3},
+		"it passes":              {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, store.RunDone, "hi", 5, []agent.Class{agent.Overloaded, agent.Server}},
+		"it does not pass":       {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, store.RunFailed, "trouble: overloaded", 12, []agent.Class{agent.Overloaded, agent.Overloaded, agent.Overloaded}},
+		"nothing that passes":    {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, store.RunFailed, "trouble: auth", 0, nil},
+		"a limit that ends soon": {func() []outcome { return []outcome{soon(30 * time.Second), answered} }, 2, 30 * time.Second, store.RunDone, "hi", 2, []agent.Class{agent.RateLimit}},
+		"a limit that does not":  {func() []outcome { return []outcome{soon(time.Hour)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
+		"a limit that is over":   {func() []outcome { return []outcome{soon(-time.Second)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
+		"a limit of no end":      {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
+		"then something else":    {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, store.RunFailed, "trouble: content_filter", 3, []agent.Class{agent.Overloaded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +53,15 @@ func TestRetries(t *testing.T) {
 					t.Errorf("%s, %q, %d tokens", c.State, c.Pieces[0].Text, c.Turn.Usage.InputTokens)
 				}
 				var attempts []int
-				for _, turn := range r.turns {
+				var failed []agent.Class
+				for i, turn := range r.turns {
 					attempts = append(attempts, turn.Attempt)
+					if i > 0 {
+						failed = append(failed, turn.Failed)
+					}
+				}
+				if diff := cmp.Diff(test.failed, failed); diff != "" || r.turns[0].Failed != 0 {
+					t.Error(diff, r.turns[0].Failed)
 				}
 				want := []int{1, 2, 3, 4}[:test.tries]
 				if diff := cmp.Diff(want, attempts); diff != "" {
