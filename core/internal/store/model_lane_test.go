@@ -262,32 +262,45 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 			m.end(superseded, l)
 		}
 	}
-	if over := len(l.queue) + 1 - l.held() - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
-		if in.Queue.Drop == store.DropNew {
+	if over := l.bursts(burst) - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
+		if in.Queue.Drop == store.DropNew && len(burst) == 0 {
 			m.cancel(in.Session, []modelMessage{msg})
 			if len(l.queue) < before {
 				l.rearm(now)
 			}
 			return store.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 		}
+		gone := map[int64]bool{}
+		var texts []string // of each burst that is gone
 		dropped := m.remove(l, func(o modelMessage) bool {
-			over--
-			if !o.waits() || o.Message.Origin != "" || o.urgent > 0 {
-				over++
+			switch {
+			case in.Queue.Drop == store.DropNew || !o.waits() || o.Message.Origin != "" || o.urgent > 0 || inBurst(o):
+				return false
+			case gone[o.burst]:
+			case len(gone) == over:
 				return false
 			}
-			return over >= 0
+			gone[o.burst] = true
+			return true
 		})
 		m.cancel(in.Session, dropped)
+		for i, o := range dropped {
+			if i > 0 && slices.ContainsFunc(dropped[:i], func(p modelMessage) bool { return p.burst == o.burst }) {
+				continue
+			}
+			var of []string
+			for _, p := range dropped {
+				if p.burst == o.burst {
+					of = append(of, p.Message.Text)
+				}
+			}
+			texts = append(texts, strings.Join(of, "\n"))
+		}
 		if in.Queue.Drop == store.DropSummarize {
-			for _, o := range dropped {
-				m.addNote(in.Session, modelNote{kind: store.NoteOverflow, text: o.Message.Text, count: 1}, in.Queue.Cap)
+			for _, text := range texts {
+				m.addNote(in.Session, modelNote{kind: store.NoteOverflow, text: text, count: 1}, in.Queue.Cap)
 			}
 		}
-	}
-
-	if len(burst) > 0 { // or what is left of it
-		burst = m.openBurst(l, msg)
 	}
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
@@ -330,6 +343,20 @@ func (m *model) openBurst(l *modelLane, msg modelMessage) []modelMessage {
 		return nil
 	}
 	return burst
+}
+
+// bursts counts those that wait with a message that joins one of them, or none.
+func (l *modelLane) bursts(joins []modelMessage) int {
+	waiting := map[int64]bool{}
+	for _, o := range l.queue {
+		if !o.joined && (l.run == 0 || o.batch == 0) {
+			waiting[o.burst] = true
+		}
+	}
+	if len(joins) == 0 {
+		return len(waiting) + 1
+	}
+	return len(waiting)
 }
 
 // pace decides when a message may be claimed, and tells whether others may now be claimed at another time than before.

@@ -148,7 +148,7 @@ type Queueing struct {
 	// Quiet is how long after it came a message is claimed that came to others, or to a running turn. What is collected
 	// waits for the quiet after the last of it, for five times as long at most.
 	Quiet time.Duration
-	Cap   int // more waiting messages are dropped; zero: no limit
+	Cap   int // more waiting messages are dropped, where a burst is one; zero: no limit
 	Drop  Drop
 }
 

@@ -1,5 +1,7 @@
 package store
 
+import "database/sql"
+
 // patience is how many times the quiet what is collected waits for it at most.
 const patience = 5
 
@@ -20,19 +22,22 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 		}
 		accepted.Waiting, accepted.Running = int(p.queued)-1, false
 	}
-	if over := p.waiting() - int64(in.Queue.Cap); in.Queue.Cap > 0 && over > 0 {
-		if in.Queue.Drop == DropNew {
+	// There are no more bursts than messages.
+	if in.Queue.Cap > 0 && p.waiting() > int64(in.Queue.Cap) {
+		over, droppable, err := t.overCap(in, *p, b)
+		switch {
+		case err != nil:
+			return err
+		case over > 0 && in.Queue.Drop == DropNew && b.id == 0:
 			accepted.Seq = 0
 			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, message: e.message}}, tooMany)
-		}
-		if err := t.overflow(in, p, over); err != nil {
-			return err
-		}
-		accepted.Waiting = int(p.queued) - 1
-		if b.id != 0 { // of which some are gone
-			if b, err = t.openBurst(in, e, *p); err != nil {
-				return err
+		case over > 0 && in.Queue.Drop != DropNew:
+			for _, burst := range droppable[:min(over, len(droppable))] {
+				if err := t.overflow(in, p, burst); err != nil {
+					return err
+				}
 			}
+			accepted.Waiting = int(p.queued) - 1
 		}
 	}
 	return t.pace(in, p, b)
@@ -82,26 +87,56 @@ func (q Queueing) waits() bool {
 // tooMany is why a message was dropped that exceeded its lane's cap.
 const tooMany = "dropped: too many messages wait"
 
-// overflow drops the n messages that have waited for the longest, but none that no person wrote and none that somebody wants
-// to come next.
-func (t *tx) overflow(in Inbound, p *place, n int64) error {
-	// Within a text of the message's the quotes of this pattern have a backslash before them.
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq IN
-			(SELECT seq FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL AND urgent = 0
-				AND message NOT LIKE '%"origin":"%' ORDER BY seq LIMIT ?3 + 0)
-		RETURNING `+removedColumns, in.Session, in.Lane, n)
+// mayDrop is which messages may be dropped for a cap: none that no person wrote, and none that somebody wants to come next.
+// Within a text of the message's the quotes of the pattern have a backslash before them.
+const mayDrop = `batch IS NULL AND urgent = 0 AND message NOT LIKE '%"origin":"%'`
+
+// overCap tells how many bursts too many wait with a message, which joins one of them or begins its own, and which of the
+// others may be dropped, in order.
+func (t *tx) overCap(in Inbound, p place, joins burst) (over int, droppable []int64, err error) {
+	bursts := map[int64]bool{}
+	if joins.id == 0 {
+		bursts[p.seq] = true
+	}
+	err = t.each(`SELECT burst, `+mayDrop+` FROM inbox
+		WHERE session = ?1 AND lane = ?2 AND joined_run IS NULL AND (batch IS NULL OR NOT ?3) ORDER BY seq`,
+		[]any{in.Session, in.Lane, p.running}, func(rows *sql.Rows) error {
+			var burst int64
+			var may bool
+			if err := rows.Scan(&burst, &may); err != nil {
+				return err
+			}
+			if may && !bursts[burst] && burst != joins.id {
+				droppable = append(droppable, burst)
+			}
+			bursts[burst] = bursts[burst] || may
+			return nil
+		})
+	return len(bursts) - in.Queue.Cap, droppable, err
+}
+
+// overflow drops a burst that waits.
+func (t *tx) overflow(in Inbound, p *place, burst int64) error {
+	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
+		RETURNING `+removedColumns, in.Session, in.Lane, burst)
 	if err != nil {
 		return err
 	}
 	p.queued -= int64(len(dropped))
-	p.moved = p.moved || len(dropped) > 0
+	p.moved = true
 	if in.Queue.Drop != DropOld {
+		note := Note{Kind: NoteOverflow}
 		for _, r := range dropped {
 			m, ok := r.decode()
 			if !ok {
 				continue
 			}
-			note := Note{Kind: NoteOverflow, At: moment(r.receivedAt), Sender: m.Sender.Name(), Text: m.Text}
+			if note.Text != "" {
+				note.Text += "\n"
+			}
+			note.At, note.Sender, note.Text = moment(r.receivedAt), m.Sender.Name(), note.Text+m.Text
+		}
+		if note.Text != "" {
 			if err := t.noteAmong(in.Session, note, in.Queue.Cap); err != nil {
 				return err
 			}

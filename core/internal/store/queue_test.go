@@ -336,19 +336,76 @@ func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	b.wantOutcome(t, 2, "")
 }
 
-// A burst of which a full lane has dropped a part is a part of it no more: the message still waits for the others' quiet.
+// A burst is one message to the cap: what belongs to it is kept, or is dropped, as a whole.
+func TestCapCountsBursts(t *testing.T) {
+	t.Parallel()
+	burst := func(b *bundle, t *testing.T, from int, q store.Queueing) (seqs []int64) {
+		t.Helper()
+		for n := from; n < from+3; n++ {
+			in := bursting(n)
+			in.Queue = q
+			seqs = append(seqs, b.accept(t, in).Seq)
+		}
+		b.clock.Advance(time.Second)
+		return seqs
+	}
+	t.Run("where nothing runs", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		burst(b, t, 1, store.Queueing{Cap: 1, Drop: store.DropNew})
+		if diff := cmp.Diff([]int64{1, 2, 3}, seqs(b.claim(t))); diff != "" {
+			t.Error(diff)
+		}
+	})
+	for drop, test := range map[store.Drop]struct {
+		runs  [][]int64
+		notes []store.Note
+	}{
+		store.DropOld:       {[][]int64{{5, 6, 7}, {8, 9, 10}}, nil},
+		store.DropNew:       {[][]int64{{2, 3, 4}, {5, 6, 7}}, nil},
+		store.DropSummarize: {[][]int64{{5, 6, 7}, {8, 9, 10}}, []store.Note{{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 2\nmessage 3\nmessage 4", Count: 1}}},
+	} {
+		t.Run(string(drop), func(t *testing.T) {
+			t.Parallel()
+			b, run := busy(t)
+			for _, from := range []int{2, 5, 8} {
+				burst(b, t, from, store.Queueing{Mode: store.Queue, Cap: 2, Drop: drop})
+			}
+			b.complete(t, run)
+			for i, want := range test.runs {
+				run := b.claim(t)
+				if diff := cmp.Diff(want, seqs(run)); diff != "" {
+					t.Errorf("run %d (-want +got):\n%s", i, diff)
+				}
+				if i == 0 {
+					if diff := cmp.Diff(test.notes, run.Notes); diff != "" {
+						t.Errorf("notes (-want +got):\n%s", diff)
+					}
+				}
+				b.complete(t, run)
+			}
+			b.idle(t)
+		})
+	}
+}
+
+// A burst that is begun is not cut short by a cap that has become lower; what waits before it goes.
 func TestCapAmidABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	for n := 2; n <= 4; n++ {
+	b.accept(t, queued(2, store.Queueing{}))
+	for n := 3; n <= 5; n++ {
 		in := bursting(n)
-		in.Queue = store.Queueing{Mode: store.Followup, Quiet: 4 * time.Second, Cap: 1, Drop: store.DropOld}
+		in.Queue = store.Queueing{Mode: store.Followup, Quiet: 4 * time.Second, Cap: 7 - n, Drop: store.DropOld}
+		if n == 5 {
+			in.Queue.Cap = 1
+		}
 		b.accept(t, in)
 	}
 	b.complete(t, run)
 	var w work
 	b.do(t, &w, time.Hour)
-	if diff := cmp.Diff(work{[][]int64{{4}}, []time.Duration{4 * time.Second}}, w, cmp.AllowUnexported(work{})); diff != "" {
+	if diff := cmp.Diff(work{[][]int64{{3, 4, 5}}, []time.Duration{4 * time.Second}}, w, cmp.AllowUnexported(work{})); diff != "" {
 		t.Error(diff)
 	}
 }
