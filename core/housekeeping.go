@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -50,40 +51,69 @@ func (h *Host) heartbeats(messages *inbox.Inbox) *heartbeat.Heartbeat {
 	if c.Every == 0 {
 		return nil
 	}
-	to, err := h.heartbeatTarget(c.Target)
+	channel, user, err := h.heartbeatTarget(c.Target)
 	if err != nil {
 		h.log.Error("there will be no heartbeat", "error", err)
 		return nil
 	}
-	direct := chat.Chat{ID: to.Chat, Kind: chat.Direct}
 	return heartbeat.New(heartbeat.Options{
 		Every: c.Every, From: int(max(c.From, 0)), To: int(max(c.To, 0)), Zone: h.config.Agent.Timezone,
 		Idle: func(ctx context.Context) (string, error) {
-			return h.nothingToWatch(ctx, messages.Session(to.Channel, direct, ""))
+			if _, known := h.directChat(ctx, channel, user); !known {
+				return fmt.Sprintf("%s:%s has not written to the agent yet, so that nobody knows in which chat", channel, user), nil
+			}
+			return h.nothingToWatch(ctx, messages.Session(channel, chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, ""))
 		},
 		Beat: func(ctx context.Context, id chat.EventID) error {
+			to, known := h.directChat(ctx, channel, user)
+			if !known {
+				return fmt.Errorf("the chat of %s:%s is not known any more", channel, user)
+			}
 			_, err := messages.Turn(ctx, id, store.Message{
-				Channel: to.Channel, Chat: direct, Sender: chat.Sender{ID: chat.UserID(to.Chat), IsBot: true},
-				Text: c.Prompt, Origin: store.OriginHeartbeat,
+				Channel: to.Channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct}, Thread: to.Thread,
+				Sender: chat.Sender{ID: user, IsBot: true}, Text: c.Prompt, Origin: store.OriginHeartbeat,
 			})
 			return err
 		},
 	}, h.log.Named("heartbeat"))
 }
 
-// heartbeatTarget is the direct chat that a heartbeat speaks in.
-func (h *Host) heartbeatTarget(target string) (chat.Address, error) {
+// heartbeatTarget is the person in whose direct chat a heartbeat speaks.
+func (h *Host) heartbeatTarget(target string) (channel string, user chat.UserID, err error) {
 	if target == "owner" {
 		if len(h.config.Access.Owners) == 0 {
-			return chat.Address{}, errors.New("heartbeat.target is the owner, and access.owners names none")
+			return "", "", errors.New("heartbeat.target is the owner, and access.owners names none")
 		}
 		target = h.config.Access.Owners[0]
 	}
-	channel, user, _ := strings.Cut(target, ":")
+	channel, id, _ := strings.Cut(target, ":")
 	if p := h.config.Plugin(channel); p == nil || !p.Enabled {
-		return chat.Address{}, fmt.Errorf("it would be told to %s, and no plugin %q is enabled", target, channel)
+		return "", "", fmt.Errorf("it would be told to %s, and no plugin %q is enabled", target, channel)
 	}
-	return chat.Address{Channel: channel, Chat: chat.ID(user)}, nil
+	return channel, chat.UserID(id), nil
+}
+
+// directChat is the direct chat that somebody wrote in last; false: they have not, or in a session that others write in, too,
+// so that it may be another's.
+func (h *Host) directChat(ctx context.Context, channel string, user chat.UserID) (chat.Address, bool) {
+	key := h.inbox.Session(channel, chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, "")
+	known, err := h.store.Session(ctx, key)
+	if err != nil || known.Kind != chat.Direct || known.Route.Channel != channel {
+		return chat.Address{}, false
+	}
+	if name, err := session.Parse(key); err != nil || name == (session.Name{}) && known.Route.Chat != chat.ID(user) {
+		return chat.Address{}, false
+	}
+	return known.Route, true
+}
+
+// likelyChat is the direct chat that somebody wrote in last or, as long as that is not known, the one of their own id, as
+// most networks have it. On one that has not, what is sent there is given up and listed among what did not arrive.
+func (h *Host) likelyChat(ctx context.Context, channel string, user chat.UserID) chat.Address {
+	if to, known := h.directChat(ctx, channel, user); known {
+		return to
+	}
+	return chat.Address{Channel: channel, Chat: chat.ID(user)}
 }
 
 // nothingToWatch tells why a heartbeat has nothing to do.

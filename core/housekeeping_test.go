@@ -8,11 +8,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,22 +25,62 @@ func TestHeartbeatTarget(t *testing.T) {
 	for name, test := range map[string]struct {
 		target string
 		owners []string
-		to     chat.Address
+		user   chat.UserID
 	}{
-		"the owner":              {"owner", []string{"telegram:1", "telegram:2"}, chat.Address{Channel: "telegram", Chat: "1"}},
-		"a person":               {"telegram:a:b", nil, chat.Address{Channel: "telegram", Chat: "a:b"}},
-		"no owner":               {"owner", nil, chat.Address{}},
-		"a channel that is off":  {"owner", []string{"discord:1"}, chat.Address{}},
-		"a channel that is none": {"irc:1", nil, chat.Address{}},
+		"the owner":              {"owner", []string{"telegram:1", "telegram:2"}, "1"},
+		"a person":               {"telegram:a:b", nil, "a:b"},
+		"no owner":               {"owner", nil, ""},
+		"a channel that is off":  {"owner", []string{"discord:1"}, ""},
+		"a channel that is none": {"irc:1", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := &Host{config: &config.Config{Plugins: plugins, Settings: config.Settings{Access: config.Access{Owners: test.owners}}}}
-			to, err := h.heartbeatTarget(test.target)
-			if to != test.to || (err != nil) != (test.to == chat.Address{}) {
-				t.Errorf("%+v, %v", to, err)
+			channel, user, err := h.heartbeatTarget(test.target)
+			if user != test.user || (err != nil) != (user == "") || err == nil && channel != "telegram" {
+				t.Errorf("%s:%s, %v", channel, user, err)
 			}
 		})
+	}
+}
+
+// A network's direct chat may have an id of its own. It is known from what its person wrote there, and what the host does in it
+// is of that person's session.
+func TestDirectChat(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for scope, want := range map[string]struct {
+		session string
+		known   bool
+	}{"per-channel-peer": {"discord:7", true}, "per-peer": {"peer:discord:7", true}, "main": {"main", false}} {
+		s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}}}
+		h := &Host{config: c, store: s}
+		h.inbox = inbox.New(inbox.Options{
+			Store: s, Settings: c.For, Now: time.Now, Policy: c.Send.Policy, Turns: turnsOf{h},
+		}, hclog.NewNullLogger())
+		if to, known := h.directChat(ctx, "discord", "7"); known {
+			t.Errorf("%s: nobody has written, and it is %+v", scope, to)
+		}
+		if _, err := s.Accept(ctx, store.Inbound{EventID: "1", Session: want.session, Lane: store.TurnLane, Message: store.Message{
+			Channel: "discord", Chat: chat.Chat{ID: "dm", Kind: chat.Direct}, Sender: chat.Sender{ID: "7"},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		to, known := h.directChat(ctx, "discord", "7")
+		if known != want.known || known && to != (chat.Address{Channel: "discord", Chat: "dm"}) {
+			t.Errorf("%s: %+v, %t", scope, to, known)
+		}
+		outcome, err := h.inbox.Turn(ctx, "2", store.Message{
+			Channel: "discord", Chat: chat.Chat{ID: "dm", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", IsBot: true}, Origin: store.OriginHeartbeat,
+		})
+		if err != nil || outcome.Session != want.session {
+			t.Errorf("%s: a heartbeat is of %q, %v; want %q", scope, outcome.Session, err, want.session)
+		}
 	}
 }
 

@@ -146,8 +146,7 @@ func quoted(s string) string {
 	return string(line)
 }
 
-// tellOwners tells the owners, in a chat that they can be reached in, that a plugin is parked. In a direct chat the chat's
-// id is taken to be the person's.
+// tellOwners tells the owners, in chats that they can be reached in, that a plugin is parked.
 func (h *Host) tellOwners(name, why string) {
 	text := fmt.Sprintf("The plugin %s is parked:\n\n```\n%s\n```\n\n`clawhost plugin restart %s` starts it again.", name, quoted(why), name)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -157,7 +156,7 @@ func (h *Host) tellOwners(name, why string) {
 		if channel == name || h.config.Plugin(channel) == nil || !h.config.Plugin(channel).Enabled {
 			continue
 		}
-		to := chat.Address{Channel: channel, Chat: chat.ID(user)}
+		to := h.likelyChat(ctx, channel, chat.UserID(user))
 		if _, err := h.store.Post(ctx, "", h.told(to, chat.Direct, text)...); err != nil {
 			h.log.Error("tell an owner of a parked plugin", "channel", channel, "error", err)
 		}

@@ -39,20 +39,14 @@ func (h *Host) decides(caller chat.Caller) bool {
 	return false
 }
 
-// decider is the direct chat of the first owner whose channel runs: the one that they wrote in, or, as long as they have not, the
-// one of their own id.
+// decider is the direct chat of the first owner whose channel runs.
 func (h *Host) decider(ctx context.Context) (chat.Address, bool) {
 	for _, owner := range h.config.Access.Owners {
 		channel, user, _ := strings.Cut(owner, ":")
 		if _, runs := h.supervisor.Get(channel); !runs {
 			continue
 		}
-		to := chat.Address{Channel: channel, Chat: chat.ID(user)}
-		known, err := h.store.Session(ctx, h.inbox.Session(channel, chat.Chat{ID: to.Chat, Kind: chat.Direct}, ""))
-		if err == nil && known.Kind == chat.Direct && known.Route.Channel == channel {
-			to = known.Route
-		}
-		return to, true
+		return h.likelyChat(ctx, channel, chat.UserID(user)), true
 	}
 	return chat.Address{}, false
 }

@@ -508,6 +508,23 @@ F:44:3: Unknown block; The block plugin has no block "heartbeat".
 `,
 		},
 		{
+			"a heartbeat in a group",
+			`
+heartbeat {
+  target = "telegram:-1001"
+}
+plugin "telegram" {
+  access {
+    group "-1001" {}
+  }
+}
+`,
+			`
+F:3:12: Unsuitable value; heartbeat.target must be a person, and telegram:-1001 is a group in access.group.
+    target = "telegram:-1001"
+`,
+		},
+		{
 			"a value that cannot be told is not missing",
 			`
 send {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	_ "time/tzdata" // IANA names are known where the system has no time zone database
 
 	"github.com/hashicorp/hcl/v2"
@@ -139,7 +140,21 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	for _, b := range plugins {
 		c.Plugins = append(c.Plugins, d.plugin(b, c))
 	}
+	d.checkTarget(c, body)
 	return c
+}
+
+// checkTarget refuses a heartbeat that would speak in a group.
+func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
+	channel, id, _ := strings.Cut(c.Heartbeat.Target, ":")
+	if _, group := c.For(channel).Access.Group[id]; !group {
+		return
+	}
+	for _, b := range body.Blocks {
+		if a := b.Body.Attributes["target"]; b.Type == "heartbeat" && a != nil {
+			d.report(a.Expr.Range(), "Unsuitable value", fmt.Sprintf("heartbeat.target must be a person, and %s is a group in access.group.", c.Heartbeat.Target))
+		}
+	}
 }
 
 // defaultPaths makes the default paths absolute. Those that cannot be are left empty: the file may replace them.

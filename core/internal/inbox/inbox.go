@@ -249,15 +249,15 @@ func (in *Inbox) policy(a arrival) string {
 	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
-// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It has an owner's authority,
-// because an owner put it into the config.
+// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. The sender is whose direct chat it
+// is. It has an owner's authority, because an owner put it into the config.
 func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Outcome, error) {
 	m.Authority = chat.Owner
 	m.SentAt = in.options.Now()
 	if m.Origin == "" {
 		m.Origin = store.OriginPlugin
 	}
-	a := arrival{message: m, key: in.Session(m.Channel, m.Chat, m.Thread)}
+	a := arrival{message: m, key: name(in.options.Settings(m.Channel).Session, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
 	var err error
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)

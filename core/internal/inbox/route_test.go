@@ -219,7 +219,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != store.ControlLane {
 		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
 	}
-	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Text: "the weather"}
+	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
 	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
 		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
 	}

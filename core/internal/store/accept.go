@@ -245,12 +245,18 @@ func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 		return before, err
 	}
 	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
-			channel = ?4, chat = ?5, thread = ?6,
-			interacted_at = COALESCE(?7, interacted_at), message_at = COALESCE(?8, message_at)
-		WHERE key = ?1`,
-		in.Session, m.Chat.Kind, m.Chat.Title, m.Channel, m.Chat.ID, m.Thread, interactedAt, messageAt)
+			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at)
+		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interactedAt, messageAt)
+	if err != nil || !m.fromChat() {
+		return before, err
+	}
+	_, err = t.exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4 WHERE key = ?1`, in.Session, m.Channel, m.Chat.ID, m.Thread)
 	return before, err
 }
+
+// fromChat tells whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
+// think that there is such a chat.
+func (m Message) fromChat() bool { return m.Origin == "" || m.Origin == OriginCompact }
 
 // makeSession makes a session's row.
 func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) error {
@@ -259,9 +265,13 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 		claude, in.Session, t.now, in.Parent); err != nil {
 		return err
 	}
+	var route chat.Address
+	if m.fromChat() {
+		route = m.Address()
+	}
 	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
-		in.Session, claude, m.Chat.Kind, m.Chat.Title, m.Channel, m.Chat.ID, m.Thread, t.now, interactedAt, messageAt)
+		in.Session, claude, m.Chat.Kind, m.Chat.Title, route.Channel, route.Chat, route.Thread, t.now, interactedAt, messageAt)
 	return err
 }
 

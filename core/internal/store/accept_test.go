@@ -269,3 +269,37 @@ func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 		t.Errorf("the message after the reset runs in %+v", next.Session)
 	}
 }
+
+// A turn of a plugin, or of the host, is in a chat that they only think is there: it says nothing of where a session is.
+func TestRouteIsWherePeopleWrite(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	at := func(n int, in chat.ID, origin store.Origin) chat.Address {
+		t.Helper()
+		m := inbound("anna", n)
+		m.Message.Chat.ID, m.Message.Origin = in, origin
+		b.accept(t, m)
+		s, err := b.Session(b.ctx, m.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Route
+	}
+	there := chat.Address{Channel: "telegram", Chat: "there"}
+	for n, step := range []struct {
+		in     chat.ID
+		origin store.Origin
+		want   chat.Address
+	}{
+		{"nowhere", store.OriginHeartbeat, chat.Address{}},
+		{"there", "", there},
+		{"nowhere", store.OriginHeartbeat, there},
+		{"nowhere", store.OriginPlugin, there},
+		{"nowhere", store.OriginFlush, there},
+		{"elsewhere", store.OriginCompact, chat.Address{Channel: "telegram", Chat: "elsewhere"}},
+	} {
+		if got := at(n, step.in, step.origin); got != step.want {
+			t.Errorf("%d: %+v, want %+v", n, got, step.want)
+		}
+	}
+}

@@ -269,7 +269,7 @@ type Session struct {
 	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
 	Kind          chat.Kind
 	Title         string
-	Route         chat.Address // where its last message came from
+	Route         chat.Address // where its last message came from; zero: only plugins and the host have had it do something
 	CreatedAt     time.Time
 	ResetAt       time.Time // when the claude session was begun
 	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
