@@ -19,8 +19,6 @@ import (
 const (
 	// callTimeout bounds a REST call, but for the bytes of its files.
 	callTimeout = 20 * time.Second
-	// slowest is how fast files must go at least, in bytes a second.
-	slowest = 256 << 10
 	// maxAnswer is the largest answer of a call that is read, in bytes.
 	maxAnswer = 8 << 20
 )
@@ -72,7 +70,7 @@ func (r *rest) call(ctx context.Context, what, method, path string, body, result
 
 // upload is call with a form of files in place of a body.
 func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(form.Length/slowest)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+upload.Time(form.Length))
 	defer cancel()
 	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path), form: form}
 	err := r.do(ctx, x, what, http.MethodPost, path, form.ContentType, []byte{}, result)

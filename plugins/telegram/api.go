@@ -18,10 +18,11 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/upload"
 )
 
 const (
-	callTimeout = time.Minute // of a call that is no poll
+	callTimeout = time.Minute // of a call that is no poll, but for the bytes of its files
 	maxAnswer   = 16 << 20    // bytes; 100 updates are far below
 	maxMends    = 3
 )
@@ -81,7 +82,11 @@ func (a *api) request(ctx context.Context, method string, params tgbotapi.Params
 // callChat calls a method for a chat, with files if there are any, and reads its result. What Telegram refuses for
 // something that can be mended is mended and tried again; that is safe, for what was refused was not done.
 func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any, files *enclosed) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	timeout := callTimeout
+	if files != nil {
+		timeout += upload.Time(files.bytes)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for range maxMends {
 		id := a.chats.current(params["chat_id"])

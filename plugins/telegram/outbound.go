@@ -58,6 +58,7 @@ func (c *channel) take(ctx context.Context, to chat.Address, s step) ([]chat.Mes
 		}
 		for i, field := range fields {
 			files.files = append(files.files, upload.Part{Name: field, File: s.files[i].Ref})
+			files.bytes += s.files[i].Size
 		}
 		var sent messages
 		err := c.api.callChat(ctx, method, params, &sent, files)

@@ -19,6 +19,7 @@ import (
 type enclosed struct {
 	files []upload.Part
 	open  upload.Open
+	bytes int64 // of all files together
 }
 
 // upload is call with files. The library's own uploads start goroutines that nobody waits for and lose the code of a refusal,

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -252,6 +254,54 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 	if got := s.Replies(7); len(got) != 0 {
 		t.Errorf("arrived: %+v", got)
+	}
+}
+
+// slowServer is Telegram at the end of a slow line.
+type slowServer struct{ bytesASecond int64 }
+
+// RoundTrip implements http.RoundTripper.
+func (s slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer r.Body.Close()
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(time.Duration(n/s.bytesASecond) * time.Second):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	answer := `{"ok": true, "result": {"message_id": 1, "chat": {"id": 7}}}`
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
+}
+
+// largeFile is a host's media store with one file.
+type largeFile struct{ size int }
+
+// Upload implements sdk.Media.
+func (largeFile) Upload(context.Context, chat.Media, io.Reader) (chat.Media, error) {
+	return chat.Media{}, errors.ErrUnsupported
+}
+
+// Download implements sdk.Media.
+func (f largeFile) Download(context.Context, chat.MediaRef) (chat.Media, io.ReadCloser, error) {
+	return chat.Media{Size: int64(f.size)}, io.NopCloser(bytes.NewReader(make([]byte, f.size))), nil
+}
+
+func TestALargeFileHasItsTime(t *testing.T) {
+	t.Parallel()
+	const size = 20 << 20
+	for speed, arrives := range map[int64]bool{256 << 10: true, 128 << 10: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &channel{api: newAPI("1:t", "http://telegram.test")}
+			c.api.client.Transport = slowServer{speed}
+			c.media = largeFile{size}
+			_, err := c.take(t.Context(), chat.Address{Chat: "7"}, step{files: []shaped{{Media: chat.Media{Ref: "f", Size: size}, as: document}}})
+			if arrives != (err == nil) {
+				t.Errorf("at %d bytes a second: %v", speed, err)
+			}
+		})
 	}
 }
 

@@ -15,12 +15,22 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ErrSize is the error of a file that is not as long as the host said.
 var ErrSize = errors.New("the file has another size than the host said")
+
+// slowest is how fast files must go at least, in bytes a second.
+const slowest = 256 << 10
+
+// Time returns how long the sending of so many bytes may take: beside the time that the network has for its answer, no channel
+// need wait longer, and the host does not.
+func Time(bytes int64) time.Duration {
+	return time.Duration(max(bytes, 0)/slowest+1) * time.Second
+}
 
 // Open opens a file of the host; see Download of sdk.Media.
 type Open func(ctx context.Context, ref chat.MediaRef) (chat.Media, io.ReadCloser, error)

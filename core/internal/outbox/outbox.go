@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// sendTimeout bounds one send. A network that needs longer has an unknown outcome.
+	// sendTimeout bounds one send, but for the bytes of its files. A network that needs longer has an unknown outcome.
 	sendTimeout = 60 * time.Second
 	// concurrentSends bounds a channel's sends at the same time.
 	concurrentSends = 16

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/upload"
 )
 
 // Editor is a [Sender] that can change what it has sent. An error that is [errors.ErrUnsupported] says that it cannot after
@@ -32,7 +33,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery
 	if d.Piece.Edits == 0 {
 		return c.send(work, sender, d)
 	}
-	err := within(work, func(ctx context.Context) error { return c.change(ctx, sender, d) })
+	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, sender, d) })
 	if err == nil {
 		if removes(d.Piece) {
 			return nil, nil
@@ -47,7 +48,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery
 		return nil, nil
 	}
 	if deleter, ok := sender.(Deleter); ok && failureOf(err).Reason != chat.TargetGone {
-		err := within(work, func(ctx context.Context) error { return deleter.Delete(ctx, d.Piece.To, d.Target) })
+		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Piece.To, d.Target) })
 		if err != nil {
 			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Piece.To.Chat, "error", err)
 		}
@@ -55,9 +56,13 @@ func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery
 	return c.send(work, sender, d)
 }
 
-// within bounds one call of a network.
-func within(work context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(work, sendTimeout)
+// within bounds one call of a network, which the files are sent with.
+func within(work context.Context, files []chat.Media, call func(context.Context) error) error {
+	timeout := sendTimeout
+	for _, file := range files {
+		timeout += upload.Time(file.Size)
+	}
+	ctx, cancel := context.WithTimeout(work, timeout)
 	defer cancel()
 	return call(ctx)
 }
@@ -117,7 +122,7 @@ func (c *channel) send(work context.Context, sender Sender, d store.Delivery) ([
 }
 
 func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt chat.Receipt, err error) {
-	err = within(work, func(ctx context.Context) error {
+	err = within(work, out.Media, func(ctx context.Context) error {
 		receipt, err = sender.Send(ctx, out)
 		return err
 	})

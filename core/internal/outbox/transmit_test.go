@@ -210,6 +210,32 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	}
 }
 
+// A line of 256 KiB a second is an ordinary one to send on.
+func TestALargeFileHasItsTime(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		files []chat.Media
+		wait  time.Duration
+		want  string
+	}{
+		"a text":               {wait: 70 * time.Second, want: "retry (uncertain true) x"},
+		"a file":               {files: []chat.Media{{Size: 50 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
+		"files":                {files: []chat.Media{{Size: 25 << 20}, {Size: 25 << 20}}, wait: 4 * time.Minute, want: "delivered as [1]"},
+		"a file, not for ever": {files: []chat.Media{{Size: 50 << 20}}, wait: 5 * time.Minute, want: "retry (uncertain true) x"},
+		"a size that is none":  {files: []chat.Media{{Size: -50 << 20}}, wait: 50 * time.Second, want: "delivered as [1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				journal, _ := hand(t, &network{wait: test.wait}, store.Delivery{Piece: store.Piece{Text: "x", Media: test.files}})
+				if len(journal) == 0 || journal[0] != test.want {
+					t.Errorf("%q, want first %q", journal, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	rejected, long := refuse(chat.MediaRejected, 0), refuse(chat.TooLong, 0)
