@@ -165,9 +165,7 @@ type chooser struct{ asked, told map[string]bool }
 var (
 	choosing = regexp.MustCompile(`Which (\d+)\?\*\*`)
 	chosen   = regexp.MustCompile(`chosen-(\d+)-`)
-	// unheard is where the host was killed for a second time while it was asked: its claude took that for a no and answered.
-	unheard = regexp.MustCompile(`cancelled chosen-\d+-`)
-	wish    = regexp.MustCompile(`wish-(\d+)-[A-Z2-9]{5}`)
+	wish     = regexp.MustCompile(`wish-(\d+)-[A-Z2-9]{5}`)
 )
 
 func newChooser() *chooser { return &chooser{asked: map[string]bool{}, told: map[string]bool{}} }
@@ -189,10 +187,6 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 	}
 	if late.MatchString(text) {
 		return nil, nil, nil
-	}
-	if unheard.MatchString(text) {
-		n, err := numberIn(chosen, text)
-		return []int{n}, nil, err
 	}
 	said := wish.FindStringSubmatch(text)
 	if said == nil || c.told[said[0]] {
