@@ -43,8 +43,12 @@ func TestBootstrap(t *testing.T) {
 		}
 		got := tree(t, workspace)
 		for _, file := range []string{"AGENTS.md", "MEMORY.md", "HEARTBEAT.md"} {
-			if len(got[file]) < 50 || len(got[file]) > 4<<10 {
-				t.Errorf("%s: %s has %d bytes", name, file, len(got[file]))
+			want, err := os.ReadFile(filepath.Join("testdata", file+".golden"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got[file]); diff != "" || len(want) > 4<<10 {
+				t.Errorf("%s: %s of %d bytes (-want +got):\n%s", name, file, len(want), diff)
 			}
 			info, err := os.Stat(filepath.Join(workspace, file))
 			if err != nil {

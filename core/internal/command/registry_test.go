@@ -53,6 +53,20 @@ func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
 	}
 }
 
+// A command that cannot be done says why, and what to do.
+func TestCommandsThatCannotBeDone(t *testing.T) {
+	t.Parallel()
+	d := &desk{}
+	for name, want := range map[string]string{
+		"roll":    "/roll is not available at the moment: the plugin that answers it is down. Try again in a minute.",
+		"compact": "/compact works only as a message of its own. Send it again by itself.",
+	} {
+		if got, err := d.registry().Run(t.Context(), d.call("/"+name, chat.Owner)); err != nil || got != want {
+			t.Errorf("/%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
 func TestPluginCommands(t *testing.T) {
 	t.Parallel()
 	d := &desk{plugins: []command.Command{

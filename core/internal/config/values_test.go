@@ -310,12 +310,18 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(config.Send{Default: "allow"}, got.Send); diff != "" {
 		t.Errorf("send (-want +got):\n%s", diff)
 	}
-	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 || !strings.Contains(m.Prompt, "memory/YYYY-MM-DD.md") || !strings.Contains(m.Prompt, "NO_REPLY") {
+	if m := got.MemoryFlush; !m.Enabled || m.Margin != 4000 {
 		t.Errorf("memory flush %+v", m)
 	}
 	h := got.Heartbeat
-	if !strings.Contains(h.Prompt, "HEARTBEAT.md") || !strings.Contains(h.Prompt, "NO_REPLY") {
-		t.Errorf("the heartbeat's prompt is %q", h.Prompt)
+	for golden, prompt := range map[string]string{"flush_prompt.golden": got.MemoryFlush.Prompt, "heartbeat_prompt.golden": h.Prompt} {
+		want, err := os.ReadFile(filepath.Join("testdata", golden))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), prompt+"\n"); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", golden, diff)
+		}
 	}
 	h.Prompt = ""
 	if diff := cmp.Diff(config.Heartbeat{From: 8 * 60, To: 22 * 60, Target: "owner"}, h); diff != "" {

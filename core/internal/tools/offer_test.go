@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,9 +181,25 @@ func TestSchemasOfTheHostsTools(t *testing.T) {
 	if err := json.Unmarshal(handle(t, turn, `{"method":"tools/list","jsonrpc":"2.0","id":1}`).Result, &list); err != nil {
 		t.Fatal(err)
 	}
+	described := map[string]string{} // by tool and property
 	for _, tool := range list.Tools {
 		if tool.Description == "" || tool.InputSchema.Type != "object" || len(tool.InputSchema.Properties) != 3 || tool.Annotations.ReadOnlyHint != (tool.Name == "sessions") {
 			t.Errorf("%+v", tool)
 		}
+		for name, property := range tool.InputSchema.Properties {
+			described[tool.Name+"."+name] = property.Description
+		}
+		described[tool.Name] = tool.Description
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(described)) {
+		fmt.Fprintf(&text, "%s: %s\n", name, described[name])
+	}
+	want, err := os.ReadFile("testdata/descriptions.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text.String()); diff != "" {
+		t.Errorf("what claude reads of them (-want +got):\n%s", diff)
 	}
 }
