@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -66,4 +68,78 @@ func knownNames() map[string]bool {
 	}
 	walk(defaults().fileBlock(nil))
 	return names
+}
+
+var (
+	documented = regexp.MustCompile("^\\| `([a-z0-9_.]+)`$")
+	written    = regexp.MustCompile("`(\"[^`]*\"|\\[[^`]*\\]|\\{(?: [^`]*)?\\}|[0-9]+|true|false)`")
+	variable   = regexp.MustCompile(`env\("[A-Z_]+"\)`)
+)
+
+// What the page calls a default changes nothing when the file says it, and what it calls a value is one, or is one of a list.
+func TestDocumentedValuesAreTrue(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := 0
+	for i, line := range strings.Split(string(page), "\n") {
+		cells := strings.Split(line, " | ")
+		name := documented.FindStringSubmatch(cells[0])
+		if len(cells) != 4 || name == nil {
+			continue
+		}
+		if at := written.FindStringSubmatchIndex(cells[2]); at != nil && at[0] == 0 {
+			defaults++
+			unsaid, err := loadText(t, saying(name[1], "null"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said, err := loadText(t, saying(name[1], cells[2][at[2]:at[3]])); err != nil {
+				t.Errorf("line %d: the default of %s: %v", i+1, name[1], err)
+			} else if diff := cmp.Diff(plain(t, unsaid), plain(t, said)); diff != "" {
+				t.Errorf("line %d: the default of %s is another (-is +documented):\n%s", i+1, name[1], diff)
+			}
+		}
+		for _, found := range written.FindAllStringSubmatch(cells[3], -1) {
+			value := variable.ReplaceAllString(found[1], `"secret"`)
+			_, err := loadText(t, saying(name[1], value))
+			if _, inList := loadText(t, saying(name[1], "["+value+"]")); err != nil && inList != nil {
+				t.Errorf("line %d: %s = %s: %v", i+1, name[1], value, err)
+			}
+		}
+	}
+	if defaults < 50 {
+		t.Errorf("only %d defaults were seen", defaults)
+	}
+}
+
+// saying is a file that gives a name this value.
+func saying(name, value string) string {
+	path, last := undotted(name)
+	text := fmt.Sprintf("%s = %s\n", last, value)
+	if path == "send.rule" && last != "policy" {
+		text += "policy = \"allow\"\n"
+	}
+	if name == "media.tts" {
+		text += "speak = [\"true\", \"{out}\"]\n"
+	}
+	for path != "" {
+		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "access.group": `"-1"`}[path]
+		path, last = undotted(path)
+		text = fmt.Sprintf("%s %s {\n%s}\n", last, label, text)
+	}
+	return text + "plugin \"telegram\" {\n  enabled = false\n}\nplugin \"discord\" {\n  enabled = false\n}\n"
+}
+
+// plain is what a file says, but for its own place.
+func plain(t *testing.T, c *Config) string {
+	t.Helper()
+	c.Path = ""
+	text, err := json.MarshalIndent(c, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(": []", ": null", ": {}", ": null").Replace(string(text))
 }

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -192,10 +193,14 @@ func TestBehavioursAreProven(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range commands.List(chat.Owner) {
+	all := commands.List(chat.Owner)
+	for _, c := range all {
 		if !told[c.Name] {
 			t.Errorf("%s: no row has the command /%s", behaviours, c.Name)
 		}
+	}
+	if counted := fmt.Sprintf("- %d commands,", len(all)); !strings.Contains(readPage(t, "README.md"), counted) {
+		t.Errorf("README.md does not say %q", counted)
 	}
 }
 
