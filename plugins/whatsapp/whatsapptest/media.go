@@ -115,11 +115,11 @@ func (s *Server) upload(content []byte, kind string) uploaded {
 	key := sha256.Sum256(content)
 	k, err := keysOf(key[:], kind)
 	if err != nil {
-		s.t.Fatal(err)
+		panic(err)
 	}
 	block, err := aes.NewCipher(k.cipher)
 	if err != nil {
-		s.t.Fatal(err)
+		panic(err)
 	}
 	pad := aes.BlockSize - len(content)%aes.BlockSize
 	encrypted := append(bytes.Clone(content), bytes.Repeat([]byte{byte(pad)}, pad)...)

@@ -81,18 +81,18 @@ func (s *Server) Person(number int) *Person {
 	return p
 }
 
-// newStore makes a key store in memory.
+// newStore makes a key store in memory. It is called with the lock held.
 func (s *Server) newStore(p *Person) *store.Device {
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%p-%d?mode=memory&cache=shared&_pragma=foreign_keys(1)", s, p.number))
 	if err != nil {
-		s.t.Fatal(err)
+		panic(err)
 	}
 	db.SetMaxOpenConns(1)
-	s.t.Cleanup(func() { _ = db.Close() })
+	s.stores = append(s.stores, db)
 	container := sqlstore.NewWithDB(db, "sqlite", waLog.Noop)
 	ctx := context.Background()
 	if err := container.Upgrade(ctx); err != nil {
-		s.t.Fatal(err)
+		panic(err)
 	}
 	d := container.NewDevice()
 	d.ID, d.LID = &p.PN, p.LID
@@ -100,7 +100,7 @@ func (s *Server) newStore(p *Person) *store.Device {
 		Details: []byte{1}, AccountSignature: make([]byte, 64), AccountSignatureKey: make([]byte, 32), DeviceSignature: make([]byte, 64),
 	}
 	if err := d.Save(ctx); err != nil {
-		s.t.Fatal(err)
+		panic(err)
 	}
 	return d
 }
@@ -167,7 +167,7 @@ func (s *Server) Owner() *Person { return s.Person(0) }
 // SayTo has the account's owner write a message to somebody with the phone, themselves too. The device sees it as well.
 func (p *Person) SayTo(other *Person, m *waE2E.Message) types.MessageID {
 	if p.number != 0 {
-		p.server.t.Fatal("only the owner's messages reach the device as its own")
+		panic("only the owner's messages reach the device as its own")
 	}
 	return p.post(other.LID, m)
 }

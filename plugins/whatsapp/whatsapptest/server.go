@@ -6,6 +6,7 @@ package whatsapptest
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
@@ -22,11 +23,11 @@ import (
 
 // Server is a WhatsApp server.
 type Server struct {
-	t       testing.TB
 	http    *httptest.Server
 	root    *keys.KeyPair
 	primary *keys.KeyPair // the identity of the account's phone
 	life    context.Context
+	cease   context.CancelFunc
 	group   types.JID
 
 	mu       sync.Mutex
@@ -34,6 +35,7 @@ type Server struct {
 	current  *conn         // the device's connection, once logged in or waiting to be paired
 	bundle   *bundle       // the device's public keys; nil before it has uploaded them
 	people   map[string]*Person
+	stores   []*sql.DB // of their keys
 	byID     map[string]*delivery
 	queue    []*delivery // what the device has not acknowledged, in order
 	refusal  int         // the reason by which logins fail; zero: they do not
@@ -58,12 +60,19 @@ type Server struct {
 
 // New starts a server that ends with the test.
 func New(t testing.TB) *Server {
-	ctx, cancel := context.WithCancel(context.Background())
+	s := Start()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Start starts a server. The caller stops it. What can only fail by a mistake of the caller's panics.
+func Start() *Server {
+	ctx, cease := context.WithCancel(context.Background())
 	s := &Server{
-		t:       t,
 		root:    rootKey(),
 		primary: keys.NewKeyPair(),
 		life:    ctx,
+		cease:   cease,
 		group:   types.NewJID("120363000000000001", types.GroupServer),
 		changed: make(chan struct{}),
 		people:  map[string]*Person{},
@@ -77,13 +86,20 @@ func New(t testing.TB) *Server {
 		files:    map[string][]byte{},
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(func() {
-		cancel()
-		s.Cut()
-		s.sessions.Wait()
-		s.http.Close()
-	})
 	return s
+}
+
+// Stop ends the server.
+func (s *Server) Stop() {
+	s.cease()
+	s.Cut()
+	s.sessions.Wait()
+	s.http.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, db := range s.stores {
+		_ = db.Close()
+	}
 }
 
 // rootKey is the same in each server, for a process can trust one root only.

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// network is the network of a channel, on this machine, with one chat.
+type network struct {
+	block string // of the plugin's config
+	chat  chat.ID
+	// say writes a message into the chat and returns when it began to.
+	say func(text string) (time.Time, error)
+	// login pairs the account in a life of the plugin before; nil: the block has all that it needs.
+	login func(context.Context, *supervisor.Live) error
+	// shown waits until the answer to a message is seen; nil: it is once it has been sent.
+	shown func(number int) error
+	stop  func()
+}
+
+// networks open them, by the names of the plugins.
+var networks = []struct {
+	name string
+	most int // of the idle plugin's memory, in megabytes
+	open func() (*network, error)
+}{
+	{"telegram", 25, openTelegram},
+	{"whatsapp", 40, openWhatsApp},
+	{"discord", 25, openDiscord},
+	{"webchat", 25, openWebchat},
+	{"echo", 25, openEcho},
+}
+
+func openTelegram() (*network, error) {
+	server, err := telegramtest.Start(telegramtest.Options{})
+	if err != nil {
+		return nil, err
+	}
+	user := server.User(1001)
+	return &network{
+		block: telegramBlock(server), chat: "1001", stop: server.Close,
+		say: func(text string) (time.Time, error) {
+			at := time.Now()
+			user.Send(user.ID, text)
+			return at, nil
+		},
+	}, nil
+}
+
+func openDiscord() (*network, error) {
+	server := discordtest.Start()
+	server.User("200000000000000001", "anna")
+	server.Direct("300000000000000001")
+	return &network{
+		block: fmt.Sprintf("token = %q\n    test_endpoint = %q", server.Token(), server.URL()), chat: "300000000000000001", stop: server.Stop,
+		say: func(text string) (time.Time, error) {
+			<-server.First()
+			at := time.Now()
+			server.Say("300000000000000001", "200000000000000001", text)
+			return at, nil
+		},
+	}, nil
+}
+
+func openWhatsApp() (*network, error) {
+	server := whatsapptest.Start()
+	anna := server.Person(1)
+	return &network{
+		block: fmt.Sprintf("test_endpoint = %q\n    test_noise_root = %q", server.URL(), server.Root()), chat: chat.ID(anna.LID.String()), stop: server.Stop,
+		say: func(text string) (time.Time, error) {
+			at := time.Now()
+			anna.Say(text)
+			return at, nil
+		},
+		login: func(ctx context.Context, live *supervisor.Live) error {
+			var scanned error
+			_, err := live.Login(ctx, nil, func(step chat.LoginStep) { scanned = server.Scan(ctx, step.QR) })
+			if err := errors.Join(err, scanned); err != nil {
+				return err
+			}
+			anna.Say("hello") // It is acknowledged once the device has made and uploaded its keys.
+			return server.AwaitAcknowledged(ctx)
+		},
+	}, nil
+}
+
+// webchatToken is what a page of the web chat must know.
+const webchatToken = "bench-0123456789abcdef"
+
+func openWebchat() (*network, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	var p *page
+	return &network{
+		block: fmt.Sprintf("listen = %q\n    token = %q", address, webchatToken), chat: "local",
+		say: func(text string) (time.Time, error) {
+			if p == nil { // The plugin listens by now.
+				if p, err = openPage("http://"+address, webchatToken); err != nil {
+					return time.Time{}, err
+				}
+			}
+			return p.say(text)
+		},
+		shown: func(number int) error { return p.await(number) },
+		stop: func() {
+			if p != nil {
+				p.close()
+			}
+		},
+	}, nil
+}
+
+func openEcho() (*network, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	n := &network{block: fmt.Sprintf("listen = %q", address), chat: "anna"}
+	var c *client
+	n.say = func(text string) (time.Time, error) {
+		if c == nil { // The plugin listens by now.
+			if c, err = dial(address, "anna"); err != nil {
+				return time.Time{}, err
+			}
+			go func() { // ends with the connection
+				for range c.events {
+				}
+			}()
+		}
+		number, _ := numberIn([]byte(text))
+		return c.say(number, text)
+	}
+	n.stop = func() {
+		if c != nil {
+			c.leave()
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// page is a page of the web chat: it posts messages, and follows what is shown.
+type page struct {
+	address, token string
+	client         *http.Client
+	answers        chan int // the numbers of answers, as they are shown; closed at the end of the stream
+	end            context.CancelFunc
+}
+
+// openPage follows the web chat from now on.
+func openPage(address, token string) (*page, error) {
+	ctx, end := context.WithCancel(context.Background())
+	p := &page{address: address, token: token, client: &http.Client{}, answers: make(chan int, 1), end: end}
+	response, err := p.request(ctx, http.MethodGet, "/api/events", nil)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	go func() { // ended by close
+		defer close(p.answers)
+		defer response.Body.Close()
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			// What the person wrote is shown as well.
+			if number, ok := numberIn(lines.Bytes()); ok && bytes.Contains(lines.Bytes(), []byte("echo: ")) {
+				select {
+				case p.answers <- number:
+				case <-ctx.Done():
+				}
+			}
+		}
+	}()
+	return p, nil
+}
+
+func (p *page) request(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, p.address+path, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+p.token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := p.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("the web chat answers %s with %s", path, response.Status)
+	}
+	return response, nil
+}
+
+// say posts a message and returns when it began to.
+func (p *page) say(text string) (time.Time, error) {
+	number, _ := numberIn([]byte(text))
+	message, err := json.Marshal(map[string]string{"id": fmt.Sprintf("00000000-0000-4000-8000-%012d", number), "text": text})
+	if err != nil {
+		return time.Time{}, err
+	}
+	at := time.Now()
+	response, err := p.request(context.Background(), http.MethodPost, "/api/messages", strings.NewReader(string(message)))
+	if err != nil {
+		return at, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return at, err
+}
+
+// await waits until an answer is shown.
+func (p *page) await(number int) error {
+	for {
+		select {
+		case shown, ok := <-p.answers:
+			if !ok {
+				return fmt.Errorf("the web chat shows nothing any more")
+			}
+			if shown == number {
+				return nil
+			}
+		case <-time.After(patience):
+			return fmt.Errorf("answer %d is not shown", number)
+		}
+	}
+}
+
+// close leaves the page.
+func (p *page) close() {
+	p.end()
+	for range p.answers {
+	}
+	p.client.CloseIdleConnections()
+}
