@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -82,6 +83,21 @@ func (h *Host) postFor(ctx context.Context, p tools.Post) error {
 		}
 		pieces = append(pieces, store.Piece{To: p.To, Media: found.Media})
 	}
-	_, err = h.store.Post(ctx, p.Key, pieces...)
+	_, err = h.store.PostFrom(ctx, p.Key, elsewhere(p), pieces...)
 	return err
+}
+
+// elsewhere is what the session of another chat is told of what the agent sends there.
+func elsewhere(p tools.Post) store.Elsewhere {
+	if p.To == p.Caller.Address {
+		return store.Elsewhere{}
+	}
+	said := p.Text
+	for _, path := range p.Media {
+		said = strings.TrimSpace(said + "\n<file:" + filepath.Base(path) + ">")
+	}
+	return store.Elsewhere{
+		Session: p.Caller.Session, Said: chat.TranscriptEntry{Role: chat.Assistant, Text: said},
+		Note: "From another conversation you have sent to this chat: " + said,
+	}
 }

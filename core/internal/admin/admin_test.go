@@ -308,7 +308,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	for i := range 1002 {
 		want = append(want, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("%d <&> \u2028", i), At: at})
 	}
-	if err := b.store.AppendTranscript(b.ctx, "echo:anna", want); err != nil {
+	if _, err := b.store.Overhear(b.ctx, store.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: want}); err != nil {
 		t.Fatal(err)
 	}
 	newest, err := b.Transcript(b.ctx, "echo:anna", 0)

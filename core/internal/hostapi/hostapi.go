@@ -35,7 +35,7 @@ type Inbox interface {
 
 // Store is what the services need of the store.
 type Store interface {
-	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
+	PostFrom(ctx context.Context, key string, from store.Elsewhere, pieces ...store.Piece) (int64, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state store.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -53,7 +54,9 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if pieces = s.options.Pieces(to, text); len(pieces) == 0 {
 		return &pluginv1.PostResponse{}, nil
 	}
-	id, err := s.options.Store.Post(ctx, key, pieces...)
+	id, err := s.options.Store.PostFrom(ctx, key, store.Elsewhere{
+		Said: chat.TranscriptEntry{Role: chat.System, Text: s.instance + ": " + text}, Note: "The plugin " + s.instance + " has sent to this chat: " + text,
+	}, pieces...)
 	if err != nil {
 		return nil, s.refuse("post a message", err)
 	}

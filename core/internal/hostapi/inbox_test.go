@@ -5,10 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestSubmit(t *testing.T) {
@@ -134,6 +137,11 @@ func TestPost(t *testing.T) {
 		return response.GetOutboxId(), err
 	}
 
+	if _, err := b.store.Accept(t.Context(), store.Inbound{EventID: "m", Session: "echo:anna", Lane: store.TurnLane, Message: store.Message{
+		Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct},
+	}}); err != nil {
+		t.Fatal(err)
+	}
 	first, err := post(echo, "key", address("", "anna"), "hello")
 	if err != nil || first == 0 {
 		t.Fatalf("posted %d, %v", first, err)
@@ -143,6 +151,14 @@ func TestPost(t *testing.T) {
 	}
 	if other, err := post(granted, "key", address("echo", "anna"), "from afar"); err != nil || other == first {
 		t.Errorf("another instance's key posted %d, %v", other, err)
+	}
+	var said []string
+	history, err := b.store.Transcript(t.Context(), "echo:anna", 0, 0)
+	for _, e := range history {
+		said = append(said, e.Text)
+	}
+	if diff := cmp.Diff([]string{"echo: hello", "granted: from afar"}, said); err != nil || diff != "" {
+		t.Errorf("the history, %v (-want +got):\n%s", err, diff)
 	}
 	if nothing, err := post(echo, "empty", address("", "anna"), ""); err != nil || nothing != 0 {
 		t.Errorf("no text posted %d, %v", nothing, err)

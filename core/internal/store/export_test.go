@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ResetSession begins a new claude session as the acceptance of a reset does. A message that was claimed before stays with the old one. It returns
@@ -22,3 +24,9 @@ func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, er
 
 // MessageUUID is the id of an event's message for claude.
 var MessageUUID = messageUUID
+
+// AppendTranscript adds entries to a session's history, as the steps do that have something said in it.
+func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
+	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) { return nothing{}, t.appendTranscript(session, entries) })
+	return err
+}

@@ -13,6 +13,12 @@ import (
 // sent. The same key again posts nothing and returns the first id of the first time; the empty key is never the same. Keys
 // are one namespace, apart from the events'.
 func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID int64, err error) {
+	return s.PostFrom(ctx, key, Elsewhere{}, pieces...)
+}
+
+// PostFrom is [Store.Post] of what is sent to a chat from elsewhere. The session whose last message came from there, if there
+// is one and it is another than that which says it, gets it into its history, and its next turn is told.
+func (s *Store) PostFrom(ctx context.Context, key string, from Elsewhere, pieces ...Piece) (firstID int64, err error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("post: there is no piece")
 	}
@@ -20,10 +26,13 @@ func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID 
 		return 0, fmt.Errorf("post: %w", err)
 	}
 	return step(ctx, s, "post", func(t *tx) (int64, error) {
-		if key == "" {
-			return t.post(0, pieces)
-		}
 		var posted int64
+		if key == "" {
+			if posted, err = t.post(0, pieces); err != nil {
+				return 0, err
+			}
+			return posted, t.mirror(from, pieces[0].To)
+		}
 		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &posted)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return posted, err
@@ -31,9 +40,28 @@ func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID 
 		if posted, err = t.post(0, pieces); err != nil {
 			return 0, err
 		}
-		_, err = t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, posted)
-		return posted, err
+		if _, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, posted); err != nil {
+			return 0, err
+		}
+		return posted, t.mirror(from, pieces[0].To)
 	})
+}
+
+// mirror tells the session of a chat what is sent there.
+func (t *tx) mirror(from Elsewhere, to chat.Address) error {
+	if from.Said.Text == "" {
+		return nil
+	}
+	var session string
+	err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`, []any{to.Channel, to.Chat, to.Thread}, &session)
+	if err != nil || session == from.Session {
+		return noRows(err)
+	}
+	from.Said.At = moment(t.now)
+	if err := t.note(session, []Note{{Kind: NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
+		return err
+	}
+	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
 }
 
 // checkPieces refuses pieces that no outbox would ever ask for, and those that could not become what they are to be.

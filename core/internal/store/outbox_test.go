@@ -283,3 +283,37 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 		t.Error("posted to no channel")
 	}
 }
+
+// What is sent to a chat from elsewhere is known to whom the chat's next message is answered by.
+func TestPostFromElsewhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := inbound("anna", 1)
+	in.Message.Chat.ID = "dm" // which is not the person's id, as the session's key is
+	b.accept(t, in)
+	b.complete(t, b.claim(t))
+	from := store.Elsewhere{Session: "telegram:group", Said: chat.TranscriptEntry{Role: chat.Assistant, Text: "Coming?"}, Note: "sent: Coming?"}
+	post := func(key string, from store.Elsewhere, to chat.ID) {
+		t.Helper()
+		if id, err := b.PostFrom(b.ctx, key, from, store.Piece{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
+			t.Fatal(id, err)
+		}
+	}
+	post("k", from, "dm")
+	post("k", from, "dm") // the same
+	post("", from, "nobody's")
+	post("", store.Elsewhere{}, "dm")
+	own := from
+	own.Session = "telegram:anna"
+	post("", own, "dm")
+	next := inbound("anna", 2)
+	b.accept(t, next)
+	run := b.claim(t)
+	if diff := cmp.Diff([]store.Note{{Kind: store.NoteEvent, At: start, Text: "sent: Coming?", Count: 1}}, run.Notes); diff != "" {
+		t.Error(diff)
+	}
+	said, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+	if err != nil || len(said) != 2 || said[1].Text != "Coming?" || said[1].Role != chat.Assistant || !said[1].At.Equal(start) {
+		t.Errorf("the history is %+v, %v", said, err)
+	}
+}

@@ -263,6 +263,8 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	must(err)
 	_, err = s.Behind(ctx, to)
 	must(err)
+	_, err = s.PostFrom(ctx, "from", Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, Piece{To: to})
+	must(err)
 	must(s.Next(ctx, session, second))
 	must(s.Withdraw(ctx, session, first))
 	m2, _, err := s.Find(ctx, "telegram", "anna", "m2")

@@ -384,6 +384,13 @@ type Piece struct {
 	OrSend bool
 }
 
+// Elsewhere is what a session is told of a message to its chat that did not come from it. The zero Elsewhere tells nothing.
+type Elsewhere struct {
+	Session string               // who says it; empty: no session does
+	Said    chat.TranscriptEntry // without a time; a text that is empty is not told
+	Note    string               // what the session's next turn is told
+}
+
 // Early is what a run sends before it is completed.
 type Early struct {
 	Pieces []Piece

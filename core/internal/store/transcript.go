@@ -10,15 +10,6 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// AppendTranscript adds entries to a session's history and gives them their ids. The session need not have a row: a
-// message that is only recorded makes none.
-func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
-	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) {
-		return nothing{}, t.appendTranscript(session, entries)
-	})
-	return err
-}
-
 // appendTranscript gives the entries their ids.
 func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
 	t.after.transcript = t.after.transcript || len(entries) > 0
