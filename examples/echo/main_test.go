@@ -27,6 +27,11 @@ func TestExercise(t *testing.T) {
 		Component: sdk.NewChannel(limits, open),
 		New:       newPeople,
 		Chats:     []chat.ID{"anna", "bob"},
+		Never: []chat.Reason{
+			chat.Temporary, chat.RateLimited, chat.ChatNotFound, chat.Forbidden, chat.TooLong, chat.MediaRejected, chat.TargetGone,
+			chat.Invalid,
+		},
+		Without: []sdktest.Feature{sdktest.Absences, sdktest.Reactions},
 		BadConfigs: []any{
 			`{"listen": 7777}`,
 			`{"listen": "no address"}`,
@@ -45,7 +50,7 @@ type people struct {
 	clients map[chat.ID]*client
 }
 
-func newPeople(t *testing.T) (sdktest.Network, any) {
+func newPeople(t testing.TB) (sdktest.Network, any) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,6 +106,9 @@ func (p *people) Refuse(to chat.ID) chat.Reason {
 	p.of(to).leave()
 	return chat.NotConnected
 }
+
+// Fail is Refuse: nobody is there, and nothing else ever fails.
+func (p *people) Fail(to chat.ID, reason chat.Reason) bool { return p.Refuse(to) == reason }
 
 type client struct {
 	chat    chat.ID

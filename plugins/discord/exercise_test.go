@@ -167,6 +167,10 @@ func (n *network) Refuse(to chat.ID) chat.Reason {
 	return chat.Forbidden
 }
 
+func (n *network) Leave() { n.server.Down() }
+
+func (n *network) Return() { n.server.Up() }
+
 func (n *network) Remove(_ chat.ID, id chat.MessageID) { n.server.Remove(string(id)) }
 
 func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
@@ -186,14 +190,15 @@ func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
 func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
 	// What stands before Discord could say the token back.
 	fault, ok := map[chat.Reason]discordtest.Fault{
-		chat.Temporary:    discordtest.Refuse(500, 0, "broken by "+n.server.Token()),
-		chat.RateLimited:  discordtest.TooManyRequests(7 * time.Second),
-		chat.NotConnected: discordtest.Refuse(401, 0, "401: Unauthorized "+n.server.Token()),
-		chat.ChatNotFound: discordtest.Refuse(404, 10003, "Unknown Channel"),
-		chat.Forbidden:    discordtest.Refuse(403, 50013, "Missing Permissions"),
-		chat.TooLong:      discordtest.Refuse(413, 40005, "Request entity too large"),
-		chat.TargetGone:   discordtest.Refuse(404, 10008, "Unknown Message"),
-		chat.Invalid:      discordtest.Refuse(400, 50035, "Invalid Form Body "+n.server.Token()),
+		chat.Temporary:     discordtest.Refuse(500, 0, "broken by "+n.server.Token()),
+		chat.RateLimited:   discordtest.TooManyRequests(7 * time.Second),
+		chat.NotConnected:  discordtest.Refuse(401, 0, "401: Unauthorized "+n.server.Token()),
+		chat.ChatNotFound:  discordtest.Refuse(404, 10003, "Unknown Channel"),
+		chat.Forbidden:     discordtest.Refuse(403, 50013, "Missing Permissions"),
+		chat.TooLong:       discordtest.Refuse(413, 40005, "Request entity too large"), // of a text, and of a file:
+		chat.MediaRejected: discordtest.Refuse(413, 40005, "Request entity too large"),
+		chat.TargetGone:    discordtest.Refuse(404, 10008, "Unknown Message"),
+		chat.Invalid:       discordtest.Refuse(400, 50035, "Invalid Form Body "+n.server.Token()),
 	}[reason]
 	if ok {
 		n.server.Fail("POST", "/messages", 1, fault)
@@ -207,7 +212,7 @@ func TestExercise(t *testing.T) {
 	states := &ledgers{}
 	sdktest.Exercise(t, sdktest.Setup{
 		Component: component(states),
-		New: func(t *testing.T) (sdktest.Network, any) {
+		New: func(t testing.TB) (sdktest.Network, any) {
 			s := discordtest.New(t)
 			n := &network{server: s, state: states.of(s.URL()), said: make(chan [2]string, 1000), ids: map[string][2]string{}}
 			for _, id := range []string{"7001", "7002"} {

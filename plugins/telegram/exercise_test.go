@@ -15,6 +15,7 @@ import (
 
 // network is a loopback Bot API as the conformance suite sees it.
 type network struct {
+	t      testing.TB
 	server *telegramtest.Server
 
 	mu      sync.Mutex
@@ -56,6 +57,14 @@ func (n *network) Refuse(to chat.ID) chat.Reason {
 	return chat.Forbidden
 }
 
+func (n *network) Leave() { n.server.Down() }
+
+func (n *network) Return() {
+	if err := n.server.Up(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 func (n *network) Remove(to chat.ID, id chat.MessageID) {
 	n.server.User(number(to)).Delete(number(to), int(number(chat.ID(id))))
 }
@@ -79,17 +88,22 @@ func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
 func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
 	// Behind each of its own words a server of somebody's could say the token back.
 	fault, ok := map[chat.Reason]telegramtest.Fault{
-		chat.Temporary:    telegramtest.Refuse(500, "Internal Server Error "+n.server.Token()),
-		chat.RateLimited:  telegramtest.TooManyRequests(7 * time.Second),
-		chat.NotConnected: telegramtest.Refuse(401, "Unauthorized "+n.server.Token()),
-		chat.ChatNotFound: telegramtest.Refuse(400, "Bad Request: chat not found"),
-		chat.Forbidden:    telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"),
-		chat.TooLong:      telegramtest.Refuse(400, "Bad Request: message is too long"),
-		chat.TargetGone:   telegramtest.Refuse(400, "Bad Request: message to be replied not found"),
-		chat.Invalid:      telegramtest.Refuse(400, "Bad Request: strange things of "+n.server.Token()),
+		chat.Temporary:     telegramtest.Refuse(500, "Internal Server Error "+n.server.Token()),
+		chat.RateLimited:   telegramtest.TooManyRequests(7 * time.Second),
+		chat.NotConnected:  telegramtest.Refuse(401, "Unauthorized "+n.server.Token()),
+		chat.ChatNotFound:  telegramtest.Refuse(400, "Bad Request: chat not found"),
+		chat.Forbidden:     telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"),
+		chat.TooLong:       telegramtest.Refuse(400, "Bad Request: message is too long"),
+		chat.MediaRejected: telegramtest.Refuse(400, "Bad Request: file is too big"),
+		chat.TargetGone:    telegramtest.Refuse(400, "Bad Request: message to be replied not found"),
+		chat.Invalid:       telegramtest.Refuse(400, "Bad Request: strange things of "+n.server.Token()),
 	}[reason]
+	method := "sendMessage"
+	if reason == chat.MediaRejected {
+		method = "sendDocument"
+	}
 	if ok {
-		n.server.Fail("sendMessage", 1, fault)
+		n.server.Fail(method, 1, fault)
 	}
 	return ok
 }
@@ -109,9 +123,9 @@ func TestExercise(t *testing.T) {
 	const token = "4242:telegramtest-loopback-token-0123456789"
 	sdktest.Exercise(t, sdktest.Setup{
 		Component: component(),
-		New: func(t *testing.T) (sdktest.Network, any) {
+		New: func(t testing.TB) (sdktest.Network, any) {
 			s := telegramtest.New(t)
-			return &network{server: s, updates: map[string]int{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
+			return &network{t: t, server: s, updates: map[string]int{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
 		Chats: []chat.ID{"7", "8"},
 		BadConfigs: []any{

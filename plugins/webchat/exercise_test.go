@@ -29,11 +29,17 @@ func TestExercise(t *testing.T) {
 	var life opened
 	sdktest.Exercise(t, sdktest.Setup{
 		Component: sdk.NewChannel(limits, life.open),
-		New: func(t *testing.T) (sdktest.Network, any) {
+		New: func(t testing.TB) (sdktest.Network, any) {
 			address := freeAddress(t)
 			return newBrowser(t, address, token, &life), map[string]string{"listen": address, "token": token}
 		},
 		Chats: []chat.ID{"local"},
+		// Its network is this machine, which fails by its disk alone.
+		Never: []chat.Reason{
+			chat.RateLimited, chat.NotConnected, chat.ChatNotFound, chat.Forbidden, chat.TooLong, chat.MediaRejected, chat.TargetGone,
+			chat.Invalid,
+		},
+		Without: []sdktest.Feature{sdktest.Absences, sdktest.Reactions},
 		BadConfigs: []any{
 			map[string]string{"listen": "0.0.0.0:7080"},
 			map[string]string{"listen": "nowhere"},
@@ -88,7 +94,7 @@ type browser struct {
 	written      chan [3]string // path, id and what else is in the body
 }
 
-func newBrowser(t *testing.T, address, token string, life *opened) *browser {
+func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 	b := &browser{
 		base: "http://" + address, token: token, life: life,
 		acknowledged: make(map[string]bool),
@@ -240,8 +246,11 @@ func (b *browser) Refuse(chat.ID) chat.Reason {
 	return chat.Temporary
 }
 
+// Fail is Refuse: the next message is not the last one that is refused.
+func (b *browser) Fail(to chat.ID, reason chat.Reason) bool { return b.Refuse(to) == reason }
+
 // freeAddress returns an address that nothing listened on a moment ago.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -215,15 +215,25 @@ func (r *Run) WaitFor(state chat.State) State {
 	}
 }
 
-// Stop ends the channel's context and waits until Run has returned in the plugin.
+// waitForNot waits for any other state than one.
+func (r *Run) waitForNot(state chat.State) {
+	r.h.t.Helper()
+	for r.NextState().State == state {
+	}
+}
+
+// endsWithin is how long a channel's Run may take to return once its context has ended.
+const endsWithin = 5 * time.Second
+
+// Stop ends the channel's context and waits until Run has returned in the plugin, which must be within 5 seconds.
 func (r *Run) Stop() {
 	r.h.t.Helper()
 	r.cancel()
 	<-r.ended
 	select {
 	case <-r.h.runs:
-	case <-time.After(patience):
-		r.h.t.Fatal("Run does not return though its context has ended")
+	case <-time.After(endsWithin):
+		r.h.t.Fatalf("Run does not return within %v of the end of its context", endsWithin)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // The limits of the protocol.
@@ -119,11 +121,16 @@ func (s *mediaServer) Upload(stream grpc.ClientStreamingServer[pluginv1.UploadRe
 			return status.Errorf(codes.InvalidArgument, "the file is larger than %d bytes", maxFile)
 		}
 	}
+	return stream.SendAndClose(&pluginv1.UploadResponse{Media: s.add(header, data)})
+}
+
+// add keeps a file and returns its header with reference and size.
+func (s *mediaServer) add(header *pluginv1.Media, data []byte) *pluginv1.Media {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	header.Ref, header.Size = fmt.Sprintf("media-%d", len(s.files)+1), int64(len(data))
 	s.files[header.GetRef()] = file{header: header, data: data}
-	s.mu.Unlock()
-	return stream.SendAndClose(&pluginv1.UploadResponse{Media: header})
+	return header
 }
 
 func (s *mediaServer) Download(r *pluginv1.DownloadRequest, stream grpc.ServerStreamingServer[pluginv1.DownloadResponse]) error {
@@ -142,4 +149,19 @@ func (s *mediaServer) Download(r *pluginv1.DownloadRequest, stream grpc.ServerSt
 		}
 	}
 	return nil
+}
+
+// AddFile puts a file into the host's media store and returns it as a message to be sent has it.
+func (h *Host) AddFile(m chat.Media, content []byte) chat.Media {
+	stored := h.media.add(wire.MediaToProto(m), content)
+	m.Ref, m.Size = chat.MediaRef(stored.GetRef()), stored.GetSize()
+	return m
+}
+
+// File returns the content of a file of the host's media store; false: there is none.
+func (h *Host) File(ref chat.MediaRef) ([]byte, bool) {
+	h.media.mu.Lock()
+	defer h.media.mu.Unlock()
+	f, ok := h.media.files[string(ref)]
+	return f.data, ok
 }

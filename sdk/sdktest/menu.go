@@ -10,23 +10,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// MenuNetwork is a [Network] with a menu of commands. That of an [sdk.CommandMenu] must be one.
-type MenuNetwork interface {
-	Network
-	// Menu returns the names of the commands that people are shown, in order.
-	Menu() []string
-}
-
-func showsCommands(t *testing.T, s Setup) {
-	if !slices.Contains(s.serve(t).Describe().Capabilities, "CAPABILITY_CHANNEL_COMMANDS") {
-		return // the network has no menu
-	}
-	network, config := s.New(t)
-	menu, ok := network.(MenuNetwork)
-	if !ok {
-		t.Fatal("the channel has a menu of commands: its Network must be a MenuNetwork")
-	}
+func showsCommands(t testing.TB, s Setup) {
 	h := s.serve(t)
+	if !h.can("COMMANDS") {
+		return
+	}
+	network, config := s.network(t)
+	menu := as[MenuNetwork](t, network, "commands")
 	h.Configure(config)
 	many := make([]chat.CommandSpec, wire.MaxMenu)
 	for i := range many {

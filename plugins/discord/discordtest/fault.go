@@ -303,3 +303,32 @@ func (s *Server) Online() bool {
 	}
 	return false
 }
+
+// Down has Discord be away until [Server.Up]: connections are cut, and new ones without an answer. What is said meanwhile
+// is kept.
+func (s *Server) Down() {
+	s.mu.Lock()
+	s.down = true
+	s.mu.Unlock()
+	s.Cut()
+}
+
+// Up has Discord be there again.
+func (s *Server) Up() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
+}
+
+func (s *Server) reachable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		down := s.down
+		s.mu.Unlock()
+		if down {
+			cut(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -57,6 +57,7 @@ type Server struct {
 	heartbeat  time.Duration
 	mute       bool // heartbeats are not acknowledged
 	refusal    int  // close code for what identifies or resumes
+	down       bool // every connection is cut
 	forbidden  map[string]bool
 	joined     time.Time           // when the bot was let into the guilds
 	roles      map[string][]object // by guild
@@ -252,7 +253,7 @@ func (s *Server) routes() http.Handler {
 	all.HandleFunc("GET /attachments/", s.getAttachment)
 	all.HandleFunc("GET /gateway", s.serveGateway)
 	all.HandleFunc("GET /gateway/", s.serveGateway)
-	return all
+	return s.reachable(all)
 }
 
 // authorised asks for the token but where Discord does not.

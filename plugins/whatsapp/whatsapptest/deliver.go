@@ -225,6 +225,27 @@ func (s *Server) Cut() {
 	s.drop()
 }
 
+// Down has WhatsApp be away until [Server.Up]: connections are cut, and new ones without an answer. What is said meanwhile
+// waits.
+func (s *Server) Down() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down, s.turnedAway = true, 0
+	s.drop()
+}
+
+// AwaitTurnedAway waits until the device, which has then noticed that WhatsApp is away, has tried to connect since.
+func (s *Server) AwaitTurnedAway(ctx context.Context) error {
+	return s.await(ctx, func() bool { return s.turnedAway > 0 })
+}
+
+// Up has WhatsApp be there again.
+func (s *Server) Up() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
+}
+
 // drop ends the connection behind what is under way.
 func (s *Server) drop() {
 	if s.current != nil {

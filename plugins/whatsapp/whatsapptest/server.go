@@ -55,6 +55,10 @@ type Server struct {
 	// brokenMedia is the status that answers everything; zero: the media server works.
 	brokenMedia int
 
+	// down says that WhatsApp is away: every connection is cut, and counted.
+	down       bool
+	turnedAway int
+
 	sessions sync.WaitGroup
 }
 
@@ -126,6 +130,16 @@ func deviceLID() types.JID {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	down := s.down
+	if down {
+		s.turnedAway++
+		s.notify()
+	}
+	s.mu.Unlock()
+	if down {
+		panic(http.ErrAbortHandler) // The connection is cut without an answer.
+	}
 	if r.URL.Path != "/ws/chat" {
 		s.serveMedia(w, r)
 		return

@@ -1,0 +1,80 @@
+package sdktest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func endsRun(t testing.TB, s Setup) {
+	network, config := s.network(t)
+	h, run := s.start(t, config)
+	network.Deliver(s.Chats[0], "before")
+	h.NextEvent()
+	run.Stop()
+	h.Shutdown()
+	h, _ = s.start(t, config)
+	network.Deliver(s.Chats[0], "after")
+	for {
+		// The first message may come once more, if its acknowledgement was cut off; this host has not seen it.
+		if m, ok := h.NextEvent().Body.(chat.Message); ok && m.Text == "after" {
+			return
+		}
+	}
+}
+
+func endsRunRefused(t testing.TB, s Setup) { endsRunSubmitting(t, s, Unavailable) }
+
+func endsRunHanging(t testing.TB, s Setup) {
+	endsRunSubmitting(t, s, func(ctx context.Context, _ chat.Event) (chat.Verdict, error) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	})
+}
+
+func endsRunSubmitting(t testing.TB, s Setup, submit SubmitFunc) {
+	t.Helper()
+	network, config := s.network(t)
+	h, run := s.start(t, config)
+	h.Host.OnSubmit(submit)
+	for _, id := range s.Chats {
+		network.Deliver(id, "not taken, from "+string(id))
+	}
+	h.awaitHost("an event is submitted", func() bool { return len(h.Host.submitted) > 0 })
+	run.Stop()
+}
+
+func endsRunAway(t testing.TB, s Setup) {
+	n, config := s.network(t)
+	network, ok := feature[AbsentNetwork](t, s, n, Absences)
+	if !ok {
+		return
+	}
+	_, run := s.start(t, config)
+	run.WaitFor(chat.Connected)
+	network.Leave()
+	run.waitForNot(chat.Connected)
+	run.Stop()
+}
+
+func leavesNothing(t testing.TB, s Setup) {
+	network, config := s.network(t)
+	h, _ := s.start(t, config)
+	network.Deliver(s.Chats[0], "a message")
+	h.NextEvent()
+	h.Shutdown()
+	h.left(s)
+}
+
+// left fails the test if goroutines of a plugin that was shut down do not end.
+func (h *Harness) left(s Setup) {
+	h.t.Helper()
+	var left string
+	for range polls(h.t) {
+		if left = goroutines(h.label, s.Leaks); left == "" {
+			return
+		}
+	}
+	h.t.Errorf("goroutines of the channel are left after Shutdown:\n%s", left)
+}

@@ -1,0 +1,109 @@
+package sdktest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func sends(t testing.TB, s Setup) {
+	network, h := s.connect(t)
+	for i, id := range s.Chats {
+		want := []string{fmt.Sprintf("first to chat %d", i), fmt.Sprintf("second to chat %d", i)}
+		for n, text := range want {
+			out := chat.Outgoing{Key: fmt.Sprintf("key-%d-%d", i, n), To: chat.Address{Channel: Instance, Chat: id}, Text: text}
+			if _, err := h.Send(out); err != nil {
+				t.Fatalf("send to %s: %v", id, err)
+			}
+		}
+		eventually(t, "both messages arrive, in order", func() bool { return slices.Equal(network.Sent(id), want) })
+	}
+}
+
+func sendsTheLongest(t testing.TB, s Setup) {
+	network, h := s.connect(t)
+	limit := h.Limits(chat.Direct).Text
+	// One, two and four bytes; one, one and two UTF-16 units.
+	for _, character := range []rune{'x', 'ü', '🦀'} {
+		size := map[chat.Unit]int{
+			chat.Bytes: utf8.RuneLen(character), chat.Runes: 1, chat.UTF16: utf16.RuneLen(character),
+		}[limit.Unit]
+		times := limit.Max / size
+		text := strings.Repeat(string(character), times)
+		out := chat.Outgoing{Key: fmt.Sprintf("long-%x", character), To: chat.Address{Channel: Instance, Chat: s.Chats[0]}, Text: text}
+		if _, err := h.Send(out); err != nil {
+			t.Fatalf("send %d times %q: %v", times, character, err)
+		}
+		eventually(t, fmt.Sprintf("%d times %q arrive in one piece", times, character), func() bool {
+			return slices.Contains(network.Sent(s.Chats[0]), text)
+		})
+	}
+}
+
+// sendsAnswersToNothing: an agent writes down the id that it answers, and may err.
+func sendsAnswersToNothing(t testing.TB, s Setup) {
+	network, h := s.connect(t)
+	for i, id := range []chat.MessageID{
+		"999999", "-5", "0", "1234567890123456789", "18446744073709551616", "3EB0C767D71D8F0B1A2C", "the last one", "/", "\"}",
+	} {
+		text := fmt.Sprintf("answer %d", i)
+		out := chat.Outgoing{Key: fmt.Sprintf("answer-%d", i), To: chat.Address{Channel: Instance, Chat: s.Chats[0]}, Text: text, ReplyTo: id}
+		if _, err := h.Send(out); err != nil {
+			t.Errorf("an answer to %q: %v; want it sent, as an answer to nothing", id, err)
+			continue
+		}
+		eventually(t, fmt.Sprintf("an answer to %q arrives", id), func() bool { return slices.Contains(network.Sent(s.Chats[0]), text) })
+	}
+}
+
+func tellsRefusals(t testing.TB, s Setup) {
+	network, h := s.connect(t)
+	want := network.Refuse(s.Chats[0])
+	_, err := h.Send(chat.Outgoing{Key: "refused", To: chat.Address{Channel: Instance, Chat: s.Chats[0]}, Text: "refused"})
+	failure, ok := errors.AsType[*chat.Failure](err)
+	if !ok || failure.Reason != want {
+		t.Errorf("a refused message gives %v, want a failure: %s", err, want)
+	}
+	_, err = h.Send(chat.Outgoing{Key: "nowhere", To: chat.Address{Channel: Instance, Chat: "there is no such chat"}, Text: "x"})
+	if failure, ok := errors.AsType[*chat.Failure](err); !ok || failure.MaybeDelivered {
+		t.Errorf("a message to a chat that does not exist gives %v, want a failure that says it was not delivered", err)
+	}
+	if status.Code(err) == codes.Internal {
+		t.Errorf("the channel broke: %v", err)
+	}
+}
+
+// tells returns the check that a refusal is told by a reason.
+func tells(reason chat.Reason) func(testing.TB, Setup) {
+	return func(t testing.TB, s Setup) {
+		n, h := s.connect(t)
+		network, ok := n.(FailNetwork)
+		if !ok || !network.Fail(s.Chats[0], reason) {
+			t.Fatalf("nothing shows how the channel tells this refusal: its Network must be a sdktest.FailNetwork that refuses so, or Setup.Never name the reason")
+		}
+		out := chat.Outgoing{Key: "refused", To: s.first(), Text: "refused"}
+		if reason == chat.MediaRejected {
+			out.Media = []chat.Media{h.Host.AddFile(sample(chat.File))}
+		}
+		_, err := h.Send(out)
+		f, ok := errors.AsType[*chat.Failure](err)
+		if !ok || f.Reason != reason {
+			t.Fatalf("got %v, want a failure: %s", err, reason)
+		}
+		if reason == chat.RateLimited && (f.RetryAfter <= 0 || f.MaybeDelivered) {
+			t.Errorf("the limit says to wait %v, maybe delivered %t; want how long the network told, and not delivered", f.RetryAfter, f.MaybeDelivered)
+		}
+		if !reason.Retryable() && f.MaybeDelivered {
+			t.Error("what the network refused for good may be delivered")
+		}
+	}
+}
