@@ -73,7 +73,8 @@ type Options struct {
 	Reading func(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error)
 	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
 	Policy func(own, key string, from chat.Address, kind chat.Kind) string
-	// Received is told of each message of a person that was taken, and of the lane that it waits in. It must not block.
+	// Received is told of each message of a person that was taken, and of the lane that it waits in; none: it is only recorded.
+	// It must not block.
 	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
 	// Behind is told of each message that has come to a turn that goes on.
 	Behind func(ctx context.Context, caller chat.Caller)
@@ -188,18 +189,27 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 	}
 	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
 		if !inbound.Message.Fresh {
-			return in.record(ctx, a)
+			outcome, err := in.record(ctx, a)
+			in.received(a, "", outcome, err)
+			return outcome, err
 		}
 		inbound = alone(inbound)
 	}
 	outcome, err := in.accept(ctx, inbound)
-	if m, ok := a.event.Body.(chat.Message); ok && err == nil && outcome.Verdict == chat.Accepted {
-		in.options.Received(a.caller(), m, inbound.Lane)
-		if outcome.behind && inbound.Lane == store.TurnLane {
-			in.options.Behind(ctx, a.caller())
-		}
+	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == store.TurnLane {
+		in.options.Behind(ctx, a.caller())
 	}
 	return outcome, err
+}
+
+// received tells of a message that was taken, if it is one.
+func (in *Inbox) received(a arrival, lane store.Lane, outcome Outcome, err error) bool {
+	m, ok := a.event.Body.(chat.Message)
+	if !ok || err != nil || outcome.Verdict != chat.Accepted {
+		return false
+	}
+	in.options.Received(a.caller(), m, lane)
+	return true
 }
 
 // alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.

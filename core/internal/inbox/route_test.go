@@ -204,6 +204,9 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	if diff := cmp.Diff([]store.Overheard{recorded}, j.overheard); diff != "" {
 		t.Error(diff)
 	}
+	if len(j.received) != 1 || j.received[0].Session != "tg:owner" {
+		t.Errorf("observed of a denied session: %+v", j.received)
+	}
 	command := says("owner", "/status")
 	command.ID = "f"
 	if verdict := submit(t, j, talkative, command); verdict != chat.Accepted || len(j.accepted) != 1 {
