@@ -3,14 +3,11 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
@@ -107,47 +104,10 @@ func (h *host) forgot(texts ...string) {
 	}
 }
 
-// journal keeps what a process writes.
-type journal struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	changed chan struct{} // closed and replaced when text grows
-}
-
-func newJournal() *journal { return &journal{changed: make(chan struct{})} }
-
-// Write takes a part of the output.
-func (j *journal) Write(part []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	close(j.changed)
-	j.changed = make(chan struct{})
-	return j.text.Write(part)
-}
-
-// String is all that was written.
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-// mark is where what is written next begins.
-func (j *journal) mark() int { return len(j.String()) }
-
-// await waits until a text is written behind a mark.
-func (j *journal) await(ctx context.Context, mark int, text string) error {
-	for {
-		j.mu.Lock()
-		changed, written := j.changed, j.text.String()[mark:]
-		j.mu.Unlock()
-		if strings.Contains(written, text) {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("%q is not written: %w; what is:\n%s", text, ctx.Err(), written)
-		}
+// wrote waits until a process has written a text behind a mark.
+func (h *host) wrote(to *journal.Journal, mark int, text string) {
+	h.Helper()
+	if err := to.Await(h.ctx, nil, mark, regexp.MustCompile(regexp.QuoteMeta(text))); err != nil {
+		h.Fatalf("%v; what is written:\n%s", err, to.String()[mark:])
 	}
 }

@@ -29,9 +29,7 @@ plugin "webchat" {
 }`,
 	})
 	h.start()
-	if err := h.out.await(h.ctx, 0, "#token="); err != nil {
-		t.Fatal(err)
-	}
+	h.wrote(h.out, 0, "#token=")
 	address := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#token=(\S+)`).FindStringSubmatch(h.out.String())
 	if address == nil {
 		t.Fatalf("the host said %q, want the web chat's address", h.out)

@@ -9,18 +9,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 )
 
 // discord is a Discord. The ids of its people are as everywhere.
 type discord struct {
 	*discordtest.Server
-	log      *journal
+	log      *journal.Journal
 	channels map[string]chat  // by name, such as "anna" or "kitchen/tea"
 	did      []*regexp.Regexp // what the plugin's log says of what people did, once the host has it
 }
 
-func newDiscord(log *journal) *discord {
+func newDiscord(log *journal.Journal) *discord {
 	d := &discord{Server: discordtest.Start(), log: log, channels: map[string]chat{"kitchen": {id: 901}}}
 	for name, id := range people {
 		d.User(snowflake(id), name)
@@ -130,7 +131,7 @@ func idOf(text string) int64 {
 
 func (d *discord) taken(ctx context.Context) error {
 	for _, event := range d.did {
-		if err := d.log.await(ctx, nil, 0, event); err != nil {
+		if err := d.log.Await(ctx, nil, 0, event); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -89,7 +87,7 @@ func (s *stage) start(ts *testscript.TestScript, refused bool) error {
 	for _, name := range passed {
 		command.Env = append(command.Env, name+"="+ts.Getenv(name))
 	}
-	before := s.log.mark()
+	before := s.log.Mark()
 	command.Stdout, command.Stderr = s.log, s.log
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the host: %w", err)
@@ -110,7 +108,7 @@ func (s *stage) start(ts *testscript.TestScript, refused bool) error {
 	s.host = h
 	ctx, cancel := s.await()
 	defer cancel()
-	return s.log.await(ctx, h.ended, before, regexp.MustCompile(`: ready:`))
+	return s.log.Await(ctx, h.ended, before, regexp.MustCompile(`: ready:`))
 }
 
 // awaitLog is the command log.
@@ -124,7 +122,7 @@ func (s *stage) awaitLog(_ *testscript.TestScript, args []string) error {
 	}
 	ctx, cancel := s.await()
 	defer cancel()
-	return s.log.await(ctx, s.host.ended, 0, pattern)
+	return s.log.Await(ctx, s.host.ended, 0, pattern)
 }
 
 // clawhost is the command of the same name.
@@ -207,51 +205,4 @@ func (s *stage) delivered(*testscript.TestScript, []string) error {
 	ctx, cancel := s.await()
 	defer cancel()
 	return s.done(ctx, func(l left) bool { return l.Pending == 0 })
-}
-
-// journal keeps what processes write.
-type journal struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	changed chan struct{} // closed and replaced when text grows
-}
-
-func newJournal() *journal { return &journal{changed: make(chan struct{})} }
-
-// Write takes a part of the output.
-func (j *journal) Write(part []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	close(j.changed)
-	j.changed = make(chan struct{})
-	return j.text.Write(part)
-}
-
-// String is all that was written.
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-// mark is where what is written next begins.
-func (j *journal) mark() int { return len(j.String()) }
-
-// await waits until what is written behind a mark matches. It gives up when who writes has ended.
-func (j *journal) await(ctx context.Context, ended <-chan struct{}, mark int, pattern *regexp.Regexp) error {
-	for {
-		j.mu.Lock()
-		changed, written := j.changed, j.text.String()[mark:]
-		j.mu.Unlock()
-		if pattern.MatchString(written) {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ended:
-			return fmt.Errorf("the host ended and wrote nothing that matches %q", pattern)
-		case <-ctx.Done():
-			return fmt.Errorf("the host writes nothing that matches %q: %w", pattern, ctx.Err())
-		}
-	}
 }

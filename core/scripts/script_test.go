@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
@@ -129,7 +130,7 @@ type stage struct {
 	bin  string
 	bots map[string]*bot // by the labels of their plugins
 	host *host
-	log  *journal // of all lives of the host
+	log  *journal.Journal // of all lives of the host
 
 	gates map[string]*os.File
 	read  map[string]bool // the ids of the prompts that the script has seen
@@ -150,7 +151,7 @@ func setUp(env *testscript.Env, bin string) error {
 	env.Defer(cancel)
 	s := &stage{
 		t: env.T().(testing.TB), ctx: ctx, dir: env.WorkDir, bin: bin,
-		bots: map[string]*bot{}, log: newJournal(), gates: map[string]*os.File{}, read: map[string]bool{},
+		bots: map[string]*bot{}, log: &journal.Journal{}, gates: map[string]*os.File{}, read: map[string]bool{},
 	}
 	for label, token := range tokens {
 		t, err := newTelegram(token, map[string]string{"telegram": "claw_bot", "work": "work_bot"}[label])

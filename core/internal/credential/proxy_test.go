@@ -2,7 +2,6 @@ package credential_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/credential"
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
@@ -26,30 +26,10 @@ const (
 	otherKey = "sk-ant-canary-two"
 )
 
-// journal is a log.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write adds to the log.
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-// String is what was logged.
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // listen starts a proxy before an API. It ends with the test.
-func listen(t testing.TB, upstream string, keys ...string) (*credential.Proxy, *journal) {
+func listen(t testing.TB, upstream string, keys ...string) (*credential.Proxy, *journal.Journal) {
 	t.Helper()
-	log := new(journal)
+	log := new(journal.Journal)
 	p, err := credential.Listen(credential.Options{Keys: keys, Upstream: upstream}, hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Trace}))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package hostapi_test
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -41,26 +41,8 @@ type bundle struct {
 	store   *store.Store
 	media   string // the folder
 	closing chan struct{}
-	log     *lockedBuffer
+	log     *journal.Journal
 	api     *hostapi.API
-}
-
-// lockedBuffer is a log that tests read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // noCommands knows no command.
@@ -86,7 +68,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &lockedBuffer{}}
+	b := &bundle{store: s, media: filepath.Join(t.TempDir(), "media"), closing: make(chan struct{}), log: &journal.Journal{}}
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,

@@ -25,7 +25,7 @@ var floors = map[string]int{
 
 	"admin": 3, "hostapi": 3, "supervisor": 3,
 
-	"messagesapi": testSupport, "rules": testSupport,
+	"journal": testSupport, "messagesapi": testSupport, "rules": testSupport,
 }
 
 // testSupport is the floor of packages that only tests import.

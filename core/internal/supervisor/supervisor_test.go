@@ -1,7 +1,6 @@
 package supervisor_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -146,24 +146,7 @@ type room struct {
 	parked  chan string
 	opened  chan string
 	stop    func()
-	log     *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log     *journal.Journal
 }
 
 // panickingInbox and panickingMedia are services of the host that fail as nobody foresaw.
@@ -207,7 +190,7 @@ func begin(t *testing.T, specs ...supervisor.Spec) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &lockedBuffer{}}
+	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &journal.Journal{}}
 	r.Supervisor = supervisor.New(supervisor.Options{
 		Plugins: specs, HostVersion: "test", StateDir: t.TempDir(), SocketDir: sockets,
 		Register: func(_ string, s *grpc.Server) {

@@ -1,0 +1,69 @@
+// Package journal keeps what processes and loggers write, for tests that read it meanwhile.
+package journal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"sync"
+)
+
+// Journal is a text that grows. The zero Journal is empty.
+type Journal struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed and forgotten when text grows; nil: nobody waits for that
+}
+
+// Write adds to the text.
+func (j *Journal) Write(part []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.changed != nil {
+		close(j.changed)
+		j.changed = nil
+	}
+	return j.text.Write(part)
+}
+
+// String is all that was written.
+func (j *Journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// Mark is where what is written next begins, in bytes.
+func (j *Journal) Mark() int { return len(j.String()) }
+
+// Await waits until what is written behind a mark matches a pattern. It gives up when ended is closed, as who writes may do;
+// nil: never.
+func (j *Journal) Await(ctx context.Context, ended <-chan struct{}, mark int, pattern *regexp.Regexp) error {
+	for over := false; ; {
+		written, changed := j.since(mark)
+		if pattern.MatchString(written) {
+			return nil
+		}
+		if over {
+			return fmt.Errorf("the writer ended, and wrote nothing that matches %q", pattern)
+		}
+		select {
+		case <-changed:
+		case <-ended:
+			over = true // what it wrote last is looked at, too
+		case <-ctx.Done():
+			return fmt.Errorf("nothing is written that matches %q: %w", pattern, ctx.Err())
+		}
+	}
+}
+
+// since is what is written behind a mark, and what is closed when it grows.
+func (j *Journal) since(mark int) (string, <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.changed == nil {
+		j.changed = make(chan struct{})
+	}
+	return j.text.String()[mark:], j.changed
+}
