@@ -3,9 +3,11 @@ package core
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
@@ -22,7 +24,36 @@ func (h *Host) newTools() *tools.Server {
 		Version: h.options.Version, Plugins: h.toolPlugins, Store: h.store,
 		Owners: func(channel string) []string { return h.config.For(channel).Access.Owners },
 		Group:  h.ownersWrite, Links: session.Links(h.config.Session.IdentityLinks), Post: h.postFor, Zone: h.config.Agent.Timezone,
+		Image: h.toolPicture, Observe: h.toolUsed, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
+}
+
+// toolPicture reads a file that a plugin has stored.
+func (h *Host) toolPicture(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
+	m, file, err := h.media.files.Open(ctx, plugin, ref)
+	if err != nil {
+		return m, nil, err
+	}
+	defer file.Close()
+	if m.Size > most {
+		return m, nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most))
+	return m, data, err
+}
+
+// toolUsed notes a use of a tool, and keeps what its plugin tells the host of it.
+func (h *Host) toolUsed(ctx context.Context, use tools.Use) {
+	h.log.Debug("a tool was used", "session", use.Session, "plugin", use.Plugin, "tool", use.Tool, "took", use.Took, "failed", use.Failed)
+	if len(use.Details) == 0 {
+		return
+	}
+	err := h.store.NoteToolUse(ctx, use.Session, store.ToolUse{
+		Turn: use.TurnID, Plugin: use.Plugin, Tool: use.Tool, At: time.Now(), Took: use.Took, Failed: use.Failed, Details: use.Details,
+	})
+	if err != nil {
+		h.log.Warn("the details of a tool's use are lost", "session", use.Session, "plugin", use.Plugin, "tool", use.Tool, "error", err)
+	}
 }
 
 // toolPlugins are the enabled plugins, and how to reach those that run and have tools.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -261,7 +262,8 @@ func allSessions(ctx context.Context, c *admin.Client) ([]admin.Session, error) 
 	}
 }
 
-// sessionsExport prints a header and then each entry, oldest first, one JSON value a line.
+// sessionsExport prints a header and then each entry, and each use of a plugin's tool that is known, oldest first, one JSON
+// value a line.
 func (a *app) sessionsExport(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return usage("sessions export takes one session key; `clawhost sessions` lists them")
@@ -281,18 +283,38 @@ func (a *app) sessionsExport(ctx context.Context, args []string) error {
 		}
 		pages = append(pages, page)
 	}
+	uses, err := client.ToolUses(ctx, args[0])
+	if err != nil {
+		return err
+	}
 	lines := json.NewEncoder(a.out)
 	if err := lines.Encode(map[string]any{"type": "session", "session": args[0], "exported_at": time.Now().UTC()}); err != nil {
 		return err
 	}
-	for i := len(pages) - 1; i >= 0; i-- {
-		for _, e := range pages[i] {
-			if err := lines.Encode(line(e)); err != nil {
+	slices.Reverse(pages)
+	for _, e := range slices.Concat(pages...) {
+		for ; len(uses) > 0 && uses[0].At.Before(e.At); uses = uses[1:] {
+			if err := lines.Encode(toolLine(uses[0])); err != nil {
 				return err
 			}
 		}
+		if err := lines.Encode(line(e)); err != nil {
+			return err
+		}
+	}
+	for _, u := range uses {
+		if err := lines.Encode(toolLine(u)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func toolLine(u store.ToolUse) map[string]any {
+	return map[string]any{
+		"type": "tool", "at": u.At.UTC(), "turn": u.Turn, "plugin": u.Plugin, "tool": u.Tool, "took_ms": u.Took.Milliseconds(),
+		"failed": u.Failed, "details": u.Details,
+	}
 }
 
 func line(e chat.TranscriptEntry) map[string]any {

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -301,6 +302,17 @@ func TestSessionsAndTranscript(t *testing.T) {
 	}
 	if rest, err := b.Transcript(b.ctx, sessions[1].Key, 0); err != nil || rest == nil || len(rest) != 0 {
 		t.Errorf("a session in which nothing was said: %+v, %v", rest, err)
+	}
+
+	if uses, err := b.ToolUses(b.ctx, sessions[1].Key); err != nil || uses == nil || len(uses) != 0 {
+		t.Errorf("a session without a use of a tool: %+v, %v", uses, err)
+	}
+	used := store.ToolUse{Turn: "u1", Plugin: "p", Tool: "draw", At: time.UnixMilli(5).UTC(), Took: time.Second, Failed: true, Details: json.RawMessage(`{"a":1}`)}
+	if err := b.store.NoteToolUse(b.ctx, "echo:anna", used); err != nil {
+		t.Fatal(err)
+	}
+	if uses, err := b.ToolUses(b.ctx, "echo:anna"); err != nil || cmp.Diff([]store.ToolUse{used}, uses) != "" {
+		t.Errorf("uses of tools: %+v, %v", uses, err)
 	}
 
 	at := time.UnixMilli(1_000_000).UTC()

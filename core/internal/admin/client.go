@@ -94,6 +94,11 @@ func (c *Client) Transcript(ctx context.Context, session string, before int64) (
 	return call[[]chat.TranscriptEntry](ctx, c, http.MethodGet, "/v1/transcript", query)
 }
 
+// ToolUses returns what is kept of the uses of plugins' tools in a session, oldest first.
+func (c *Client) ToolUses(ctx context.Context, session string) ([]store.ToolUse, error) {
+	return call[[]store.ToolUse](ctx, c, http.MethodGet, "/v1/tools", url.Values{"session": {session}})
+}
+
 // Pairings lists the strangers who asked to be let in.
 func (c *Client) Pairings(ctx context.Context) ([]store.Pairing, error) {
 	return call[[]store.Pairing](ctx, c, http.MethodGet, "/v1/pairings", nil)

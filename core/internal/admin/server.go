@@ -33,6 +33,7 @@ type Store interface {
 	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
 	Session(ctx context.Context, key string) (store.Session, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
+	ToolUses(ctx context.Context, session string) ([]store.ToolUse, error)
 	Pairings(ctx context.Context) ([]store.Pairing, error)
 	ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error)
 	RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error)
@@ -137,6 +138,9 @@ func (s *Server) routes() http.Handler {
 	}))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
+	mux.HandleFunc("GET /v1/tools", answer(func(r *http.Request) (any, error) {
+		return list(s.options.Store.ToolUses(r.Context(), r.FormValue("session")))
+	}))
 	mux.HandleFunc("GET /v1/pairings", answer(func(r *http.Request) (any, error) {
 		return list(s.options.Store.Pairings(r.Context()))
 	}))

@@ -84,6 +84,7 @@ func (c *Claude) block() block {
 		{"timeout", duration(&c.Timeout, time.Millisecond)},
 		{"retries", whole(&c.Retries, 0, 10)},
 		{"ask_timeout", duration(&c.AskTimeout, time.Second)},
+		{"tool_timeout", duration(&c.ToolTimeout, time.Second)},
 		{"max_processes", whole(&c.MaxProcesses, 1, 256)},
 		{"max_memory", sizeOrNone(&c.MaxMemory, 64<<20, 1<<40)},
 		{"recycle_at", sizeOrNone(&c.RecycleAt, 64<<20, 1<<40)},

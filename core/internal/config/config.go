@@ -72,6 +72,7 @@ type Claude struct {
 	Timeout         time.Duration     // for one turn; default 30 minutes
 	Retries         int               // of a turn that the service failed; 0 to 10; default 3
 	AskTimeout      time.Duration     // for people to answer what claude asks; default 1 hour
+	ToolTimeout     time.Duration     // for one use of a tool of a plugin's or the host's; default 1 minute
 	MaxProcesses    int               // default 4
 	MaxMemory       int64             // bytes that all processes may have before idle ones are ended; default [HalfOfMemory]; zero: no limit
 	RecycleAt       int64             // bytes above which a process is ended once it is idle; default 512 MB; zero: never
@@ -205,6 +206,7 @@ func defaults() *Config {
 			Timeout:        30 * time.Minute,
 			Retries:        3,
 			AskTimeout:     time.Hour,
+			ToolTimeout:    time.Minute,
 			MaxProcesses:   4,
 			MaxMemory:      HalfOfMemory,
 			RecycleAt:      512 << 20,

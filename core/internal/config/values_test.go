@@ -49,6 +49,7 @@ claude {
   mode             = "oneshot"
   timeout          = "90s"
   ask_timeout      = "5m"
+  tool_timeout     = "45s"
   retries          = 1
   max_processes    = env("PROCESSES")
   max_memory       = "3GB"
@@ -217,7 +218,7 @@ plugin "plain" {}
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
 			APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
-			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
+			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
 		},
 		Outbox: config.Outbox{Attempts: 3, MaxAge: 2 * time.Hour},
 		Send: config.Send{Default: "deny", Rules: []config.SendRule{

@@ -87,13 +87,17 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 
 // Block is a piece of content: "text", "tool_use", "tool_result" or another type.
 type Block struct {
-	Type    string  `json:"type"`
-	Text    string  `json:"text"`
-	Name    string  `json:"name"`        // of a tool_use
-	ID      string  `json:"id"`          // of a tool_use
-	Result  string  `json:"tool_use_id"` // of a tool_result: the tool_use it answers
-	Content Content `json:"content"`     // of a tool_result
-	IsError bool    `json:"is_error"`    // of a tool_result
+	Type    string   `json:"type"`
+	Text    string   `json:"text"`
+	Name    string   `json:"name"`        // of a tool_use
+	ID      string   `json:"id"`          // of a tool_use
+	Result  string   `json:"tool_use_id"` // of a tool_result: the tool_use it answers
+	Content Content  `json:"content"`     // of a tool_result
+	IsError bool     `json:"is_error"`    // of a tool_result
+	Source  struct { // of an image
+		MediaType string `json:"media_type"`
+		Data      []byte `json:"data"`
+	} `json:"source"`
 }
 
 // Texts lists the text blocks of the whole conversation in order, the CLI's own reminders included.
@@ -122,6 +126,21 @@ func (p Prompt) ToolResults() []string {
 				text.WriteString(part.Text)
 			}
 			out = append(out, text.String())
+		}
+	}
+	return out
+}
+
+// ToolPictures lists the types of the pictures among what tools have answered in the conversation, oldest first.
+func (p Prompt) ToolPictures() []string {
+	var out []string
+	for _, m := range p.Messages {
+		for _, b := range m.Content {
+			for _, part := range b.Content {
+				if b.Type == "tool_result" && part.Type == "image" && len(part.Source.Data) > 0 {
+					out = append(out, part.Source.MediaType)
+				}
+			}
 		}
 	}
 	return out

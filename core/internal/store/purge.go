@@ -22,7 +22,7 @@ const (
 )
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
-// requests; reactions that could not be shown for a day; ended runs, replaced claude sessions and what is known of media, or was made of it, after 30 days; the networks' ids of sent
+// requests; reactions that could not be shown for a day; ended runs, replaced claude sessions, the details of uses of tools, and what is known of media, or was made of it, after 30 days; the networks' ids of sent
 // messages and dead pieces after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
@@ -63,6 +63,8 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 			(SELECT channel, event_id FROM reactions WHERE changed_at <= ?1 AND stage IN ('done', 'failed', 'dropped') LIMIT ?2)`, millis(now.Add(-reactionAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
 			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
+		{`DELETE FROM tool_uses WHERE id IN
+			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM extracts WHERE source IN
 			(SELECT source FROM extracts WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 	}

@@ -14,8 +14,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxImage is the largest image that the model is shown, in bytes; the Messages API takes no larger ones.
-const maxImage = 5 << 20
+// What the model is shown of a result's pictures, in bytes: the Messages API takes no larger ones, and a line to claude has an end.
+const (
+	maxImage  = 5 << 20
+	maxImages = 10 << 20 // of all together
+)
 
 // imageTypes are those that the Messages API takes.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
@@ -79,15 +82,13 @@ func (t *Turn) call(ctx context.Context, name string, arguments json.RawMessage,
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
-		return s.unanswered(ctx, tool)
+		return s.unanswered(ctx.Err(), tool)
 	}
 	began := time.Now()
 	answered, details := t.ask(ctx, tool, arguments, use)
-	if s.options.Observe != nil {
-		s.options.Observe(Use{
-			TurnID: t.id, Plugin: tool.plugin, Tool: tool.spec.Name, Took: time.Since(began), Failed: answered.IsError, Details: details,
-		})
-	}
+	s.options.Observe(context.WithoutCancel(ctx), Use{
+		TurnID: t.id, Session: t.caller.Session, Plugin: tool.plugin, Tool: tool.spec.Name, Took: time.Since(began), Failed: answered.IsError, Details: details,
+	})
 	return answered
 }
 
@@ -105,7 +106,9 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 	r, err := plugins[i].Live.CallTool(ctx, chat.ToolCall{Name: tool.spec.Name, Arguments: arguments, TurnID: t.id, Caller: t.caller})
 	switch {
 	case ctx.Err() != nil:
-		return s.unanswered(ctx, tool), nil
+		return s.unanswered(ctx.Err(), tool), nil
+	case errors.Is(err, context.DeadlineExceeded): // the plugin's clock was the quicker one
+		return s.unanswered(err, tool), nil
 	case err != nil:
 		s.log.Error("a tool failed", "plugin", tool.plugin, "tool", tool.spec.Name, "session", t.caller.Session, "error", err)
 		return said(fmt.Sprintf("The tool failed: something is wrong with the plugin %s. Go on without it.", tool.plugin), true), nil
@@ -114,8 +117,14 @@ func (t *Turn) ask(ctx context.Context, tool offered, arguments json.RawMessage,
 	if r.Text != "" || len(r.Media) == 0 {
 		answered = said(r.Text, r.Failed)
 	}
+	room := int64(maxImages)
 	for _, m := range r.Media {
-		answered.Content = append(answered.Content, s.shown(ctx, tool.plugin, m))
+		shown, ok := s.picture(ctx, tool.plugin, m, min(maxImage, room))
+		if !ok {
+			shown = content{Type: "text", Text: fmt.Sprintf("[A file that cannot be shown here: %s %q, %s, %d bytes.]", m.Kind, m.FileName, m.MIMEType, m.Size)}
+		}
+		room -= int64(base64.StdEncoding.DecodedLen(len(shown.Data)))
+		answered.Content = append(answered.Content, shown)
 	}
 	return answered, r.Details
 }
@@ -129,7 +138,7 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 	case refused:
 		return said(string(refusal), true)
 	case ctx.Err() != nil:
-		return t.server.unanswered(ctx, tool)
+		return t.server.unanswered(ctx.Err(), tool)
 	default:
 		t.server.log.Error("a tool failed", "tool", tool.name, "session", t.caller.Session, "error", err)
 		return said("The host failed at this; its log says why. Go on without it.", true)
@@ -137,23 +146,24 @@ func (t *Turn) askHost(ctx context.Context, tool offered, arguments json.RawMess
 }
 
 // unanswered is the result of a call whose time is over, or that was cancelled.
-func (s *Server) unanswered(ctx context.Context, tool offered) result {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+func (s *Server) unanswered(cause error, tool offered) result {
+	if errors.Is(cause, context.DeadlineExceeded) {
 		return said(fmt.Sprintf("The tool %s did not answer within %s. What it was to do may be done all the same.", tool.name, s.options.Timeout), true)
 	}
 	return said("The call was cancelled.", true)
 }
 
-// shown is a file as the model sees it.
-func (s *Server) shown(ctx context.Context, plugin string, m chat.Media) content {
-	if s.options.Image != nil && slices.Contains(imageTypes, m.MIMEType) && m.Size <= maxImage {
-		data, err := s.options.Image(ctx, plugin, m.Ref)
-		if err == nil && len(data) <= maxImage {
-			return content{Type: "image", Data: base64.StdEncoding.EncodeToString(data), MIME: m.MIMEType}
-		}
-		s.log.Warn("a tool's image cannot be shown", "plugin", plugin, "bytes", len(data), "error", err)
+// picture is a file as the model sees it; false: it is none that it can see.
+func (s *Server) picture(ctx context.Context, plugin string, m chat.Media, most int64) (content, bool) {
+	if !slices.Contains(imageTypes, m.MIMEType) {
+		return content{}, false
 	}
-	return content{Type: "text", Text: fmt.Sprintf("[A file that cannot be shown here: %s %q, %s, %d bytes.]", m.Kind, m.FileName, m.MIMEType, m.Size)}
+	found, data, err := s.options.Image(ctx, plugin, m.Ref, most)
+	if err != nil || len(data) == 0 || !slices.Contains(imageTypes, found.MIMEType) {
+		s.log.Warn("a tool's picture cannot be shown", "plugin", plugin, "type", found.MIMEType, "bytes", found.Size, "error", err)
+		return content{}, false
+	}
+	return content{Type: "image", Data: base64.StdEncoding.EncodeToString(data), MIME: found.MIMEType}, true
 }
 
 // decode reads a host tool's arguments. Its error is a [Refusal].

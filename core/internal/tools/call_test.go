@@ -87,6 +87,20 @@ func blocking(began chan<- struct{}) *fake {
 	return p
 }
 
+// Where the plugin's clock is the quicker one, its time is over all the same, and nothing is wrong with it.
+func TestAPluginThatIsQuickerToGiveUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := offering("wait")
+	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
+		return chat.ToolResult{}, context.DeadlineExceeded
+	}
+	r.run(tools.Plugin{Name: "p", Live: p})
+	if got := use(t, r.Turn("1", anna), "p_wait", `{}`); !got.IsError || !strings.Contains(got.text(), "did not answer within 1m0s") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestACallEndsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +111,7 @@ func TestACallEndsInTime(t *testing.T) {
 		if !got.IsError || !strings.Contains(got.text(), "did not answer within 1m0s") || time.Since(start) != time.Minute {
 			t.Errorf("after %s: %+v", time.Since(start), got)
 		}
-		if diff := cmp.Diff([]tools.Use{{TurnID: "1", Plugin: "p", Tool: "wait", Failed: true}}, r.uses); diff != "" {
+		if diff := cmp.Diff([]tools.Use{{TurnID: "1", Session: "telegram:anna", Plugin: "p", Tool: "wait", Failed: true}}, r.uses); diff != "" {
 			t.Errorf("the host was told (-want +got):\n%s", diff)
 		}
 	})
@@ -190,44 +204,55 @@ func TestCallsSideBySide(t *testing.T) {
 
 func TestFilesOfATool(t *testing.T) {
 	t.Parallel()
+	const large = 4 << 20
 	r := newRig(t, func(o *tools.Options) {
-		o.Image = func(_ context.Context, plugin string, ref chat.MediaRef) ([]byte, error) {
+		o.Image = func(_ context.Context, plugin string, ref chat.MediaRef, most int64) (chat.Media, []byte, error) {
+			found := chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/png", Size: 10}
 			switch ref {
 			case "gone":
-				return nil, errors.New("not found")
+				return chat.Media{}, nil, errors.New("not found")
 			case "huge":
-				return make([]byte, 6<<20), nil
+				found.Size = 6 << 20
+			case "text":
+				found.MIMEType = "text/html"
+			case "large 1", "large 2", "large 3":
+				found.Size = large
 			}
-			return fmt.Appendf(nil, "%s of %s", ref, plugin), nil
+			if found.Size > most {
+				return found, nil, nil
+			}
+			return found, append(fmt.Appendf(nil, "%s of %s", ref, plugin), make([]byte, found.Size-10)...), nil
 		}
 	})
-	image := func(ref chat.MediaRef, mime string, size int64) chat.Media {
-		return chat.Media{Ref: ref, Kind: chat.Image, MIMEType: mime, FileName: "a.png", Size: size}
+	image := func(ref chat.MediaRef, mime string) chat.Media {
+		return chat.Media{Ref: ref, Kind: chat.Image, MIMEType: mime, FileName: "a.png", Size: 9}
 	}
 	p := offering("draw")
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
 		return chat.ToolResult{Text: "drawn", Media: []chat.Media{
-			image("r1", "image/png", 9), image("r2", "image/tiff", 9), image("gone", "image/png", 9),
-			image("huge", "image/png", 9), image("told", "image/png", 6<<20),
+			image("r1", "image/jpeg"), image("r2", "image/tiff"), image("gone", "image/png"), image("huge", "image/png"), image("text", "image/png"),
+			image("large 1", "image/png"), image("large 2", "image/png"), image("large 3", "image/png"),
 		}}, nil
 	}
 	r.run(tools.Plugin{Name: "p", Live: p})
 	turn := r.Turn("1", anna)
 	got := use(t, turn, "p_draw", `{}`)
-	if got.IsError || len(got.Content) != 6 {
+	if got.IsError || len(got.Content) != 9 {
 		t.Fatalf("the result is %+v", got)
 	}
-	data, err := base64.StdEncoding.DecodeString(got.Content[1].Data)
-	if got.Content[1].Type != "image" || got.Content[1].MIMEType != "image/png" || string(data) != "r1 of p" || err != nil {
-		t.Errorf("the image is %+v, %v", got.Content[1], err)
+	for i, want := range map[int]string{1: "r1 of p", 6: "large 1 of p", 7: "large 2 of p"} {
+		data, err := base64.StdEncoding.DecodeString(got.Content[i].Data)
+		if got.Content[i].Type != "image" || got.Content[i].MIMEType != "image/png" || !strings.HasPrefix(string(data), want) || err != nil {
+			t.Errorf("picture %d is %s %s of %d bytes, %v", i, got.Content[i].Type, got.Content[i].MIMEType, len(data), err)
+		}
 	}
-	for i, c := range got.Content {
-		if i != 1 && (c.Type != "text" || c.Data != "") || i > 1 && !strings.Contains(c.Text, `cannot be shown here: image "a.png"`) {
-			t.Errorf("content %d is %+v", i, c)
+	for _, i := range []int{0, 2, 3, 4, 5, 8} { // the last has no room any more
+		if c := got.Content[i]; c.Type != "text" || c.Data != "" || i > 0 && !strings.Contains(c.Text, `cannot be shown here: image "a.png"`) {
+			t.Errorf("content %d is a %s: %s", i, c.Type, c.Text)
 		}
 	}
 	p.call = func(context.Context, chat.ToolCall) (chat.ToolResult, error) {
-		return chat.ToolResult{Media: []chat.Media{image("r1", "image/png", 9)}, Failed: true}, nil
+		return chat.ToolResult{Media: []chat.Media{image("r1", "image/png")}, Failed: true}, nil
 	}
 	if got := use(t, turn, "p_draw", `{}`); !got.IsError || len(got.Content) != 1 || got.Content[0].Type != "image" {
 		t.Errorf("an image of a failure is %+v", got)

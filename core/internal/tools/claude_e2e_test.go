@@ -4,9 +4,12 @@ package tools_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // cli is the real claude with the server of one turn, over the pipe.
@@ -90,8 +94,18 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 	}
 	live, _ := served(t, sdk.Tools(sdk.Tool("forecast", "Tells the weather.", func(_ context.Context, _ sdk.ToolCall, in in) (string, error) {
 		return "sunny in " + in.City, nil
+	}), sdk.Tool("radar", "Shows the clouds.", func(context.Context, sdk.ToolCall, struct{}) (sdk.ToolResult, error) {
+		return sdk.ToolResult{Text: "clouds", Media: []chat.Media{{Ref: "r1", Kind: chat.Image, MIMEType: "image/png", FileName: "radar.png"}}}, nil
 	})))
-	r := newRig(t)
+	var radar bytes.Buffer
+	if err := png.Encode(&radar, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *tools.Options) {
+		o.Image = func(context.Context, string, chat.MediaRef, int64) (chat.Media, []byte, error) {
+			return chat.Media{MIMEType: "image/png", Size: int64(radar.Len())}, radar.Bytes(), nil
+		}
+	})
 	r.sessions = chats
 	r.run(tools.Plugin{Name: "weather", Live: live})
 
@@ -107,6 +121,7 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 			call("message", map[string]any{"to": "discord:listed", "text": "hello there"}),
 			call("message", map[string]any{"to": "telegram:bob", "text": "hello there"}),
 			call("sessions", map[string]any{"action": "list", "limit": 1}),
+			call("weather_radar", map[string]any{}),
 		}},
 		messagesapi.Reply{Text: "all done"},
 	)
@@ -171,7 +186,10 @@ func TestRealClaudeUsesTheTools(t *testing.T) {
 	got := requests[len(requests)-1].Prompt.ToolResults()
 	want := []string{
 		"sunny in Graz", `The arguments do not fit: the attribute "city" is missing; days: must be an integer.`,
-		"The message is on its way to discord:listed.", `You may write to no chat "telegram:bob"`, `{"of":13,"sessions":[{`,
+		"The message is on its way to discord:listed.", `You may write to no chat "telegram:bob"`, `{"of":13,"sessions":[{`, "clouds",
+	}
+	if pictures := requests[len(requests)-1].Prompt.ToolPictures(); len(pictures) != 1 || !strings.HasPrefix(pictures[0], "image/") {
+		t.Errorf("the model sees %q", pictures)
 	}
 	if len(got) != len(want) {
 		t.Fatalf("the model reads %q", got)

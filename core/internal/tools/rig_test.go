@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,7 +53,8 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 			}
 			return r.postErr
 		},
-		Observe: func(u tools.Use) {
+		Timeout: time.Minute,
+		Observe: func(_ context.Context, u tools.Use) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			u.Took = 0

@@ -18,7 +18,6 @@ import (
 const Name = "clawhost"
 
 const (
-	defaultTimeout = time.Minute
 	// side is how many calls of one turn run side by side, and waiting how many more may wait.
 	side    = 8
 	waiting = 64
@@ -57,22 +56,23 @@ type Options struct {
 	Links session.Links
 	// Post sends a message. Its error is read by the model if it is a [Refusal].
 	Post func(ctx context.Context, p Post) error
-	// Image returns a file that a plugin stored. nil: the model is told of images, and does not see them.
-	Image func(ctx context.Context, plugin string, ref chat.MediaRef) ([]byte, error)
-	// Observe is told of each call that is over; it must not block. nil: nobody looks on.
-	Observe func(Use)
+	// Image returns a picture that a plugin stored, with its type and size by its content. Of one that is larger than most bytes
+	// there is no data.
+	Image func(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
+	// Observe is told of each call that is over. It is waited for.
+	Observe func(context.Context, Use)
 	Zone    *time.Location // of the times that the model reads; nil: UTC
-	// Timeout is how long a call may take. Zero: a minute.
-	Timeout time.Duration
+	Timeout time.Duration  // how long a call may take
 }
 
 // Use is a call that is over.
 type Use struct {
-	TurnID string
-	Plugin string // empty: a tool of the host
-	Tool   string // by the name that its plugin gave it
-	Took   time.Duration
-	Failed bool
+	TurnID  string
+	Session string
+	Plugin  string // empty: a tool of the host
+	Tool    string // by the name that its plugin gave it
+	Took    time.Duration
+	Failed  bool
 	// Details is what a plugin's tool tells the host alone, as JSON of at most 64 KiB; empty: nothing.
 	Details []byte
 }
@@ -98,9 +98,6 @@ type Server struct {
 
 // New returns a server.
 func New(options Options, log hclog.Logger) *Server {
-	if options.Timeout <= 0 {
-		options.Timeout = defaultTimeout
-	}
 	if options.Zone == nil {
 		options.Zone = time.UTC
 	}

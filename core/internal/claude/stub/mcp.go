@@ -97,6 +97,8 @@ func outcome(data json.RawMessage) (output string, failed bool) {
 	var result struct {
 		Content []struct {
 			Text string `json:"text"`
+			MIME string `json:"mimeType"` // of a picture
+			Data []byte `json:"data"`
 		} `json:"content"`
 		IsError bool `json:"isError"`
 	}
@@ -112,6 +114,9 @@ func outcome(data json.RawMessage) (output string, failed bool) {
 	}
 	var texts []string
 	for _, c := range result.Content {
+		if len(c.Data) > 0 {
+			c.Text = fmt.Sprintf("[%s, %d bytes]", c.MIME, len(c.Data))
+		}
 		texts = append(texts, c.Text)
 	}
 	return strings.Join(texts, "\n"), result.IsError
