@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -57,16 +58,16 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return result, err
 }
 
-// aside has claude answer a question beside the session's turn.
+// aside has claude answer a question beside the session's turn. What of the answer is meant for the host is left out.
 func (h *Host) aside(ctx context.Context, s store.Session, question string) (string, error) {
-	answer, err := h.claude.Aside(ctx, s.ClaudeSession, question)
+	written, err := h.claude.Aside(ctx, s.ClaudeSession, question)
 	if errors.Is(err, claude.ErrNotRunning) {
 		return "", command.ErrNothingRuns
 	}
 	if errors.Is(err, claude.ErrNoAside) {
 		return "This version of Claude Code takes no question beside what is running.", nil
 	}
-	return answer, err
+	return answer.Parse(written, true).Text, err
 }
 
 // profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -303,19 +304,20 @@ func fresh(t agent.Turn, err error) string {
 
 // reply sends the answer and completes the run, in one transaction.
 func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) Reply) error {
+	visible := answer.Parse(r.Text, true).Text
 	done := store.Completion{
 		State:   store.RunDone,
 		Covered: r.Covered,
 		Turn:    h.figures(run, r),
-		Answer:  r.Text,
+		Answer:  visible,
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
 		said := reply(ctx, r)
 		done.Pieces, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
 	}
-	if r.Text != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
-		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: r.Text, At: time.Now()}}
+	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
 }

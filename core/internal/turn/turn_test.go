@@ -356,19 +356,26 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// What is said in order to say nothing stands in no history; what a plugin alone is told does.
-func TestTheHistoryOfASilentAnswer(t *testing.T) {
+// The history and whoever waits for the turn have what the chat sees: nothing of what is meant for the host, and so nothing of
+// what is said in order to say nothing.
+func TestMarkersStayWithTheHost(t *testing.T) {
 	t.Parallel()
-	for text, entries := range map[string]map[bool]int{"NO_REPLY": {false: 0, true: 1}, "hi": {false: 1, true: 1}} {
-		for silent, want := range entries {
+	for text, want := range map[string]string{
+		"NO_REPLY": "", "hi": "hi", "[[reply_to_current]] The chart.\nMEDIA:charts/may.png": "The chart.",
+	} {
+		for _, silent := range []bool{false, true} {
 			r := &room{results: []outcome{{result: agent.Result{Text: text}}}}
 			run := message(1)
 			run.Message.Message.Silent = silent
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := r.completed[0].Transcript; len(got) != want {
-				t.Errorf("%q, silent %v: %+v", text, silent, got)
+			c := r.completed[0]
+			if c.Answer != want {
+				t.Errorf("%q, silent %t: the answer is %q", text, silent, c.Answer)
+			}
+			if entries := c.Transcript; want == "" && len(entries) > 0 || want != "" && (len(entries) != 1 || entries[0].Text != want) {
+				t.Errorf("%q, silent %t: the history has %+v", text, silent, entries)
 			}
 		}
 	}
