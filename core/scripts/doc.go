@@ -1,17 +1,20 @@
 // Package scripts proves what clawhost does as a person sees it: each script in testdata/script is one behaviour, shown by
-// the real binaries, with the stand-in for claude and a Telegram and a Discord of the test's own. It has only tests.
+// the real binaries, with the stand-in for claude and a Telegram, a Discord and a WhatsApp of the test's own. It has only tests.
 //
 // A script has a folder, a host and a bot to itself. Anna (1001), Bob (1002) and Carol (1003) write to the bot, alone, in
 // the group "kitchen" (-1001) or in the forum "house" (-1002). A chat is named by the person or the group, with the topic
 // behind it ("house/tea") and another bot before it: a second one of Telegram ("work:anna"), or the one of Discord
 // ("discord:anna"), where there is the channel "discord:kitchen" (901) and threads in it ("discord:kitchen/tea"). What
-// mentions @claw_bot mentions the bot in each. A script without a config.hcl has testdata/config.hcl.
+// mentions @claw_bot mentions the bot in each. A script whose config names WhatsApp has "whatsapp:anna" (+15550000002), Bob and
+// Carol (the next two numbers), and their group "whatsapp:kitchen"; the numbered lines of a message are its buttons there. A script
+// without a config.hcl has testdata/config.hcl.
 // The commands beside those of testscript:
 //
 //	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
 //	host stop, host kill       end it in order, or by SIGKILL
 //	log PATTERN                wait until a line of the host's log matches
 //	clawhost ARGS…             run the command against the host
+//	pairs LABEL                link the account of a channel as its owner does; nothing where a token does
 //	capture NAME PATTERN       set a variable to what the pattern's group matches in the stdout
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ var binaries = map[string]string{
 	"claude":            "core/cmd/claude-stub",
 	"clawhost-telegram": "plugins/telegram",
 	"clawhost-discord":  "plugins/discord",
+	"clawhost-whatsapp": "plugins/whatsapp",
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
@@ -71,6 +73,7 @@ func run(t *testing.T, scripts string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"host": on((*stage).runHost), "log": taking("log PATTERN", (*stage).awaitLog), "clawhost": on((*stage).clawhost),
 			"capture": taking("capture NAME PATTERN", (*stage).capture), "delivered": taking("delivered", (*stage).delivered),
+			"pairs": taking("pairs LABEL", (*stage).pairs),
 
 			"says": on((*stage).says), "expect": on((*stage).expect), "shows": on((*stage).shows),
 			"presses": taking("presses WHO CHAT PATTERN BUTTON", (*stage).presses), "edits": taking("edits WHO CHAT PATTERN TEXT", (*stage).edits),
@@ -169,22 +172,30 @@ func setUp(env *testscript.Env, bin string) error {
 	s.bots["discord"] = &bot{d, map[chat]int64{}}
 	env.Setenv("DISCORD_URL", d.URL())
 	env.Setenv("DISCORD_TOKEN", d.Token())
-	env.Values[(*stage)(nil)] = s
-	env.Defer(s.end)
-
 	env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
 
-	config := filepath.Join(env.WorkDir, "config.hcl")
-	if _, err := os.Stat(config); err == nil {
-		return nil
+	path := filepath.Join(env.WorkDir, "config.hcl")
+	config, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if config, err = os.ReadFile("testdata/config.hcl"); err == nil {
+			err = os.WriteFile(path, config, 0o600)
+		}
 	}
-	usual, err := os.ReadFile("testdata/config.hcl")
 	if err != nil {
-		return fmt.Errorf("read the usual config: %w", err)
+		return fmt.Errorf("prepare the config: %w", err)
 	}
-	return os.WriteFile(config, usual, 0o600)
+	if bytes.Contains(config, []byte(`plugin "whatsapp"`)) { // Few scripts do, and people's keys take their time.
+		w := newWhatsApp()
+		env.Defer(w.Stop)
+		s.bots["whatsapp"] = &bot{w, map[chat]int64{}}
+		env.Setenv("WHATSAPP_URL", w.URL())
+		env.Setenv("WHATSAPP_ROOT", w.Root())
+	}
+	env.Values[(*stage)(nil)] = s
+	env.Defer(s.end)
+	return nil
 }
 
 // end ends what the script has left, and shows what happened where it failed.

@@ -15,11 +15,18 @@ func TestEveryNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for network, names := range map[string][]string{
-		"telegram": {"VARIABLE", "BOT", "ENDPOINT", "api_endpoint"},
-		"discord":  {"VARIABLE", "DISCORD", "ENDPOINT", "test_endpoint"},
+	const buttons, once = "Once 'This session' Always No because", "Once"
+	for network, names := range map[string]struct{ owner, config, buttons, once string }{
+		"telegram": {"1001", `token = env("BOT_TOKEN")
+    api_endpoint = env("BOT_URL")`, buttons, once},
+		"discord": {"1001", `token = env("DISCORD_TOKEN")
+    test_endpoint = env("DISCORD_URL")`, buttons, once},
+		"whatsapp": {"+15550000002", `test_endpoint = env("WHATSAPP_URL")
+    test_noise_root = env("WHATSAPP_ROOT")`, "'allow it this once' 'in this conversation' 'always in this chat' 'no; what you write'", "'this once'"},
 	} {
-		script := strings.NewReplacer(append(names, "NETWORK", network)...).Replace(string(story))
+		script := strings.NewReplacer(
+			"NETWORK", network, "OWNER", names.owner, "CONFIG", names.config, "BUTTONS", names.buttons, "BUTTON", names.once,
+		).Replace(string(story))
 		if err := os.WriteFile(filepath.Join(dir, network+".txtar"), []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ func (s *Server) stanza(d *delivery) (waBinary.Node, error) {
 		again.Attrs["offline"] = "1"
 		return again, nil
 	}
-	attrs := waBinary.Attrs{"id": d.id, "t": time.Now().Unix(), "type": "text", "notify": "Person " + d.from.PN.User}
+	attrs := waBinary.Attrs{"id": d.id, "t": time.Now().Unix(), "type": "text", "notify": d.from.Name}
 	if d.edit != "" {
 		attrs["edit"] = string(d.edit)
 	}

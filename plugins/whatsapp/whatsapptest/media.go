@@ -157,9 +157,8 @@ func (s *Server) Document(content []byte, mimeType, name string) *waE2E.Message 
 	}}
 }
 
-// File fetches and decrypts the file of a message that somebody heard, as their phone does.
-func (h Heard) File() ([]byte, error) {
-	m := h.Message
+// file fetches and decrypts the file of a message, as a phone does.
+func (s *Server) file(m *waE2E.Message) ([]byte, error) {
 	var source interface {
 		GetDirectPath() string
 		GetMediaKey() []byte
@@ -181,9 +180,9 @@ func (h Heard) File() ([]byte, error) {
 		return nil, errors.New("the message has no file")
 	}
 	name, _, _ := strings.Cut(source.GetDirectPath()[strings.LastIndexByte(source.GetDirectPath(), '/')+1:], "?")
-	h.server.mu.Lock()
-	encrypted := bytes.Clone(h.server.files[name])
-	h.server.mu.Unlock()
+	s.mu.Lock()
+	encrypted := bytes.Clone(s.files[name])
+	s.mu.Unlock()
 	k, err := keysOf(source.GetMediaKey(), kind)
 	if err != nil {
 		return nil, err

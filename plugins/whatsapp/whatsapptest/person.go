@@ -21,6 +21,8 @@ import (
 type Person struct {
 	// PN and LID are the person's two addresses: by phone number, and the hidden one.
 	PN, LID types.JID
+	// Name is what the person calls themselves. It must not be changed once they have written.
+	Name string
 
 	server *Server
 	number int
@@ -43,24 +45,10 @@ type Heard struct {
 }
 
 // Text is what a message says, a caption or an edit's new text too.
-func (h Heard) Text() string {
-	m := h.Message
-	if edited := m.GetEditedMessage().GetMessage(); edited != nil {
-		m = edited
-	}
-	if p := m.GetProtocolMessage(); p.GetEditedMessage() != nil {
-		m = p.GetEditedMessage()
-	}
-	for _, text := range []string{
-		m.GetConversation(), m.GetExtendedTextMessage().GetText(), m.GetImageMessage().GetCaption(),
-		m.GetVideoMessage().GetCaption(), m.GetDocumentMessage().GetCaption(),
-	} {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
+func (h Heard) Text() string { return textOf(h.Message) }
+
+// File fetches and decrypts the file of a message, as a phone does.
+func (h Heard) File() ([]byte, error) { return h.server.file(h.Message) }
 
 // Person returns the person with a number, who is made the first time.
 func (s *Server) Person(number int) *Person {
@@ -73,6 +61,7 @@ func (s *Server) Person(number int) *Person {
 		number: number,
 		known:  map[string]bool{},
 	}
+	p.Name = "Person " + p.PN.User
 	if known, ok := s.people[p.LID.User]; ok {
 		return known
 	}
@@ -153,6 +142,11 @@ func (p *Person) post(to types.JID, m *waE2E.Message) types.MessageID {
 			d.edit = types.EditAttributeAdminRevoke
 		}
 	}
+	in := to
+	if to.IsEmpty() {
+		in = p.LID
+	}
+	s.show(in, p.LID, d.id, m)
 	s.byID[d.id] = d
 	s.queue = append(s.queue, d)
 	if err := s.flush(); err != nil {
@@ -247,6 +241,7 @@ func (s *Server) take(c *conn, node *waBinary.Node) error {
 		if to != s.group {
 			chat = p.LID
 		}
+		s.show(chat, types.EmptyJID, id, m)
 		p.heard = append(p.heard, Heard{ID: id, Chat: chat, Message: m, Again: p.known[id], server: s})
 		p.known[id] = true
 	}

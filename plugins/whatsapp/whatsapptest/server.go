@@ -37,6 +37,7 @@ type Server struct {
 	people   map[string]*Person
 	stores   []*sql.DB // of their keys
 	byID     map[string]*delivery
+	shown    []*Message
 	queue    []*delivery // what the device has not acknowledged, in order
 	refusal  int         // the reason by which logins fail; zero: they do not
 	faults   Faults
