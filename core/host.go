@@ -87,6 +87,7 @@ type Host struct {
 	tools      *tools.Server
 	typist     *turn.Typist
 	reactor    *reactor
+	drafts     drafts
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none

@@ -214,12 +214,6 @@ func (h *Host) speaker(run *store.Run) reply.Speaker {
 	return reply.Speaker{Model: h.model(chosen.Model), Effort: effort, Name: h.config.Agent.Name, Channel: run.Message.Message.Channel}
 }
 
-// The times between two changes of what is shown, where the channel does not say.
-const (
-	editInterval  = time.Second
-	draftInterval = 300 * time.Millisecond
-)
-
 // streaming is how a run's turn is streamed.
 func (h *Host) streaming(run *store.Run) stream.Options {
 	m := run.Message.Message
@@ -236,14 +230,10 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 		return o
 	}
 	if live, ok := h.supervisor.Get(m.Channel); ok {
-		o.Mode = stream.Choose(settings.Stream, limits, live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_EDIT), live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT))
-	}
-	switch {
-	case o.Interval > 0:
-	case o.Mode == stream.Draft:
-		o.Interval = draftInterval
-	default:
-		o.Interval = editInterval
+		edits, drafts := live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_EDIT), live.Has(pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT)
+		drafts = drafts && h.drafts.taken(live, place{m.Channel, m.Chat.Kind})
+		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
+		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
 	}
 	if shown.Verbose == "on" || shown.Verbose == "full" {
 		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, shown.Verbose) }
@@ -347,7 +337,10 @@ func (s *surface) Draft(ctx context.Context, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, transientCall)
 	defer cancel()
-	return live.Draft(ctx, to, s.run.ID, text)
+	if err := live.Draft(ctx, to, s.run.ID, text); err != nil {
+		return s.host.drafts.judge(live, place{to.Channel, s.run.Message.Message.Chat.Kind}, err)
+	}
+	return nil
 }
 
 // Behind returns since when something waits for being sent to the chat.

@@ -27,6 +27,8 @@ type room struct {
 	late  time.Duration
 	old   bool // the preview is too old to be edited
 
+	noDraft bool // drafts are refused
+
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
 	pieces  []store.Piece
@@ -96,6 +98,10 @@ func (r *room) Show(_ context.Context, preview int64, text string) error {
 func (r *room) Draft(_ context.Context, text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.noDraft {
+		r.note("no draft: %s", text)
+		return stream.ErrRefused
+	}
 	r.note("draft: %s", text)
 	return r.err
 }

@@ -35,7 +35,7 @@ func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode 
 		switch {
 		case canDraft && limits.Draft == chat.NativeDraft:
 			return Draft
-		case canEdit && limits.Draft == chat.DraftByEdit:
+		case canEdit && (limits.Draft == chat.DraftByEdit || limits.Draft == chat.NativeDraft):
 			return Preview
 		}
 		return Blocks
@@ -48,11 +48,13 @@ func Choose(configured string, limits chat.Limits, canEdit, canDraft bool) Mode 
 
 // Options is how a turn is streamed.
 type Options struct {
-	Mode  Mode
-	To    chat.Address
-	Rule  chunk.Rule // of the chat's messages
-	Block Block      // Blocks: when one is sent
-	// Interval is the least time from one change of the preview or draft to the next; zero: a second.
+	Mode Mode
+	// Undrafted takes the place of the mode Draft once the network refuses a draft.
+	Undrafted Mode
+	To        chat.Address
+	Rule      chunk.Rule // of the chat's messages
+	Block     Block      // Blocks: when one is sent
+	// Interval is the least time from one change of the preview or draft to the next; zero: a second, and 300 ms for a draft.
 	Interval time.Duration
 	// Delay returns how long to wait before a block that is neither the first nor the last; nil: not at all.
 	Delay func() time.Duration
@@ -65,6 +67,18 @@ type Options struct {
 	// What the run's earlier attempts have sent; see [store.Run].
 	Said      string
 	PreviewID int64
+}
+
+// interval is the least time from one change of what is shown to the next.
+func (o Options) interval() time.Duration {
+	switch {
+	case o.Interval > 0:
+		return o.Interval
+	case o.Mode == Draft:
+		return draftInterval
+	default:
+		return editInterval
+	}
 }
 
 // Block is how large the blocks of an answer are.
@@ -83,7 +97,7 @@ type Surface interface {
 	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
 	// may succeed, but for [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error
-	// Draft shows the text as the network's own draft.
+	// Draft shows the text as the network's own draft. An error is not an end, but for [ErrRefused].
 	Draft(ctx context.Context, text string) error
 	// Behind returns when the oldest piece was posted that waits for being sent to the chat; the zero time: none waits.
 	Behind(ctx context.Context) (time.Time, error)
@@ -92,8 +106,14 @@ type Surface interface {
 // ErrLate is returned for a preview that is too old to be edited: another one is to take its place.
 var ErrLate = errors.New("the preview is too old to be edited")
 
+// ErrRefused is returned for a draft where the network takes none: nothing is gained by trying again.
+var ErrRefused = errors.New("the network takes no drafts here")
+
 // Times of a stream.
 const (
+	// editInterval and draftInterval are the times between two changes of what is shown, where the channel does not say.
+	editInterval  = time.Second
+	draftInterval = 300 * time.Millisecond
 	// patience is how long a piece may wait for being sent before nothing more is sent early.
 	patience = 15 * time.Second
 	// toolPause is how long tools are collected to be told of in one message.

@@ -27,7 +27,7 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 	}
 	now := time.Now()
 	again := s.work(p, now)
-	if next := s.shownAt.Add(s.options.Interval); !s.shownAt.IsZero() && now.Before(next) {
+	if next := s.shownAt.Add(s.options.interval()); !s.shownAt.IsZero() && now.Before(next) {
 		return next
 	}
 	text := s.display(p, now)
@@ -44,13 +44,22 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 		s.shown = text
 	}
 	s.shownAt = time.Now()
+	if s.options.Mode == Blocks {
+		return now // It was a draft till now, and there may be a block to send.
+	}
 	return again
 }
 
 // put shows a text.
 func (s *Stream) put(ctx, flight context.Context, text string) bool {
 	if s.options.Mode == Draft {
-		return s.surface.Draft(flight, text) == nil
+		err := s.surface.Draft(flight, text)
+		if !errors.Is(err, ErrRefused) {
+			return err == nil
+		}
+		if s.options.Mode, s.shown = s.options.Undrafted, ""; s.options.Mode != Preview {
+			return false
+		}
 	}
 	if s.preview != 0 {
 		if err := s.surface.Show(flight, s.preview, text); !errors.Is(err, ErrLate) {

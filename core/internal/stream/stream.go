@@ -51,9 +51,6 @@ type sent struct {
 
 // Start begins to show a turn. The context is the turn's: nothing more is sent once it is done.
 func Start(ctx context.Context, o Options, surface Surface) *Stream {
-	if o.Interval <= 0 {
-		o.Interval = time.Second
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Stream{
 		options: o, surface: surface, cancel: cancel,

@@ -27,7 +27,8 @@ func TestChoose(t *testing.T) {
 		want              stream.Mode
 	}{
 		{"preview", chat.NativeDraft, true, true, stream.Draft},
-		{"preview", chat.NativeDraft, true, false, stream.Blocks},
+		{"preview", chat.NativeDraft, true, false, stream.Preview},
+		{"preview", chat.NativeDraft, false, false, stream.Blocks},
 		{"preview", chat.DraftByEdit, true, false, stream.Preview},
 		{"preview", chat.DraftByEdit, false, true, stream.Blocks},
 		{"preview", chat.NoDraft, true, true, stream.Blocks},
@@ -514,6 +515,39 @@ func TestDraft(t *testing.T) {
 			"0s draft: One", "1s draft: One two", "21s draft: One two", // networks drop it after a while
 			"30.2s send: One two three four", "30.2s draft: five six", "32.3s send: five six")
 	})
+}
+
+// Where the network takes no drafts the answer is shown otherwise, at once.
+func TestDraftIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		instead stream.Mode
+		want    []string
+	}{
+		"an edited message": {stream.Preview, []string{
+			"0s draft: One", "300ms no draft: One two.\n\nThree", "300ms preview 1: One two.\n\nThree",
+			"5.2s show 1: One two.\n\nThree four.", "7.3s settle 1: One two.\n\nThree four.",
+		}},
+		"blocks": {stream.Blocks, []string{
+			"0s draft: One", "300ms no draft: One two.\n\nThree", "300ms send: One two.",
+			"6.2s send: Three four.",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, stream.Options{Mode: stream.Draft, Undrafted: tt.instead, Block: stream.Block{Min: 8, Max: 30, Idle: time.Second}})
+				u.write("One")
+				u.room.noDraft = true
+				u.write(" two.\n\nThree")
+				pass(5 * time.Second)
+				u.write(" four.")
+				pass(2 * time.Second)
+				u.finish()
+				u.happened(tt.want...)
+			})
+		})
+	}
 }
 
 // A preview that cannot be edited for a while is tried again, and an end does not wait for the network.
