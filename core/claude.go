@@ -122,7 +122,7 @@ func (h *Host) activation(channel string, c chat.Chat, s store.Session) string {
 	}
 	access := h.config.For(channel).Access
 	required := access.RequireMention
-	if g, ok := access.Group[string(c.ID)]; ok && g.RequireMention != nil {
+	if g, ok := h.inbox.Group(channel, c.ID); ok && g.RequireMention != nil {
 		required = *g.RequireMention
 	}
 	if required {

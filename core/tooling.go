@@ -76,7 +76,7 @@ func (h *Host) toolPlugins() []tools.Plugin {
 // ownersWrite tells whether owners may write in a group.
 func (h *Host) ownersWrite(channel string, id chat.ID) bool {
 	access := h.config.For(channel).Access
-	_, listed := access.Group[string(id)]
+	_, listed := h.inbox.Group(channel, id)
 	return access.Groups == "open" || access.Groups == "allowlist" && listed
 }
 

@@ -19,6 +19,7 @@
 //	says [FLAGS] WHO TEXT      write a message: -in CHAT, -reply PATTERN (to the newest message that matches), -quote TEXT,
 //	                           -forwarded NAME, -media KIND -file FILE, -text FILE instead of TEXT
 //	topics GROUP               make a forum of a group
+//	upgrades WHO den hall      have somebody make the supergroup "hall" (-1005) of the basic group "den" (-5)
 //	expect CHAT [PATTERN…]     wait for the bot's next message, one for each pattern, which it must match; it is the stdout;
 //	                           with -among CHAT others may come before it
 //	shows CHAT PATTERN [BUTTON…]

@@ -82,7 +82,8 @@ func run(t *testing.T, scripts string) {
 			"silent": on((*stage).silent), "taken": taking("taken", (*stage).taken),
 
 			"topics": taking("topics GROUP", (*stage).addTopics), "menu": taking("menu PATTERN", (*stage).menu),
-			"drafts": taking("drafts WHO PATTERN", (*stage).drafts), "stops": taking("stops WHO", inPrivate((*telegramtest.User).Stop)),
+			"upgrades": taking("upgrades WHO den hall", (*stage).upgrade),
+			"drafts":   taking("drafts WHO PATTERN", (*stage).drafts), "stops": taking("stops WHO", inPrivate((*telegramtest.User).Stop)),
 			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),

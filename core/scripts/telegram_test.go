@@ -16,8 +16,8 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
-// rooms are the ids of Telegram's groups.
-var rooms = map[string]int64{"kitchen": -1001, "house": -1002}
+// rooms are the ids of Telegram's groups. The hall is what the den becomes.
+var rooms = map[string]int64{"kitchen": -1001, "house": -1002, "den": -5, "hall": -1005}
 
 // telegram is a Bot API.
 type telegram struct {
@@ -39,6 +39,7 @@ func newTelegram(token, username string) (*telegram, error) {
 	}
 	server.Group(rooms["kitchen"], "Kitchen")
 	server.Forum(rooms["house"], "House")
+	server.SmallGroup(rooms["den"], "Den")
 	return &telegram{Server: server, topics: map[string]int{}, stalled: map[string]chan struct{}{}}, nil
 }
 
@@ -137,6 +138,16 @@ func (s *stage) addTopics(_ *testscript.TestScript, args []string) error {
 		return err
 	}
 	t.Forum(in.id, title(args[0]))
+	return nil
+}
+
+// upgrade is the command upgrades.
+func (s *stage) upgrade(_ *testscript.TestScript, args []string) error {
+	t, in, err := s.telegram(args[1])
+	if err != nil {
+		return err
+	}
+	t.Migrate(t.User(people[args[0]]), in.id, rooms[args[2]])
 	return nil
 }
 

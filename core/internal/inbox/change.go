@@ -95,6 +95,7 @@ func changed(standing store.Standing, err error) (Outcome, error) {
 // decide asks the rules.
 func (in *Inbox) decide(ctx context.Context, channel string, e chat.Event, activation string) (access.Decision, error) {
 	rules := rules(in.options.Settings(channel).Access)
+	e.Chat.ID = in.listed(channel, e.Chat.ID)
 	rules.Activation = activation
 	decision, err := rules.Decide(channel, e, func(s chat.Sender) (bool, error) {
 		return in.options.Store.Allowed(ctx, channel, append([]chat.UserID{s.ID}, s.Aliases...)...)

@@ -35,6 +35,9 @@ type Store interface {
 	Amend(ctx context.Context, m store.Message, model *string) (store.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
+	// Origin returns the first id that a chat had; its own where it has not moved.
+	Origin(channel string, id chat.ID) chat.ID
+	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
 	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
 }
 
@@ -136,6 +139,8 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 		return in.edit(ctx, channel, e, body)
 	case chat.Deleted:
 		return in.delete(ctx, channel, e, body)
+	case chat.Migrated:
+		return in.move(ctx, channel, e, body)
 	}
 	message, ok := finalise(channel, e)
 	if !ok {
@@ -169,7 +174,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 // arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
 func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m store.Message) (arrival, error) {
 	a := arrival{event: e, message: m, settings: in.options.Settings(channel)}
-	a.name = name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
+	a.name = in.name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
 	var err error
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
@@ -222,7 +227,7 @@ func alone(in store.Inbound) store.Inbound {
 // overhear keeps a message of a group that is not for the agent, to be told with the next one that is.
 func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
 	limit := a.settings.Access.HistoryLimit
-	if g, ok := a.settings.Access.Group[string(a.event.Chat.ID)]; ok && g.HistoryLimit != nil {
+	if g, ok := in.Group(a.message.Channel, a.event.Chat.ID); ok && g.HistoryLimit != nil {
 		limit = *g.HistoryLimit
 	}
 	if limit == 0 && a.message.Starter == "" {
@@ -267,7 +272,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	if m.Origin == "" {
 		m.Origin = store.OriginPlugin
 	}
-	a := arrival{message: m, key: name(in.options.Settings(m.Channel).Session, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
+	a := arrival{message: m, key: in.name(in.options.Settings(m.Channel).Session, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
 	var err error
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
@@ -304,10 +309,12 @@ func (in *Inbox) Repeat(ctx context.Context, id chat.EventID, session string, m 
 
 // Session returns the key of the session of a chat. In a direct chat the other person's id is taken to be the chat's.
 func (in *Inbox) Session(channel string, c chat.Chat, thread chat.ThreadID) string {
-	return name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()
+	return in.name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()
 }
 
-func name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
+// name names the session of a chat, by the first id that this had.
+func (in *Inbox) name(s config.Session, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender) session.Name {
+	c.ID = in.options.Store.Origin(channel, c.ID)
 	return session.Of(session.Scope(s.Scope), channel, c, thread, sender, session.Links(s.IdentityLinks))
 }
 

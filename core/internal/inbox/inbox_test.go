@@ -95,6 +95,20 @@ func (j *journal) Allowed(_ context.Context, _ string, users ...chat.UserID) (bo
 	return slices.ContainsFunc(users, func(u chat.UserID) bool { return slices.Contains(j.allowed, u) }), j.fail
 }
 
+// Origin knows that the group g has become that of moved.
+func (j *journal) Origin(channel string, id chat.ID) chat.ID {
+	if channel == "tg" && id == "moved" {
+		return "g"
+	}
+	return id
+}
+
+func (j *journal) Move(_ context.Context, channel string, event chat.EventID, from, to chat.ID) (bool, error) {
+	entry := fmt.Sprintf("%s/%s is %s", channel, from, to)
+	defer func() { j.changes = append(j.changes, entry) }()
+	return slices.Contains(j.changes, entry), j.fail
+}
+
 func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, prompt store.Piece) (bool, error) {
 	if !strings.Contains(prompt.Text, p.Code) {
 		return false, errors.New("the prompt does not tell the code")

@@ -18,7 +18,7 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 	m := a.message
 	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
 	if m.Thread != "" && !a.event.Apart {
-		inbound.Parent = name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
+		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
 	if err := in.understand(ctx, &m, &inbound, a); err != nil {
 		return store.Inbound{}, err

@@ -45,7 +45,7 @@ func (t *tx) settle(p Piece) (gone bool, err error) {
 		return true, t.outdate(p.Edits)
 	case err != nil:
 		return false, err
-	case to != p.To:
+	case t.moves.now(to) != p.To:
 		return false, fmt.Errorf("a piece for %s/%s/%s edits one of %s/%s/%s",
 			p.To.Channel, p.To.Chat, p.To.Thread, to.Channel, to.Chat, to.Thread)
 	case !waits:

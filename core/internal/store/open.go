@@ -34,6 +34,7 @@ type Store struct {
 	reader *statements
 	writer *writer
 	notify *notifier
+	moves  *moves
 
 	close    sync.Once
 	closeErr error
@@ -58,7 +59,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{now: opts.Now, notify: newNotifier()}
+	s := &Store{now: opts.Now, notify: newNotifier(), moves: &moves{}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -96,7 +97,12 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	s.read.SetMaxOpenConns(3)
 	s.read.SetMaxIdleConns(1)
 	s.reader = newStatements(s.read)
-	s.writer = startWriter(context.WithoutCancel(ctx), conn, s.now, s.notify)
+	moved, err := s.view(ctx).moved()
+	if err != nil {
+		return nil, fmt.Errorf("read which chats have moved: %w", err)
+	}
+	s.moves.set(moved)
+	s.writer = startWriter(context.WithoutCancel(ctx), conn, s.now, s.notify, s.moves)
 	return s, nil
 }
 

@@ -82,6 +82,9 @@ func checkPieces(pieces []Piece) error {
 // post returns the first piece's id, or 0 when there is none.
 func (t *tx) post(runID int64, pieces []Piece) (firstID int64, err error) {
 	for _, p := range pieces {
+		if to := t.moves.now(p.To); to != p.To {
+			p.To, p.ReplyTo = to, ""
+		}
 		if p.Edits != 0 {
 			gone, err := t.settle(p)
 			switch {

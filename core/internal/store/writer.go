@@ -59,6 +59,7 @@ type writer struct {
 	statements *statements
 	now        func() time.Time
 	notify     *notifier
+	moves      *moves
 
 	queue    chan *operation
 	standing []*operation // the loop's
@@ -66,13 +67,14 @@ type writer struct {
 	stopped  chan struct{}
 }
 
-func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, notify *notifier) *writer {
+func startWriter(ctx context.Context, conn *sql.Conn, now func() time.Time, notify *notifier, moves *moves) *writer {
 	w := &writer{
 		ctx:        ctx,
 		conn:       conn,
 		statements: newStatements(conn),
 		now:        now,
 		notify:     notify,
+		moves:      moves,
 		queue:      make(chan *operation, maxBatch),
 		stop:       make(chan struct{}),
 		stopped:    make(chan struct{}),
@@ -301,7 +303,7 @@ func (w *writer) apply(op *operation, shares bool) (own, failed error) {
 
 // run runs an operation.
 func (w *writer) run(op *operation) error {
-	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now())}
+	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now()), moves: w.moves}
 	err := op.run(t)
 	op.after = t.after
 	return err
@@ -320,6 +322,7 @@ func (w *writer) exec(query string) error {
 type tx struct {
 	view
 	now   int64
+	moves *moves
 	after effects
 }
 

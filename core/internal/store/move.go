@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxMoves is how many chats that have moved are known of a channel: the latest.
+const maxMoves = 1000
+
+// moves are the chats that go on under another id. They are in memory because every message asks for them.
+type moves struct {
+	mu      sync.RWMutex
+	origin  map[room]chat.ID // by the ids that a chat has had since
+	current map[room]chat.ID // by the ids that a chat had before
+}
+
+// room is a chat of a channel.
+type room struct {
+	channel string
+	id      chat.ID
+}
+
+// move is a row: a chat under an id that is not its first one.
+type move struct {
+	room
+	origin chat.ID
+}
+
+// set takes all that have moved, the latest last.
+func (m *moves) set(list []move) {
+	origin, current := map[room]chat.ID{}, map[room]chat.ID{}
+	for _, to := range list {
+		origin[to.room] = to.origin
+	}
+	for _, to := range list {
+		current[room{to.channel, to.origin}] = to.id
+	}
+	for at, first := range origin {
+		if now := current[room{at.channel, first}]; now != at.id {
+			current[at] = now
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.origin, m.current = origin, current
+}
+
+// now returns where a chat goes on.
+func (m *moves) now(to chat.Address) chat.Address {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if id, ok := m.current[room{to.Channel, to.Chat}]; ok {
+		to.Chat = id
+	}
+	return to
+}
+
+// Origin returns the first id that a chat had; its own where it has not moved.
+func (s *Store) Origin(channel string, id chat.ID) chat.ID {
+	s.moves.mu.RLock()
+	defer s.moves.mu.RUnlock()
+	if origin, ok := s.moves.origin[room{channel, id}]; ok {
+		return origin
+	}
+	return id
+}
+
+// Move notes that a chat goes on under another id, as an event says. What waits for being sent to it, and what is posted to it
+// later, is sent there, as messages of their own: the ids of its messages are not the same there. Of a channel the latest
+// 1,000 that have moved are known. It does nothing for an event that was taken in before.
+func (s *Store) Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error) {
+	if err := checkEvent(event, channel, string(to)); err != nil {
+		return false, fmt.Errorf("move: %w", err)
+	}
+	var all []move
+	op := &operation{done: make(chan error, 1)}
+	op.run = func(t *tx) error {
+		fresh, err := t.unseen(channel, event)
+		if duplicate = !fresh; err != nil || duplicate {
+			return err
+		}
+		if err := t.move(channel, from, to); err != nil {
+			return err
+		}
+		all, err = t.moved()
+		return err
+	}
+	op.committed = func() {
+		if !duplicate {
+			s.moves.set(all)
+		}
+	}
+	if err := s.writer.submit(ctx, op); err != nil {
+		return false, fmt.Errorf("move: %w", err)
+	}
+	return duplicate, nil
+}
+
+func (t *tx) move(channel string, from, to chat.ID) error {
+	origin := from
+	err := t.row(`SELECT origin FROM moved_chats WHERE channel = ?1 AND chat = ?2`, []any{channel, from}, &origin)
+	if noRows(err) != nil {
+		return err
+	}
+	if origin == to {
+		return nil // A chat that goes back is where it was.
+	}
+	if _, err := t.exec(`INSERT INTO moved_chats (channel, chat, origin) VALUES (?1, ?2, ?3) ON CONFLICT (channel, chat) DO NOTHING`, channel, to, origin); err != nil {
+		return err
+	}
+	for _, query := range []string{
+		// Where something waits for both ids, each goes its own way.
+		`UPDATE out_lanes SET chat = ?3 WHERE channel = ?1 AND chat = ?2
+			AND NOT EXISTS (SELECT 1 FROM out_lanes o WHERE o.channel = ?1 AND o.chat = ?3 AND o.thread = out_lanes.thread)`,
+		`UPDATE outbox SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2
+			AND NOT EXISTS (SELECT 1 FROM out_lanes o WHERE o.channel = ?1 AND o.chat = ?2 AND o.thread = outbox.thread)`,
+		`UPDATE dead_pieces SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2`,
+	} {
+		if _, err := t.exec(query, channel, from, to); err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(`DELETE FROM kept_pieces WHERE channel = ?1 AND chat = ?2`, channel, from); err != nil {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM moved_chats WHERE channel = ?1
+		AND id <= (SELECT id FROM moved_chats WHERE channel = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, channel, maxMoves)
+	return err
+}
+
+func (v view) moved() (all []move, err error) {
+	err = v.each(`SELECT channel, chat, origin FROM moved_chats ORDER BY id`, nil, func(rows *sql.Rows) error {
+		var m move
+		defer func() { all = append(all, m) }()
+		return rows.Scan(&m.channel, &m.id, &m.origin)
+	})
+	return all, err
+}

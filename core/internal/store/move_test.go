@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+func (b *bundle) move(t *testing.T, event string, from, to chat.ID) {
+	t.Helper()
+	if duplicate, err := b.Move(b.ctx, "telegram", chat.EventID(event), from, to); err != nil || duplicate {
+		t.Fatalf("move %s to %s: duplicate %v, %v", from, to, duplicate, err)
+	}
+}
+
+func TestAChatThatMovesKeepsItsFirstID(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.move(t, "1", "a", "b")
+	b.move(t, "2", "b", "c")
+	b.move(t, "3", "c", "a") // to where it was
+	b.move(t, "4", "x", "y")
+	if duplicate, err := b.Move(b.ctx, "telegram", "4", "x", "z"); err != nil || !duplicate {
+		t.Errorf("the same event again: duplicate %v, %v", duplicate, err)
+	}
+	for range 2 { // lives
+		for id, want := range map[chat.ID]chat.ID{"a": "a", "b": "a", "c": "a", "x": "x", "y": "x", "z": "z"} {
+			if got := b.Origin("telegram", id); got != want {
+				t.Errorf("%s was %s first, want %s", id, got, want)
+			}
+			if got := b.Origin("discord", id); got != id {
+				t.Errorf("on another channel %s was %s first", id, got)
+			}
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			b.post(t, "", piece(id, "to "+id))
+			if got := b.head(t); got.Piece.To.Chat != "c" {
+				t.Errorf("what is posted to %s goes to %s", id, got.Piece.To.Chat)
+			} else if err := b.Delivered(b.ctx, got.ID, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.reopen(t)
+	}
+}
+
+func TestWhatWaitsForAChatThatMovesGoesWhereItIs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.post(t, "", kept("a", "first"))
+	b.texts(t) // is sent, as m-first
+	sending := b.post(t, "", kept("a", "on its way"))
+	answer := piece("a", "answer")
+	answer.ReplyTo = "7"
+	b.post(t, "", answer)
+	dead := b.head(t)
+	if err := b.Bury(b.ctx, dead.ID, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	onItsWay := b.head(t)
+	b.post(t, "", edit("a", "of the first", first, true), edit("a", "let be", first, false))
+
+	b.move(t, "1", "a", "b")
+	if err := b.Delivered(b.ctx, onItsWay.ID, []chat.MessageID{"9"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Revive(b.ctx, sending); err != nil {
+		t.Fatal(err)
+	}
+	b.post(t, "", edit("a", "of one that is there", onItsWay.ID, true), edit("a", "of one that is not", first, true))
+	var got []string
+	for range 5 {
+		d := b.head(t)
+		got = append(got, fmt.Sprintf("%s to %s, edits %q, replies to %q", d.Piece.Text, d.Piece.To.Chat, d.Target, d.Piece.ReplyTo))
+		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "delivered", []string{
+		`of the first to b, edits "", replies to ""`,
+		`let be to b, edits "", replies to ""`,
+		`on its way to b, edits "", replies to ""`,
+		`of one that is there to b, edits "", replies to ""`,
+		`of one that is not to b, edits "", replies to ""`,
+	}, got)
+}
+
+// Where something waits for both ids, nothing is lost.
+func TestAChatThatMovesToWhereSomethingWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	target := b.post(t, "", kept("a", "old"))
+	b.post(t, "", piece("b", "new"))
+	b.move(t, "1", "a", "b")
+	b.post(t, "", edit("a", "edited", target, true), piece("a", "later"))
+	got := map[string]int{}
+	for range 3 {
+		for _, d := range b.deliveries(t, "telegram") {
+			got[d.Piece.Text]++
+			if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want(t, "delivered", map[string]int{"new": 1, "edited": 1, "later": 1}, got)
+	if status, err := b.Destinations(b.ctx); err != nil || len(status) != 0 {
+		t.Errorf("still waits: %+v, %v", status, err)
+	}
+}
+
+func TestMovesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 1001 {
+		b.move(t, fmt.Sprint(n), chat.ID(fmt.Sprint("a", n)), chat.ID(fmt.Sprint("b", n)))
+	}
+	for id, want := range map[chat.ID]chat.ID{"b0": "b0", "b1": "a1", "b1000": "a1000"} {
+		if got := b.Origin("telegram", id); got != want {
+			t.Errorf("%s was %s first, want %s", id, got, want)
+		}
+	}
+}
