@@ -72,6 +72,9 @@ func (c *channel) read(ctx context.Context, in sdk.Inbox, conn net.Conn) {
 }
 
 func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
+	if len(out.Media) > 0 {
+		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected}
+	}
 	conn, ok := c.peers.Load(out.To.Chat)
 	if !ok {
 		return chat.Receipt{}, &chat.Failure{Reason: chat.NotConnected}

@@ -31,7 +31,9 @@ func TestExercise(t *testing.T) {
 			chat.Temporary, chat.RateLimited, chat.ChatNotFound, chat.Forbidden, chat.TooLong, chat.MediaRejected, chat.TargetGone,
 			chat.Invalid,
 		},
-		Without: []sdktest.Feature{sdktest.Absences, sdktest.Reactions},
+		Without: []sdktest.Feature{
+			sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Edits, sdktest.Deletions,
+		},
 		BadConfigs: []any{
 			`{"listen": 7777}`,
 			`{"listen": "no address"}`,

@@ -187,6 +187,55 @@ func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
 	n.server.React(string(id), "1"+string(to), cmp.Or(emoji, "👍"), emoji != "")
 }
 
+func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+	id := n.server.Say(string(to), "1"+string(to), caption, discordtest.WithFile(f.Name, f.MIMEType, f.Content))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ids[caption] = [2]string{string(to), id}
+}
+
+func (n *network) Files(to chat.ID) []string {
+	var files []string
+	for _, m := range n.server.Replies(string(to)) {
+		for _, f := range m.Files {
+			files = append(files, string(f.Content))
+		}
+	}
+	return files
+}
+
+func (n *network) Typed(to chat.ID) bool { return n.server.Typings(string(to)) > 0 }
+
+func (n *network) Mark(_ chat.ID, id chat.MessageID) string {
+	return strings.Join(n.server.Get(string(id)).Reactions, "")
+}
+
+func (n *network) idOf(text string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ids[text][1]
+}
+
+func (n *network) Revise(_ chat.ID, text, changed string) { n.server.Change(n.idOf(text), changed) }
+
+func (n *network) Retract(_ chat.ID, text string) { n.server.Remove(n.idOf(text)) }
+
+func (n *network) Group() chat.ID { return "901" }
+
+func (n *network) Mention(text string) { n.Deliver("901", "<@"+discordtest.BotID+"> "+text) }
+
+func (n *network) Thread() (chat.ID, chat.ThreadID) { return "901", "950" }
+
+func (n *network) DeliverThread(text string) { n.Deliver("950", text) }
+
+func (n *network) SentThread() []string { return n.Sent("950") }
+
+func (n *network) Revoke() {
+	const authenticationFailed = 4004
+	n.server.RefuseWith(authenticationFailed)
+	n.server.Close(authenticationFailed)
+}
+
 func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
 	// What stands before Discord could say the token back.
 	fault, ok := map[chat.Reason]discordtest.Fault{
@@ -219,6 +268,10 @@ func TestExercise(t *testing.T) {
 				s.User("1"+id, "person "+id)
 				s.Direct(id)
 			}
+			s.Channel("900", "901", "general")
+			s.Thread("901", "950", "topic")
+			s.User("1901", "person of the channel")
+			s.User("1950", "person of the thread")
 			var speaking sync.WaitGroup
 			ctx, cancel := context.WithCancel(context.Background())
 			speaking.Go(func() { n.speak(ctx) })

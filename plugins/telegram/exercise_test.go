@@ -19,21 +19,33 @@ type network struct {
 	server *telegramtest.Server
 
 	mu      sync.Mutex
-	updates map[string]int // by text
+	written map[string]telegramtest.Message // by text
+	topic   int
 }
 
 func (n *network) Deliver(to chat.ID, text string) {
-	message := n.server.User(number(to)).Send(0, text)
+	n.post(to, telegramtest.Post{Text: text})
+}
+
+// post writes in a chat. In groups one of the people does.
+func (n *network) post(to chat.ID, p telegramtest.Post) {
+	p.Chat = number(to)
+	message := n.server.User(max(p.Chat, 7)).Post(p)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.updates[text] = message.Update
+	n.written[p.Text] = message
+}
+
+func (n *network) wrote(text string) (telegramtest.Message, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	message, ok := n.written[text]
+	return message, ok
 }
 
 func (n *network) Acknowledged(text string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	update, delivered := n.updates[text]
-	return delivered && n.server.Confirmed() >= update
+	message, delivered := n.wrote(text)
+	return delivered && n.server.Confirmed() >= message.Update
 }
 
 func (n *network) Sent(to chat.ID) []string {
@@ -85,6 +97,79 @@ func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
 	n.server.User(number(to)).React(number(to), int(number(chat.ID(id))), emoji)
 }
 
+func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+	n.post(to, telegramtest.Post{Text: caption, Media: "document", File: f.Content, FileName: f.Name, MIMEType: f.MIMEType})
+}
+
+func (n *network) Files(to chat.ID) []string {
+	var files []string
+	for _, m := range n.server.Replies(number(to)) {
+		if m.Media != "" {
+			files = append(files, string(m.File))
+		}
+	}
+	return files
+}
+
+func (n *network) Typed(to chat.ID) bool {
+	return slices.ContainsFunc(n.server.Calls("sendChatAction"), func(c telegramtest.Call) bool { return c.Params["chat_id"] == string(to) })
+}
+
+func (n *network) Draft(to chat.ID) string {
+	draft, _ := n.server.Draft(number(to))
+	return draft.Text
+}
+
+func (n *network) Mark(to chat.ID, id chat.MessageID) string {
+	for _, m := range n.server.Messages(number(to)) {
+		if messageID(m.ID) == id {
+			return m.Reaction
+		}
+	}
+	return "no such message"
+}
+
+func (n *network) Revise(to chat.ID, text, changed string) {
+	message, _ := n.wrote(text)
+	n.server.User(number(to)).Edit(number(to), message.ID, changed)
+}
+
+func (n *network) Group() chat.ID {
+	n.server.Group(-100, "Team")
+	return "-100"
+}
+
+func (n *network) Mention(text string) {
+	n.Deliver("-100", "@"+n.server.Bot().Username+" "+text)
+}
+
+func (n *network) Thread() (chat.ID, chat.ThreadID) {
+	n.server.Forum(-200, "Forum")
+	n.topic = n.server.Topic(n.server.User(7), -200, "Topic")
+	return "-200", chat.ThreadID(strconv.Itoa(n.topic))
+}
+
+func (n *network) DeliverThread(text string) {
+	n.post("-200", telegramtest.Post{Thread: n.topic, Text: text})
+}
+
+func (n *network) SentThread() []string {
+	var texts []string
+	for _, m := range n.server.Replies(-200) {
+		if m.Thread == n.topic {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// Revoke also ends the poll that waits, as the real one does.
+func (n *network) Revoke() {
+	n.server.Fail("", 1_000_000, telegramtest.Refuse(401, "Unauthorized "+n.server.Token()))
+	n.Leave()
+	n.Return()
+}
+
 func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
 	// Behind each of its own words a server of somebody's could say the token back.
 	fault, ok := map[chat.Reason]telegramtest.Fault{
@@ -125,9 +210,10 @@ func TestExercise(t *testing.T) {
 		Component: component(),
 		New: func(t testing.TB) (sdktest.Network, any) {
 			s := telegramtest.New(t)
-			return &network{t: t, server: s, updates: map[string]int{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
+			return &network{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
-		Chats: []chat.ID{"7", "8"},
+		Chats:   []chat.ID{"7", "8"},
+		Without: []sdktest.Feature{sdktest.Deletions}, // Bots are not told of them.
 		BadConfigs: []any{
 			map[string]any{},
 			map[string]any{"token": ""},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -176,6 +177,9 @@ func event(id string, thread chat.ThreadID, at time.Time, body chat.Body) chat.E
 func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	if out.To.Chat != chatID || out.To.Thread != "" && !idPattern.MatchString(string(out.To.Thread)) {
 		return chat.Receipt{}, noChat(out.To)
+	}
+	if slices.ContainsFunc(out.Media, func(m chat.Media) bool { return m.Ref == "" || m.Size > maxUpload }) {
+		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected, Err: errors.New("a file has no bytes, or more than the web chat takes")}
 	}
 	r, _, err := c.journal.answer(record{
 		Key: out.Key, Thread: out.To.Thread, Text: out.Text, Files: filesOf(out.Media), ReplyTo: out.ReplyTo, Buttons: out.Buttons,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -39,7 +40,7 @@ func TestExercise(t *testing.T) {
 			chat.RateLimited, chat.NotConnected, chat.ChatNotFound, chat.Forbidden, chat.TooLong, chat.MediaRejected, chat.TargetGone,
 			chat.Invalid,
 		},
-		Without: []sdktest.Feature{sdktest.Absences, sdktest.Reactions},
+		Without: []sdktest.Feature{sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Deletions},
 		BadConfigs: []any{
 			map[string]string{"listen": "0.0.0.0:7080"},
 			map[string]string{"listen": "nowhere"},
@@ -91,14 +92,15 @@ type browser struct {
 
 	mu           sync.Mutex
 	acknowledged map[string]bool
-	written      chan [3]string // path, id and what else is in the body
+	ids          map[string]string // of messages, by text
+	written      chan [3]string    // path, id and what else is in the body
 }
 
 func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 	b := &browser{
 		base: "http://" + address, token: token, life: life,
-		acknowledged: make(map[string]bool),
-		written:      make(chan [3]string, 100),
+		acknowledged: make(map[string]bool), ids: make(map[string]string),
+		written: make(chan [3]string, 100),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var posting sync.WaitGroup
@@ -110,12 +112,94 @@ func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 	return b
 }
 
-func (b *browser) Deliver(_ chat.ID, text string) {
-	b.written <- [3]string{"/api/messages", uuid.NewString(), encodeJSON(map[string]string{"text": text})}
+func (b *browser) Deliver(_ chat.ID, text string) { b.write(text, map[string]any{}) }
+
+// write has a message be posted; rest is what it has beside its text.
+func (b *browser) write(text string, rest map[string]any) {
+	id := uuid.NewString()
+	b.mu.Lock()
+	b.ids[text] = id
+	b.mu.Unlock()
+	rest["text"] = text
+	b.written <- [3]string{"/api/messages", id, encodeJSON(rest)}
 }
 
-func encodeJSON(v map[string]string) string {
-	encoded, _ := json.Marshal(v) // strings always encode
+func (b *browser) Attach(_ chat.ID, caption string, f sdktest.File) {
+	answer, err := b.do(context.Background(), http.MethodPost, "/api/files?name="+url.QueryEscape(f.Name), f.Content, "application/octet-stream")
+	if err != nil {
+		panic(err)
+	}
+	defer answer.Body.Close()
+	var stored file
+	if err := json.NewDecoder(answer.Body).Decode(&stored); err != nil {
+		panic(err)
+	}
+	b.write(caption, map[string]any{"files": []chat.MediaRef{stored.Ref}})
+}
+
+func (b *browser) Files(chat.ID) []string {
+	var files []string
+	for _, m := range b.history("") {
+		for _, f := range m.Files {
+			answer, err := b.do(context.Background(), http.MethodGet, "/api/files/"+string(f.Ref), nil, "")
+			if err != nil {
+				panic(err)
+			}
+			content, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err != nil {
+				panic(err)
+			}
+			files = append(files, string(content))
+		}
+	}
+	return files
+}
+
+// second is the conversation beside the first.
+const second chat.ThreadID = "00000000-0000-4000-8000-000000000001"
+
+func (*browser) Thread() (chat.ID, chat.ThreadID) { return chatID, second }
+
+func (b *browser) DeliverThread(text string) {
+	b.write(text, map[string]any{"conversation": second})
+}
+
+func (b *browser) SentThread() []string { return textsOf(b.history(second)) }
+
+// now is what a page shows to go on in the first conversation.
+func (b *browser) now() liveView {
+	b.life.mu.Lock()
+	defer b.life.mu.Unlock()
+	views, _ := b.life.c.live.since(0, time.Now())
+	for _, view := range views {
+		if view.Conversation == "" {
+			return view
+		}
+	}
+	return liveView{}
+}
+
+func (b *browser) Typed(chat.ID) bool { return b.now().Typing > 0 }
+
+func (b *browser) Draft(chat.ID) string { return bare(b.now().HTML) }
+
+func (b *browser) Mark(_ chat.ID, id chat.MessageID) string {
+	b.life.mu.Lock()
+	defer b.life.mu.Unlock()
+	m, _ := b.life.c.journal.get(id)
+	return m.Reaction
+}
+
+func (b *browser) Revise(_ chat.ID, text, changed string) {
+	b.mu.Lock()
+	id := b.ids[text]
+	b.mu.Unlock()
+	b.written <- [3]string{"/api/edits", uuid.NewString(), encodeJSON(map[string]any{"message": id, "text": changed})}
+}
+
+func encodeJSON(v map[string]any) string {
+	encoded, _ := json.Marshal(v) // strings and lists of them always encode
 	return string(encoded)
 }
 
@@ -140,7 +224,7 @@ func (b *browser) post(ctx context.Context) {
 
 func (b *browser) taken(ctx context.Context, path, id, rest string) bool {
 	body := []byte(fmt.Sprintf(`{"id":%q,%s`, id, rest[1:]))
-	answer, err := b.do(ctx, http.MethodPost, path, body)
+	answer, err := b.do(ctx, http.MethodPost, path, body, "application/json")
 	if err != nil {
 		return false
 	}
@@ -156,13 +240,13 @@ func (b *browser) taken(ctx context.Context, path, id, rest string) bool {
 	return true
 }
 
-func (b *browser) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (b *browser) do(ctx context.Context, method, path string, body []byte, kind string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, b.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+b.token)
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", kind)
 	r.Close = true
 	return (&http.Client{Transport: transport}).Do(r)
 }
@@ -175,23 +259,33 @@ func (b *browser) Acknowledged(text string) bool {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-func (b *browser) Sent(chat.ID) []string {
-	answer, err := b.do(context.Background(), http.MethodGet, "/api/history?limit=200", nil)
+func (b *browser) Sent(chat.ID) []string { return textsOf(b.history("")) }
+
+// history is what the agent has said in a conversation; nothing, if the channel does not answer.
+func (b *browser) history(id chat.ThreadID) []message {
+	answer, err := b.do(context.Background(), http.MethodGet, "/api/history?limit=200&conversation="+string(id), nil, "")
 	if err != nil {
-		return []string{err.Error()}
+		return nil
 	}
 	defer answer.Body.Close()
 	var got struct{ Messages []message }
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
-		return []string{fmt.Sprint(answer.Status, err)}
+	if json.NewDecoder(answer.Body).Decode(&got) != nil {
+		return nil
 	}
+	return slices.DeleteFunc(got.Messages, func(m message) bool { return m.From != agent || m.Deleted })
+}
+
+func textsOf(messages []message) []string {
 	var texts []string
-	for _, m := range got.Messages {
-		if m.From == agent && !m.Deleted {
-			texts = append(texts, html.UnescapeString(strings.TrimSpace(tag.ReplaceAllString(m.HTML, ""))))
-		}
+	for _, m := range messages {
+		texts = append(texts, bare(m.HTML))
 	}
 	return texts
+}
+
+// bare is what a person reads.
+func bare(page string) string {
+	return html.UnescapeString(strings.TrimSpace(tag.ReplaceAllString(page, "")))
 }
 
 // Menu returns the commands that a page would be given.
@@ -225,7 +319,7 @@ func (b *browser) Press(_ chat.ID, id chat.MessageID, label string) {
 	b.life.mu.Unlock()
 	for _, button := range slices.Concat(m.Buttons...) {
 		if button.Label == label {
-			b.written <- [3]string{"/api/buttons", uuid.NewString(), encodeJSON(map[string]string{"message": string(id), "data": button.Data})}
+			b.written <- [3]string{"/api/buttons", uuid.NewString(), encodeJSON(map[string]any{"message": string(id), "data": button.Data})}
 		}
 	}
 }

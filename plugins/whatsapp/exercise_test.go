@@ -106,20 +106,101 @@ func (n *network) person(to chat.ID) *whatsapptest.Person {
 }
 
 func (n *network) Deliver(to chat.ID, text string) {
-	id := n.person(to).Say(text)
+	if to == n.Group() {
+		n.note(text, n.server.Person(1).SendGroup(&waE2E.Message{Conversation: proto.String(text)}))
+		return
+	}
+	n.note(text, n.person(to).Say(text))
+}
+
+func (n *network) note(text string, id types.MessageID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ids[text] = id
 }
 
-func (n *network) Acknowledged(text string) bool {
+func (n *network) idOf(text string) types.MessageID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.server.Acknowledged(n.ids[text])
+	return n.ids[text]
 }
 
-// Sent is what the person's phone shows.
-func (n *network) Sent(to chat.ID) []string { return display(n.person(to).Heard()) }
+func (n *network) Acknowledged(text string) bool {
+	return n.server.Acknowledged(n.idOf(text))
+}
+
+// Sent is what a phone shows.
+func (n *network) Sent(to chat.ID) []string { return display(n.heard(to)) }
+
+// heard is what has come to a phone in a chat.
+func (n *network) heard(to chat.ID) []whatsapptest.Heard {
+	person := n.server.Person(1)
+	if to != n.Group() {
+		person = n.person(to)
+	}
+	return slices.DeleteFunc(person.Heard(), func(h whatsapptest.Heard) bool {
+		return (h.Chat == n.server.Group()) != (to == n.Group())
+	})
+}
+
+func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+	m := n.server.Document(f.Content, f.MIMEType, f.Name)
+	m.DocumentMessage.Caption = &caption
+	n.note(caption, n.person(to).Send(m))
+}
+
+func (n *network) Files(to chat.ID) []string {
+	var files []string
+	for _, h := range n.heard(to) {
+		if h.Message.Conversation != nil || h.Message.ExtendedTextMessage != nil {
+			continue
+		}
+		content, err := h.File()
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		files = append(files, string(content))
+	}
+	return files
+}
+
+func (n *network) Typed(to chat.ID) bool {
+	now, cancel := context.WithCancel(n.t.Context())
+	cancel()
+	return n.server.AwaitTyping(now, n.person(to).LID, "composing") == nil
+}
+
+func (n *network) Mark(to chat.ID, id chat.MessageID) string {
+	plain, _, err := parseMessage(id)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	mark := ""
+	for _, h := range n.heard(to) {
+		if reaction := h.Message.GetReactionMessage(); reaction.GetKey().GetID() == plain {
+			mark = reaction.GetText()
+		}
+	}
+	return mark
+}
+
+func (n *network) Revise(to chat.ID, text, changed string) { n.person(to).Edit(n.idOf(text), changed) }
+
+func (n *network) Retract(to chat.ID, text string) { n.person(to).Delete(n.idOf(text)) }
+
+func (n *network) Group() chat.ID { return chatID(n.server.Group()) }
+
+func (n *network) Mention(text string) {
+	n.server.Person(1).SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+		Text: proto.String("@900000000001 " + text), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
+	}})
+}
+
+func (n *network) Revoke() {
+	if err := n.server.Unlink(); err != nil {
+		n.t.Fatal(err)
+	}
+}
 
 // display is what a phone shows of what it heard: edited, and without what was deleted.
 func display(heard []whatsapptest.Heard) []string {

@@ -49,3 +49,67 @@ func changes(t testing.TB, s Setup) {
 		}
 	}
 }
+
+func marks(t testing.TB, s Setup) {
+	n, config := s.network(t)
+	h, _ := s.start(t, config)
+	if !h.can("REACT") {
+		return
+	}
+	network := as[MarkNetwork](t, n, "reactions")
+	network.Deliver(s.Chats[0], "well done")
+	m, ok := h.NextEvent().Body.(chat.Message)
+	if !ok {
+		t.Fatal("no message came")
+	}
+	for _, emoji := range []string{"👍", "👀", ""} {
+		if err := h.React(s.first(), m.ID, emoji); err != nil {
+			t.Fatalf("react with %q: %v", emoji, err)
+		}
+		eventually(t, "the reaction is "+emoji, func() bool { return network.Mark(s.Chats[0], m.ID) == emoji })
+	}
+}
+
+func showsTyping(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	limits := h.Limits(chat.Direct)
+	if !h.can("TYPING") {
+		return
+	}
+	if limits.TypingTTL <= 0 {
+		t.Error("the channel shows typing, and its limits do not say for how long")
+	}
+	network := as[TypingNetwork](t, n, "typing signals")
+	if network.Typed(s.Chats[0]) {
+		t.Error("typing is shown without a reason")
+	}
+	if err := h.Typing(s.first(), true); err != nil {
+		t.Fatalf("typing: %v", err)
+	}
+	eventually(t, "typing is shown", func() bool { return network.Typed(s.Chats[0]) })
+	if err := h.Typing(s.first(), false); err != nil {
+		t.Fatalf("no more typing: %v", err)
+	}
+}
+
+func showsDrafts(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	native := h.Limits(chat.Direct).Draft == chat.NativeDraft
+	if can := h.can("DRAFT"); can != native && (native || h.Limits(chat.Group).Draft != chat.NativeDraft) {
+		t.Fatalf("the channel has drafts: %t; its limits name native ones: %t", can, native)
+	}
+	if !native {
+		return
+	}
+	network := as[DraftNetwork](t, n, "drafts")
+	for _, text := range []string{"", "half of", "half of the answer and"} {
+		if err := h.Draft(s.first(), 1, text); err != nil {
+			t.Fatalf("draft %q: %v", text, err)
+		}
+		eventually(t, "the draft is "+text, func() bool { return network.Draft(s.Chats[0]) == text })
+	}
+	s.post(t, h, "half of the answer and the rest")
+	eventually(t, "the message takes the draft's place", func() bool {
+		return network.Draft(s.Chats[0]) == "" && slices.Equal(network.Sent(s.Chats[0]), []string{"half of the answer and the rest"})
+	})
+}

@@ -20,6 +20,23 @@ func describes(t testing.TB, s Setup) {
 	if second := h.Describe(); !reflect.DeepEqual(first, second) {
 		t.Errorf("the second description differs from the first: %+v, %+v", second, first)
 	}
+	kinds := []chat.Kind{chat.Direct, chat.Group, chat.Broadcast}
+	var limits []chat.Limits
+	for _, kind := range kinds {
+		limits = append(limits, h.Limits(kind))
+	}
+	// A config changes nothing, nor does another life.
+	_, config := s.network(t)
+	other := s.serve(t)
+	other.Configure(config)
+	if second := other.Describe(); !reflect.DeepEqual(first, second) {
+		t.Errorf("the description with a config differs from that without: %+v, %+v", second, first)
+	}
+	for i, kind := range kinds {
+		if second := other.Limits(kind); !reflect.DeepEqual(limits[i], second) {
+			t.Errorf("the limits with a config differ from those without: %+v, %+v", second, limits[i])
+		}
+	}
 	if len(first.Schema) > 0 {
 		schema := &jsonschema.Schema{}
 		if err := json.Unmarshal(first.Schema, schema); err != nil {
@@ -32,9 +49,9 @@ func describes(t testing.TB, s Setup) {
 			t.Errorf("the config's schema is of type %q, want object", schema.Type)
 		}
 	}
-	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
-		if limits := h.Limits(kind); limits.Text.Max <= 0 {
-			t.Errorf("the text limit in a %s chat is %+v; every network has one", kind, limits.Text)
+	for i, kind := range kinds {
+		if limits[i].Text.Max <= 0 {
+			t.Errorf("the text limit in a %s chat is %+v; every network has one", kind, limits[i].Text)
 		}
 	}
 }

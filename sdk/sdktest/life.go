@@ -2,6 +2,8 @@ package sdktest
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -58,6 +60,63 @@ func endsRunAway(t testing.TB, s Setup) {
 	run.Stop()
 }
 
+func outlivesAbsence(t testing.TB, s Setup) {
+	n, config := s.network(t)
+	network, ok := feature[AbsentNetwork](t, s, n, Absences)
+	if !ok {
+		return
+	}
+	h, run := s.start(t, config)
+	run.WaitFor(chat.Connected)
+	network.Deliver(s.Chats[0], "before")
+	h.NextEvent()
+	eventually(t, "the channel is well", func() bool { return h.Health() == nil })
+	network.Leave()
+	run.waitForNot(chat.Connected)
+	if h.Health() == nil {
+		t.Error("the channel is well, though the network is away")
+	}
+	_, err := h.Send(chat.Outgoing{Key: "away", To: s.first(), Text: "nobody is there"})
+	if f, ok := errors.AsType[*chat.Failure](err); !ok || !f.Reason.Retryable() {
+		t.Errorf("a message while the network is away gives %v, want a failure that may pass", err)
+	}
+	network.Deliver(s.Chats[0], "meanwhile")
+	network.Return()
+	for {
+		// The first message may come once more: its acknowledgement may have been cut off, and the host knows its id.
+		if m, ok := h.NextEvent().Body.(chat.Message); ok && m.Text == "meanwhile" {
+			break
+		}
+	}
+	run.WaitFor(chat.Connected)
+	eventually(t, "the channel is well again", func() bool { return h.Health() == nil })
+	eventually(t, "the message is acknowledged", func() bool { return network.Acknowledged("meanwhile") })
+	s.post(t, h, "there again")
+	eventually(t, "a message arrives again", func() bool { return slices.Contains(network.Sent(s.Chats[0]), "there again") })
+}
+
+func tellsRevocation(t testing.TB, s Setup) {
+	n, config := s.network(t)
+	network, ok := feature[AccountNetwork](t, s, n, Accounts)
+	if !ok {
+		return
+	}
+	h, run := s.start(t, config)
+	run.WaitFor(chat.Connected)
+	network.Revoke()
+	for {
+		if state := run.NextState().State; state == chat.BadCredentials || state == chat.LoggedOut {
+			break
+		}
+	}
+	if err := run.Wait(); err == nil {
+		t.Error("Run ends as if it had been told to, though its account is gone")
+	}
+	if h.Health() == nil {
+		t.Error("the channel is well, though its account is gone")
+	}
+}
+
 func leavesNothing(t testing.TB, s Setup) {
 	network, config := s.network(t)
 	h, _ := s.start(t, config)
@@ -71,7 +130,7 @@ func leavesNothing(t testing.TB, s Setup) {
 func (h *Harness) left(s Setup) {
 	h.t.Helper()
 	var left string
-	for range polls(h.t) {
+	for range polls {
 		if left = goroutines(h.label, s.Leaks); left == "" {
 			return
 		}

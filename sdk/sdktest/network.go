@@ -58,16 +58,67 @@ type MenuNetwork interface {
 	Menu() []string
 }
 
+// File is a file beside a message.
+type File struct {
+	Name, MIMEType string
+	Content        []byte
+}
+
+// MediaNetwork is a [Network] whose messages can have files. That of a channel with limits of media must be one.
+type MediaNetwork interface {
+	Network
+	// Attach has a person send a file with a caption, which names the message, as Deliver has one write.
+	Attach(to chat.ID, caption string, file File)
+	// Files returns the contents of the files that reached the people of a chat, in order. Their captions are in Sent.
+	Files(to chat.ID) []string
+}
+
+// TypingNetwork is a [Network] that shows who is writing. That of an [sdk.Typer] must be one.
+type TypingNetwork interface {
+	Network
+	// Typed tells whether the people of a chat were shown that the channel writes.
+	Typed(to chat.ID) bool
+}
+
+// DraftNetwork is a [Network] that shows what is about to be sent. That of an [sdk.Drafter] must be one.
+type DraftNetwork interface {
+	Network
+	// Draft returns what the people of a chat are shown now; empty: nothing.
+	Draft(to chat.ID) string
+}
+
+// MarkNetwork is a [Network] that shows the channel's own reactions. That of an [sdk.Reactor] must be one.
+type MarkNetwork interface {
+	Network
+	// Mark returns the emoji that the channel has put on a message of a person's; empty: none.
+	Mark(to chat.ID, id chat.MessageID) string
+}
+
+// ThreadNetwork is a [Network] with threads. That of a channel with limits of threads must be one.
+type ThreadNetwork interface {
+	Network
+	// Thread returns a thread that is there.
+	Thread() (chat.ID, chat.ThreadID)
+	// DeliverThread has a person write in it, as Deliver has one.
+	DeliverThread(text string)
+	// SentThread returns the texts that reached the people of the thread, in order.
+	SentThread() []string
+}
+
 // Feature is something that a chat network may have without that the description of its channel tells.
 type Feature string
 
 // The features, each with the [Network] that shows it.
 const (
 	Absences  Feature = "absences"  // it can be away for a while: [AbsentNetwork]
+	Accounts  Feature = "accounts"  // its account can be taken away: [AccountNetwork]
+	Groups    Feature = "groups"    // chats of several people: [GroupNetwork]
 	Reactions Feature = "reactions" // people's, of which it tells: [ReactionNetwork]
+	Edits     Feature = "edits"     // people's, of which it tells: [RevisionNetwork]
+	Deletions Feature = "deletions" // people's, of which it tells: [RetractionNetwork]
 )
 
-// AbsentNetwork is a [Network] that can be away.
+// AbsentNetwork is a [Network] that can be away. Its channel must be an [sdk.HealthChecker].
 type AbsentNetwork interface {
 	Network
 	// Leave cuts the channel off and takes no new connection. Deliver may be called meanwhile.
@@ -76,11 +127,41 @@ type AbsentNetwork interface {
 	Return()
 }
 
+// AccountNetwork is a [Network] that can take the channel's account away.
+type AccountNetwork interface {
+	Network
+	// Revoke ends what the channel's credentials are good for.
+	Revoke()
+}
+
+// GroupNetwork is a [Network] with groups.
+type GroupNetwork interface {
+	Network
+	// Group returns a group that the channel is in. Deliver and Sent take it too.
+	Group() chat.ID
+	// Mention has a person write in the group and name the channel's account in front of the text.
+	Mention(text string)
+}
+
 // ReactionNetwork is a [Network] that tells the channel of reactions.
 type ReactionNetwork interface {
 	Network
 	// React has a person put an emoji on a message of the channel's, or take theirs back where it is empty.
 	React(to chat.ID, id chat.MessageID, emoji string)
+}
+
+// RevisionNetwork is a [Network] that tells the channel when people change their messages.
+type RevisionNetwork interface {
+	Network
+	// Revise has a person change a message that they wrote.
+	Revise(to chat.ID, text, changed string)
+}
+
+// RetractionNetwork is a [Network] that tells the channel when people delete their messages.
+type RetractionNetwork interface {
+	Network
+	// Retract has a person delete a message that they wrote.
+	Retract(to chat.ID, text string)
 }
 
 // as returns the network as an N, which shows what the channel says it has.

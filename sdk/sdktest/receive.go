@@ -3,6 +3,7 @@ package sdktest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -81,11 +82,21 @@ func handsOverPresses(t testing.TB, s Setup) {
 		return
 	}
 	network := as[ButtonNetwork](t, n, "buttons")
-	data := longest(limits.DataBytes)
-	_, id := s.post(t, h, "may I?", []chat.Button{{Label: "Yes", Data: data}, {Label: "No", Data: "n"}})
+	// As many as there may be, each with as much data as it may have.
+	var rows [][]chat.Button
+	var label, data string
+	for row := range limits.Rows {
+		rows = append(rows, nil)
+		for column := range limits.Columns {
+			label = fmt.Sprintf("%d.%d", row, column)
+			data = longest(label+" ", limits.DataBytes)
+			rows[row] = append(rows[row], chat.Button{Label: label, Data: data})
+		}
+	}
+	_, id := s.post(t, h, "may I?", rows...)
 	before := len(h.Host.Submissions())
 	h.Host.OnSubmit(Unavailable)
-	network.Press(s.Chats[0], id, "Yes")
+	network.Press(s.Chats[0], id, label)
 	h.awaitHost("the press is submitted twice", func() bool { return len(h.Host.submitted) >= before+2 })
 	h.Host.OnSubmit(nil)
 	e := h.NextEvent()
@@ -97,13 +108,9 @@ func handsOverPresses(t testing.TB, s Setup) {
 	}
 }
 
-// longest is data of a button that is as long as it may be.
-func longest(bytes int) string {
-	data := make([]byte, max(1, bytes))
-	for i := range data {
-		data[i] = 'a' + byte(i%26)
-	}
-	return string(data)
+// longest is data of a button that begins so and is as long as it may be.
+func longest(begin string, bytes int) string {
+	return begin + strings.Repeat("x", max(0, bytes-len(begin)))
 }
 
 func handsOverReactions(t testing.TB, s Setup) {
@@ -119,5 +126,41 @@ func handsOverReactions(t testing.TB, s Setup) {
 		if e.Body != (chat.Reaction{MessageID: id, Emoji: emoji}) || e.Chat.ID != s.Chats[0] {
 			t.Errorf("the reaction %q comes as %+v", emoji, e)
 		}
+	}
+}
+
+func handsOverRevisions(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	network, ok := feature[RevisionNetwork](t, s, n, Edits)
+	if !ok {
+		return
+	}
+	network.Deliver(s.Chats[0], "with a misteak")
+	m, _ := h.NextEvent().Body.(chat.Message)
+	var ids []chat.EventID
+	for _, text := range []string{"with a mistake", "without one"} {
+		network.Revise(s.Chats[0], "with a misteak", text)
+		e := h.NextEvent()
+		if edited, ok := e.Body.(chat.Edited); !ok || edited.ID != m.ID || edited.Text != text || e.Chat.ID != s.Chats[0] {
+			t.Errorf("the edit comes as %+v, want message %s with the text %q", e, m.ID, text)
+		}
+		ids = append(ids, e.ID)
+	}
+	if ids[0] == ids[1] {
+		t.Errorf("two edits come as the same event %q", ids[0])
+	}
+}
+
+func handsOverRetractions(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	network, ok := feature[RetractionNetwork](t, s, n, Deletions)
+	if !ok {
+		return
+	}
+	network.Deliver(s.Chats[0], "never mind")
+	m, _ := h.NextEvent().Body.(chat.Message)
+	network.Retract(s.Chats[0], "never mind")
+	if e := h.NextEvent(); e.Body != (chat.Deleted{ID: m.ID}) || e.Chat.ID != s.Chats[0] {
+		t.Errorf("the deletion comes as %+v, want message %s gone", e, m.ID)
 	}
 }

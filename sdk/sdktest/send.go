@@ -49,6 +49,42 @@ func sendsTheLongest(t testing.TB, s Setup) {
 	}
 }
 
+// sendsOnce: the same key again says that the outcome of the first try is unknown.
+func sendsOnce(t testing.TB, s Setup) {
+	network, config := s.network(t)
+	var first chat.Receipt
+	for life := range 2 {
+		h, _ := s.start(t, config)
+		if !h.Limits(chat.Direct).IdempotentSend {
+			return
+		}
+		network.Deliver(s.Chats[0], fmt.Sprintf("hello, life %d", life))
+		h.NextEvent()
+		for try := range 2 {
+			receipt, err := h.Send(chat.Outgoing{Key: "once", To: s.first(), Text: "just once"})
+			if err != nil {
+				t.Fatalf("send for the %d. time in life %d: %v", try+1, life+1, err)
+			}
+			if life+try == 0 {
+				first = receipt
+			}
+			if !slices.Equal(receipt.IDs, first.IDs) {
+				t.Errorf("the same key gives message %v and then %v", first.IDs, receipt.IDs)
+			}
+		}
+		behind := fmt.Sprintf("behind it in life %d", life)
+		s.post(t, h, behind)
+		eventually(t, "another message arrives", func() bool { return slices.Contains(network.Sent(s.Chats[0]), behind) })
+		h.Shutdown()
+	}
+	network.Deliver(s.Chats[0], "what is there to be read?")
+	h, _ := s.start(t, config)
+	h.NextEvent()
+	if sent, want := network.Sent(s.Chats[0]), []string{"just once", "behind it in life 0", "behind it in life 1"}; !slices.Equal(sent, want) {
+		t.Errorf("the same key four times shows %q, want %q", sent, want)
+	}
+}
+
 // sendsAnswersToNothing: an agent writes down the id that it answers, and may err.
 func sendsAnswersToNothing(t testing.TB, s Setup) {
 	network, h := s.connect(t)

@@ -22,7 +22,7 @@ func (h *Harness) awaitHost(what string, done func() bool) {
 // eventually waits for something of the network, which gives no sign when it changes.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for range polls(t) {
+	for range polls {
 		if done() {
 			return
 		}
@@ -30,18 +30,14 @@ func eventually(t testing.TB, what string, done func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
-// polls yields at once, and then again and again while the harness is patient.
-func polls(t testing.TB) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		ticker := time.NewTicker(5 * time.Millisecond)
-		defer ticker.Stop()
-		deadline := time.After(patience)
-		for n := 0; yield(n); n++ {
-			select {
-			case <-ticker.C:
-			case <-deadline:
-				return
-			}
+// polls yields at once, and then again and again, ever more seldom, while the harness is patient.
+func polls(yield func() bool) {
+	deadline := time.After(patience)
+	for wait := 5 * time.Millisecond; yield(); wait = min(wait*5/4, 100*time.Millisecond) {
+		select {
+		case <-time.After(wait):
+		case <-deadline:
+			return
 		}
 	}
 }

@@ -1,0 +1,232 @@
+package sdktest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// judge is a test of its own: what fails in it is known, and the test around it does not fail.
+type judge struct {
+	testing.TB
+	ctx context.Context //nolint:containedctx // as a test has one
+
+	mu       sync.Mutex
+	failed   bool
+	said     strings.Builder
+	cleanups []func()
+}
+
+// verdict holds a channel to an obligation and returns what fails; empty: nothing does. It takes no time.
+func verdict(t *testing.T, o obligation, s Setup) (findings string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		j := &judge{TB: t, ctx: ctx}
+		j.run(func() { o.hold(j, s) })
+		cancel()
+		for len(j.cleanups) > 0 {
+			last := j.cleanups[len(j.cleanups)-1]
+			j.cleanups = j.cleanups[:len(j.cleanups)-1]
+			j.run(last)
+		}
+		if j.failed {
+			findings = j.said.String()
+		}
+	})
+	return findings
+}
+
+// run runs a part of the test, which may end in the midst of it.
+func (*judge) run(part func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		part()
+	}()
+	<-ended
+}
+
+func (*judge) Helper() {}
+
+func (j *judge) Context() context.Context { return j.ctx }
+
+func (j *judge) Cleanup(f func()) { j.cleanups = append(j.cleanups, f) }
+
+func (j *judge) Logf(string, ...any) {}
+
+func (j *judge) Failed() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed
+}
+
+func (j *judge) Errorf(format string, values ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failed = true
+	fmt.Fprintf(&j.said, format+"\n", values...)
+}
+
+func (j *judge) Error(values ...any) { j.Errorf("%s", fmt.Sprintln(values...)) }
+
+func (j *judge) Fatalf(format string, values ...any) {
+	j.Errorf(format, values...)
+	runtime.Goexit()
+}
+
+func (j *judge) Fatal(values ...any) { j.Fatalf("%s", fmt.Sprintln(values...)) }
+
+// sinners are the ways to break each obligation, and what is then said.
+var sinners = []struct{ obligation, sin, said string }{
+	{"describes itself without config", "changes its limits", "the limits with a config differ"},
+	{"refuses a bad config with a diagnostic", "takes any config", "bad config 0 gives"},
+	{"hands over each message once and acknowledges it", "loses texts", "want the message"},
+	{"hands over each message once and acknowledges it", "never acknowledges", "until the message is acknowledged"},
+	{"does not acknowledge what the host does not have", "acknowledges early", "acknowledged though the host does not have it"},
+	{"does not acknowledge what the host does not have", "acknowledges at its end", "acknowledged by a shutdown"},
+	{"does not acknowledge what the host does not have", "mints ids of its own", "the host cannot know it as the same"},
+	{"keeps the order of each chat", "reorders", "came \"message 19 of chat"},
+	{"ends Run with its context and runs again after a restart", "ends slowly", "does not return within 5s"},
+	{"ends Run while the host refuses", "does not end while it submits", "does not return within 5s"},
+	{"ends Run while the host hangs", "does not end while it submits", "does not return within 5s"},
+	{"ends Run while the network is away", "waits for the network alone", "does not return within 5s"},
+	{"outlives the network's absence", "is always well", "though the network is away"},
+	{"outlives the network's absence", "loses texts", "no event came"},
+	{"tells that its account is gone", "gives up for no reason", "reported no state"},
+	{"tells that its account is gone", "is always well", "though its account is gone"},
+	{"leaves nothing behind after Shutdown", "leaves a goroutine", "are left after Shutdown"},
+	{"sends", "leaves a goroutine", "are left after Shutdown"},
+	{"sends", "logs the password", "is in a log or an error"},
+	{"sends", "sends nothing", "until both messages arrive"},
+	{"sends a text as long as its limit in one piece", "cuts texts", "in one piece"},
+	{"sends the same key once", "sends the same key again", "shows"},
+	{"sends the same key once", "forgets keys with its life", "shows"},
+	{"sends files", "loses files", "until 1 files arrive"},
+	{"sends files", "loses captions", "until 1 files arrive"},
+	{"sends files", "takes files of any size", "want a failure: media rejected"},
+	{"sends what is to answer a message that is not there", "insists on what it answers", "want it sent"},
+	{"tells a refusal by its reason", "knows one reason", "want a failure: forbidden"},
+	{"tells a refusal by its reason", "tells the password", "is in a log or an error"},
+	{"changes and deletes what it has sent", "edits nothing", "until the edited message is shown"},
+	{"changes and deletes what it has sent", "deletes nothing", "until the deleted message is gone"},
+	{"changes and deletes what it has sent", "does not look what is gone", "an edit of what is gone"},
+	{"shows the commands that it is given", "only adds to its menu", "are in the menu"},
+	{"shows typing", "types in secret", "until typing is shown"},
+	{"shows drafts", "leaves drafts", "takes the draft's place"},
+	{"reacts", "takes no reaction back", "until the reaction is"},
+	{"hands over presses of buttons as it does messages", "cuts what buttons say", "with the data as it was sent"},
+	{"hands over reactions", "loses emojis", "the reaction"},
+	{"hands over edits", "gives all edits of a message one id", "no event came"},
+	{"hands over deletions", "tells of another deletion", "the deletion comes as"},
+	{"hands over files", "brings no files", "want a message with its caption and one file"},
+	{"keeps groups and direct chats apart", "takes groups for direct chats", "the message to the group comes as"},
+	{"keeps groups and direct chats apart", "thinks all is for it", "addresses the channel's account"},
+	{"keeps groups and direct chats apart", "never thinks it is meant", "that names the channel's account comes as"},
+	{"keeps threads apart", "knows no threads", "the message in thread"},
+	{"keeps threads apart", "answers beside the thread", "until the answer arrives in the thread"},
+	{"tells a refusal: temporary failure", "knows one reason", "want a failure: temporary"},
+	{"tells a refusal: rate limited", "names no time", "the limit says to wait 0s"},
+	{"tells a refusal: not connected", "knows one reason", "want a failure: not connected"},
+	{"tells a refusal: chat not found", "knows one reason", "want a failure: chat not found"},
+	{"tells a refusal: forbidden", "is never sure", "refused for good may be delivered"},
+	{"tells a refusal: too long", "knows one reason", "want a failure: too long"},
+	{"tells a refusal: media rejected", "knows one reason", "want a failure: media rejected"},
+	{"tells a refusal: target gone", "knows one reason", "want a failure: target gone"},
+	{"tells a refusal: invalid", "knows one reason", "want a failure: invalid"},
+}
+
+// TestEachObligationIsHeld by a channel without a sin, and broken by one with it.
+func TestEachObligation(t *testing.T) {
+	t.Parallel()
+	for _, o := range resides("").obligations() {
+		t.Run(o.name, func(t *testing.T) {
+			if said := verdict(t, o, resides("")); said != "" {
+				t.Errorf("without a sin: %s", said)
+			}
+			tried := 0
+			for _, s := range sinners {
+				if s.obligation != o.name {
+					continue
+				}
+				tried++
+				if said := verdict(t, o, resides(s.sin)); !strings.Contains(said, s.said) {
+					t.Errorf("what %s gives %q, want it to say %q", s.sin, said, s.said)
+				}
+			}
+			if tried == 0 {
+				t.Error("nothing shows that this can fail")
+			}
+		})
+	}
+}
+
+// TestWhatIsNotShown is no pass: a channel whose network cannot show what it has is told so.
+func TestWhatIsNotShown(t *testing.T) {
+	t.Parallel()
+	blind := resides("")
+	build := blind.New
+	blind.New = func(t testing.TB) (Network, any) {
+		n, config := build(t)
+		return struct{ Network }{n}, config
+	}
+	shownByAll := []string{
+		"describes", "refuses a bad", "hands over each", "does not acknowledge", "keeps the order", "ends Run with its context",
+		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by",
+	}
+	for _, o := range blind.obligations() {
+		needs := !slices.ContainsFunc(shownByAll, func(begin string) bool { return strings.HasPrefix(o.name, begin) }) || o.name == "sends files"
+		if said := verdict(t, o, blind); strings.Contains(said, "its Network must be a sdktest.") != needs || needs != (said != "") {
+			t.Errorf("%s: %q", o.name, said)
+		}
+	}
+}
+
+// TestWithout has features that the setup says are not there: nothing is asked of the channel, but they must not be there.
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	all := []Feature{Absences, Accounts, Groups, Reactions, Edits, Deletions}
+	with, without := resides(""), resides("")
+	with.Without, without.Without = all, all
+	build := without.New
+	without.New = func(t testing.TB) (Network, any) {
+		n, config := build(t)
+		return struct{ Network }{n}, config
+	}
+	contradictions := 0
+	for _, o := range with.obligations() {
+		if said := verdict(t, o, with); said != "" {
+			contradictions++
+			if !strings.Contains(said, "the setup says that the network is without") || verdict(t, o, without) != "" {
+				t.Errorf("%s: %s", o.name, said)
+			}
+		}
+	}
+	if want := len(all) + 1; contradictions != want { // Two obligations are about absences.
+		t.Errorf("%d obligations find the contradiction, want %d", contradictions, want)
+	}
+}
+
+// TestNever asks for no refusal that the network never makes, and for all others.
+func TestNever(t *testing.T) {
+	t.Parallel()
+	s := resides("")
+	all := len(s.obligations())
+	s.Never = []chat.Reason{chat.TooLong, chat.Invalid}
+	rest := s.obligations()
+	if len(rest) != all-2 || slices.ContainsFunc(rest, func(o obligation) bool { return strings.HasSuffix(o.name, "too long") }) {
+		t.Errorf("%d of %d obligations are left", len(rest), all)
+	}
+}
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	Exercise(t, resides(""))
+}

@@ -1,0 +1,216 @@
+package sdktest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// village is a chat network in memory, with everything that a network can have.
+type village struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed and made anew at each change
+	post    []*letter     // to the channel, in order
+	shown   []*shown      // of the channel, in order
+	refuses map[chat.ID]chat.Reason
+	fails   chat.Reason // the next message
+	menu    []string
+	typed   map[chat.ID]bool
+	drafts  map[chat.ID]string
+	marks   map[chat.MessageID]string
+	away    bool
+	revoked bool
+	lives   int
+	closed  chan struct{} // at the test's end
+}
+
+// letter is something that people did.
+type letter struct {
+	event        chat.Event
+	text         string
+	file         *File
+	acknowledged bool
+}
+
+// shown is a message of the channel's.
+type shown struct {
+	chat.Outgoing
+	id    chat.MessageID
+	files []string
+	gone  bool
+	life  int // of the channel that sent it last
+}
+
+const (
+	square chat.ID       = "the square" // a group
+	corner chat.ThreadID = "the corner" // of the square
+)
+
+func newVillage() *village {
+	return &village{
+		changed: make(chan struct{}), closed: make(chan struct{}), refuses: map[chat.ID]chat.Reason{}, typed: map[chat.ID]bool{},
+		drafts: map[chat.ID]string{}, marks: map[chat.MessageID]string{},
+	}
+}
+
+// do changes the village and wakes who waits for that.
+func (v *village) do(change func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	change()
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+func (v *village) bring(to chat.ID, l *letter) {
+	v.do(func() {
+		l.event.Chat = chat.Chat{ID: to, Kind: chat.Direct}
+		if to == square {
+			l.event.Chat.Kind = chat.Group
+		}
+		l.event.ID = chat.EventID(fmt.Sprintf("v:%d", len(v.post)))
+		l.event.Sender, l.event.At = chat.Sender{ID: "a neighbour"}, time.Now()
+		if m, ok := l.event.Body.(chat.Message); ok {
+			m.ID = chat.MessageID(l.event.ID)
+			l.event.Body = m
+		}
+		v.post = append(v.post, l)
+	})
+}
+
+func (v *village) say(to chat.ID, m chat.Message) {
+	v.bring(to, &letter{text: m.Text, event: chat.Event{Body: m}})
+}
+
+func (v *village) Deliver(to chat.ID, text string) { v.say(to, chat.Message{Text: text}) }
+
+func (v *village) written(text string) *letter {
+	for _, l := range v.post {
+		if l.text == text {
+			return l
+		}
+	}
+	return nil
+}
+
+func (v *village) Acknowledged(text string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.written(text).acknowledged
+}
+
+func (v *village) sent(to chat.ID, thread chat.ThreadID) []*shown {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(v.shown), func(s *shown) bool { return s.gone || s.To.Chat != to || s.To.Thread != thread })
+}
+
+func textsOf(list []*shown) []string {
+	var texts []string
+	for _, s := range list {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+func (v *village) Sent(to chat.ID) []string { return textsOf(v.sent(to, "")) }
+
+func (v *village) Refuse(to chat.ID) chat.Reason {
+	v.do(func() { v.refuses[to] = chat.Forbidden })
+	return chat.Forbidden
+}
+
+func (v *village) Fail(_ chat.ID, reason chat.Reason) bool {
+	v.do(func() { v.fails = reason })
+	return true
+}
+
+func (v *village) Remove(_ chat.ID, id chat.MessageID) {
+	v.do(func() { v.find(id).gone = true })
+}
+
+func (v *village) find(id chat.MessageID) *shown {
+	for _, s := range v.shown {
+		if s.id == id && !s.gone {
+			return s
+		}
+	}
+	return nil
+}
+
+func (v *village) Press(to chat.ID, id chat.MessageID, label string) {
+	v.mu.Lock()
+	buttons := slices.Concat(v.find(id).Buttons...)
+	v.mu.Unlock()
+	i := slices.IndexFunc(buttons, func(b chat.Button) bool { return b.Label == label })
+	v.bring(to, &letter{event: chat.Event{Body: chat.ButtonPress{MessageID: id, Data: buttons[i].Data}}})
+}
+
+func (v *village) React(to chat.ID, id chat.MessageID, emoji string) {
+	v.bring(to, &letter{event: chat.Event{Body: chat.Reaction{MessageID: id, Emoji: emoji}}})
+}
+
+func (v *village) Revise(to chat.ID, text, changed string) {
+	v.bring(to, &letter{event: chat.Event{Body: chat.Edited{ID: chat.MessageID(v.written(text).event.ID), Text: changed}}})
+}
+
+func (v *village) Retract(to chat.ID, text string) {
+	v.bring(to, &letter{event: chat.Event{Body: chat.Deleted{ID: chat.MessageID(v.written(text).event.ID)}}})
+}
+
+func (v *village) Menu() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.menu
+}
+
+func (v *village) Attach(to chat.ID, caption string, f File) {
+	v.bring(to, &letter{text: caption, file: &f, event: chat.Event{Body: chat.Message{Text: caption}}})
+}
+
+func (v *village) Files(to chat.ID) []string {
+	var files []string
+	for _, s := range v.sent(to, "") {
+		files = append(files, s.files...)
+	}
+	return files
+}
+
+func (v *village) Typed(to chat.ID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.typed[to]
+}
+
+func (v *village) Draft(to chat.ID) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.drafts[to]
+}
+
+func (v *village) Mark(_ chat.ID, id chat.MessageID) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.marks[id]
+}
+
+func (*village) Group() chat.ID { return square }
+
+func (v *village) Mention(text string) { v.say(square, chat.Message{Text: text, MentionsSelf: true}) }
+
+func (*village) Thread() (chat.ID, chat.ThreadID) { return square, corner }
+
+func (v *village) DeliverThread(text string) {
+	v.bring(square, &letter{text: text, event: chat.Event{Thread: corner, Body: chat.Message{Text: text}}})
+}
+
+func (v *village) SentThread() []string { return textsOf(v.sent(square, corner)) }
+
+func (v *village) Leave() { v.do(func() { v.away = true }) }
+
+func (v *village) Return() { v.do(func() { v.away = false }) }
+
+func (v *village) Revoke() { v.do(func() { v.revoked = true }) }
