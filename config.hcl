@@ -46,6 +46,10 @@ plugin "telegram" {
 
 plugin "whatsapp" {
   enabled = false # linked to an account by a code, not by a token
+  access {
+    dm    = "allowlist" # others hear nothing, not even that there is an agent
+    allow = []          # such as "whatsapp:+15551234567"
+  }
   config {}
 }
 

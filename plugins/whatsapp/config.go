@@ -13,7 +13,7 @@ import (
 
 // config is the plugin's block in the host's config file.
 type config struct {
-	ReadReceipts  bool       `json:"read_receipts"   default:"false" jsonschema:"show people that their messages were read, once the host has them"`
+	ReadReceipts  bool       `json:"read_receipts"   default:"false" jsonschema:"show people that their messages were read, once the host has taken them"`
 	ShowOnline    bool       `json:"show_online"     default:"false" jsonschema:"be online all the time, not only while typing; the phone of the account does not ring then"`
 	SelfChat      bool       `json:"self_chat"       default:"false" jsonschema:"take what the account's owner writes in the chat with themselves"`
 	Prefix        string     `json:"prefix"          default:""      jsonschema:"take only messages that begin with this word, such as claw; in groups they count as mentions"`

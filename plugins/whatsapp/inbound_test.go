@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -222,6 +223,19 @@ func TestReadReceipts(t *testing.T) {
 	l.next()
 	if err := l.server.AwaitRead(t.Context(), id); err != nil {
 		t.Error(err)
+	}
+	// Who is not let in does not learn that anybody reads.
+	l.Host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+		if m, ok := e.Body.(chat.Message); ok && m.Text == "let me in" {
+			return chat.Rejected, nil
+		}
+		return l.Host.Accept(ctx, e)
+	})
+	refused := l.anna.Say("let me in")
+	id = l.anna.Say("hello again")
+	l.next()
+	if err := l.server.AwaitRead(t.Context(), id); err != nil || l.server.Read(refused) {
+		t.Errorf("%v; what was refused is shown as read: %t", err, l.server.Read(refused))
 	}
 	quiet := start(t)
 	id = quiet.anna.Say("hello")

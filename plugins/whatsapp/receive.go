@@ -60,13 +60,14 @@ func (l *line) receive(client *whatsmeow.Client, m *events.Message) bool {
 		}
 		l.recent.keep(event.Chat.ID, body.ID, body.Text) // The answer may be sent before Submit returns.
 	}
-	if _, err := l.in.Submit(l.ctx, event); err != nil {
+	verdict, err := l.in.Submit(l.ctx, event)
+	if err != nil {
 		if l.ctx.Err() == nil {
 			l.announce(news{client, fmt.Errorf("%w: %w", errHost, err)})
 		}
 		return false
 	}
-	if isMessage && l.config.ReadReceipts {
+	if isMessage && l.config.ReadReceipts && verdict != chat.Rejected {
 		// A receipt that is lost is a grey tick and no more.
 		_ = client.MarkRead(l.ctx, []types.MessageID{m.Info.ID}, m.Info.Timestamp, m.Info.Chat, m.Info.Sender)
 	}

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,11 +49,11 @@ func TestShippedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enabled := map[string]bool{}
+	running := map[string]bool{}
 	for _, p := range c.Plugins {
-		enabled[p.Label] = p.Enabled
+		running[p.Label] = p.Enabled
 	}
-	if diff := cmp.Diff(map[string]bool{"webchat": true, "telegram": false, "whatsapp": false, "discord": false}, enabled); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"webchat": true, "telegram": false, "whatsapp": false, "discord": false}, running); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
 	if c.StateDir != "/home/u/.local/state/clawhost" || c.Agent.Workspace != "/home/u/clawhost" {
@@ -60,6 +61,15 @@ func TestShippedFile(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"webchat:local"}, c.Access.Owners); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	raw, err := os.ReadFile("../../../config.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Who switches WhatsApp on does not begin to answer everybody who knows the account.
+	enabled := strings.Replace(string(raw), "enabled = false # linked", "enabled = true # linked", 1)
+	if got := load(t, enabled, nil).For("whatsapp").Access.DM; got != "allowlist" {
+		t.Errorf("WhatsApp's direct chats have the policy %q", got)
 	}
 }
 
