@@ -17,16 +17,21 @@ func (h *Host) typing(ctx context.Context, run *store.Run) *turn.Shown {
 	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
 		return nil
 	}
-	// In a group where the agent hears all, it may have nothing to say.
-	listens := m.Chat.Kind != chat.Direct && settings.Silent == "groups" && h.activation(m.Channel, m.Chat, run.Session) == "always"
 	return h.typist.Show(ctx, turn.Typing{
-		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || listens,
+		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || h.listens(run),
 		Signal: func(ctx context.Context, active bool) error { return h.signal(ctx, m.Address(), active) },
 		Pending: func(ctx context.Context) bool {
 			since, err := h.store.Behind(ctx, m.Address())
 			return err == nil && !since.IsZero()
 		},
 	})
+}
+
+// listens tells whether a run may well have nothing to say, as in a group where the agent hears all: then nothing is to be seen of
+// it before it has.
+func (h *Host) listens(run *store.Run) bool {
+	m := run.Message.Message
+	return m.Chat.Kind != chat.Direct && h.config.For(m.Channel).Reply.Silent == "groups" && h.activation(m.Channel, m.Chat, run.Session) == "always"
 }
 
 // signal tells a chat that an answer is being written, or no longer.

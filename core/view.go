@@ -238,7 +238,7 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 	if shown.Verbose == "on" || shown.Verbose == "full" {
 		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, shown.Verbose) }
 	}
-	o.Reasoning = shown.Reasoning == "stream"
+	o.Reasoning, o.Listens = shown.Reasoning == "stream", h.listens(run)
 	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 {
 		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
 	}

@@ -61,6 +61,7 @@ type Options struct {
 	// Tools tells of tools that were used, as Markdown; nil: nothing is told.
 	Tools     func([]agent.ToolUse) string
 	Reasoning bool            // the preview shows the thoughts before the text
+	Listens   bool            // the preview shows nothing before the turn's first word: it may be that nothing is said
 	Stop      [][]chat.Button // of the preview
 	Prefix    string          // stands once, before the answer
 	Quoting   answer.Quoting

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,9 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 // display returns what is to be seen now: the text in the making, and the tools at work behind it, or what is thought
 // before there is a text. It is empty as long as there is nothing, or if it does not fit.
 func (s *Stream) display(p agent.Progress, now time.Time) string {
+	if s.options.Listens && !s.spoke(p) {
+		return ""
+	}
 	var parts []string
 	fits := func(more string) bool {
 		return chunk.Rule{Limit: s.options.Rule.Limit}.Fits(strings.Join(append(parts, more), "\n\n"))
@@ -95,6 +99,12 @@ func (s *Stream) display(p agent.Progress, now time.Time) string {
 		parts = append(parts, tools)
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// spoke tells whether the turn has a first word for the chat.
+func (s *Stream) spoke(p agent.Progress) bool {
+	return s.begun || s.making.Text != "" ||
+		slices.ContainsFunc(p.Done, func(step agent.Step) bool { return textOf(step).Text != "" })
 }
 
 // growing returns the text in the making, as far as it is not in the chat yet.

@@ -517,6 +517,39 @@ func TestDraft(t *testing.T) {
 	})
 }
 
+// Where the agent may be silent nothing is seen of a turn before it has a word.
+func TestNothingIsSeenBeforeAWord(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		texts []string
+		want  []string
+	}{
+		"silent": {[]string{"NO", "_REPLY"}, nil},
+		"a word": {[]string{"No", "w", " it is ready."}, []string{
+			"1.1s preview 1: Now", "2.1s show 1: > What is it?\n\n🔧 Bash: `test`", "2.4s settle 1: Yes.",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, stream.Options{Mode: stream.Preview, Listens: true, Reasoning: true})
+				u.p.Thinking = "What is it?"
+				u.use(bash("make"))
+				pass(time.Second)
+				u.used()
+				u.write(tt.texts...)
+				if len(tt.want) > 0 {
+					u.use(bash("test"))
+					pass(time.Second)
+					u.write("Yes.")
+				}
+				u.finish()
+				u.happened(tt.want...)
+			})
+		})
+	}
+}
+
 // Where the network takes no drafts the answer is shown otherwise, at once.
 func TestDraftIsRefused(t *testing.T) {
 	t.Parallel()
