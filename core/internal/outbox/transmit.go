@@ -104,11 +104,17 @@ func (c *channel) change(ctx context.Context, sender Sender, d store.Delivery) e
 	return errors.ErrUnsupported
 }
 
-// send sends a piece as a message of its own, without its files where the network refuses these.
+// send sends a piece as a message of its own: as a reply to nothing where the network refuses that, and without its files where
+// it refuses these.
 func (c *channel) send(work context.Context, sender Sender, d store.Delivery) ([]chat.MessageID, error) {
 	p := d.Piece
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
 	receipt, err := sendOne(work, sender, out)
+	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
+		c.log.Debug("a reply was refused", "piece", d.ID, "chat", p.To.Chat, "error", err)
+		out.ReplyTo = ""
+		receipt, err = sendOne(work, sender, out)
+	}
 	if len(p.Media) > 0 && err != nil && failureOf(err).Reason == chat.MediaRejected {
 		c.log.Warn("files were refused", "piece", d.ID, "chat", p.To.Chat, "files", len(p.Media), "error", err)
 		out.Media, out.Text = nil, without(p)
@@ -119,6 +125,11 @@ func (c *channel) send(work context.Context, sender Sender, d store.Delivery) ([
 		}
 	}
 	return receipt.IDs, err
+}
+
+// refusesReply tells whether a failure may be one of the message that is replied to, such as one that is gone.
+func refusesReply(f *chat.Failure) bool {
+	return !f.MaybeDelivered && (f.Reason == chat.Invalid || f.Reason == chat.TargetGone)
 }
 
 func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt chat.Receipt, err error) {

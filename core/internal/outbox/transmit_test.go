@@ -46,6 +46,9 @@ func (s *screen) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 	for _, row := range out.Buttons {
 		what += fmt.Sprint(row)
 	}
+	if out.ReplyTo != "" {
+		what += " to " + string(out.ReplyTo)
+	}
 	if out.Silent {
 		what += " silently"
 	}
@@ -230,6 +233,40 @@ func TestALargeFileHasItsTime(t *testing.T) {
 				journal, _ := hand(t, &network{wait: test.wait}, store.Delivery{Piece: store.Piece{Text: "x", Media: test.files}})
 				if len(journal) == 0 || journal[0] != test.want {
 					t.Errorf("%q, want first %q", journal, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAReplyThatIsRefused(t *testing.T) {
+	t.Parallel()
+	unknown := &chat.Failure{Reason: chat.Invalid, MaybeDelivered: true}
+	for name, test := range map[string]struct {
+		replyTo chat.MessageID
+		files   []chat.Media
+		fails   []error
+		told    []string
+		journal []string
+	}{
+		"its target is gone": {"m", nil, []error{refuse(chat.TargetGone, 0)}, []string{"send fails", "send x"}, []string{"delivered as [new more]"}},
+		"it is invalid":      {"m", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails", "send x"}, []string{"delivered as [new more]"}},
+		"all of it is":       {"m", nil, []error{refuse(chat.Invalid, 0), refuse(chat.Invalid, 0)}, []string{"send fails", "send fails"}, []string{"buried (invalid) x"}},
+		"it may be there":    {"m", nil, []error{unknown}, []string{"send fails"}, []string{"buried (" + unknown.Error() + ") x"}},
+		"it is forbidden":    {"m", nil, []error{refuse(chat.Forbidden, 0)}, []string{"send fails"}, []string{"buried (forbidden) x"}},
+		"no reply":           {"", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails"}, []string{"buried (invalid) x"}},
+		"its files, too": {
+			"m", []chat.Media{{FileName: "a.png"}}, []error{refuse(chat.TargetGone, 0), refuse(chat.MediaRejected, 0)},
+			[]string{"send fails", "send fails", "send x\n\n(Could not be sent: `a.png`)"}, []string{"delivered as [new more]"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &screen{fails: map[string][]error{"send": test.fails}}
+				journal, _ := hand(t, s, store.Delivery{Piece: store.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
+				if diff := cmp.Diff(test.told, s.told) + cmp.Diff(test.journal, journal); diff != "" {
+					t.Error(diff)
 				}
 			})
 		})

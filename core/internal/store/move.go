@@ -119,6 +119,7 @@ func (t *tx) move(channel string, from, to chat.ID) error {
 			AND NOT EXISTS (SELECT 1 FROM out_lanes o WHERE o.channel = ?1 AND o.chat = ?3 AND o.thread = out_lanes.thread)`,
 		`UPDATE outbox SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2
 			AND NOT EXISTS (SELECT 1 FROM out_lanes o WHERE o.channel = ?1 AND o.chat = ?2 AND o.thread = outbox.thread)`,
+		`UPDATE sessions SET chat = ?3 WHERE channel = ?1 AND chat = ?2`,
 		`UPDATE dead_pieces SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2`,
 	} {
 		if _, err := t.exec(query, channel, from, to); err != nil {
