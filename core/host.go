@@ -88,6 +88,7 @@ type Host struct {
 	typist     *turn.Typist
 	reactor    *reactor
 	drafts     drafts
+	mute       once // conversations that know that they cannot be spoken to
 	observers  *hook.Observers
 	followers  *hook.Followers
 	heartbeat  *heartbeat.Heartbeat // nil: there is none

@@ -160,15 +160,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 		}
 		dealt = found.Files
 	}
-	if text := media.Spoken(h.speech(m, v.run.Session), media.Heard(m.Media), said); text != "" {
-		voice, err := h.media.speaker.Speak(ctx, m.Channel, text)
-		if err != nil {
-			h.log.Warn("an answer could not be spoken", "session", v.run.Session.Key, "error", err)
-			return pieces, dealt
-		}
-		pieces = append(pieces, store.Piece{To: m.Address(), Media: []chat.Media{voice}})
-	}
-	return pieces, dealt
+	return append(pieces, h.spoken(ctx, v.run, said, limits.MediaOut)...), dealt
 }
 
 // parsed takes texts apart.
@@ -186,14 +178,6 @@ func (h *Host) sendsFiles(run *store.Run) bool {
 	m := run.Message.Message
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
 	return len(limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
-}
-
-// speech tells which answers of a run are spoken; "": none can be.
-func (h *Host) speech(m store.Message, s store.Session) string {
-	if len(h.config.Media.Speak) == 0 {
-		return ""
-	}
-	return m.Overrides.Over(s.Overrides).Over(store.Overrides{TTS: h.config.Media.TTS}).TTS
 }
 
 // shown is what a run's session wants to see of the work.

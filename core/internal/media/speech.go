@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,9 +59,15 @@ func NewSpeaker(files *Files, command []string, timeout time.Duration, dir strin
 	return &Speaker{files: files, speak: program{command, timeout, dir}, slots: make(chan struct{}, atOnce)}
 }
 
+// ErrNoSound is wrapped in what Speak returns where the chat does not take what it makes.
+var ErrNoSound = errors.New("the chat does not take it")
+
 // Speak has a text spoken and keeps the file for the channel: a [chat.Voice] where it is Opus in Ogg, which networks show as a
-// voice message, and else a [chat.Audio]. Each time makes a new file.
-func (s *Speaker) Speak(ctx context.Context, channel, text string) (chat.Media, error) {
+// voice message, and else a [chat.Audio]; or, within the chat's limits, a plainer kind. Each time makes a new file.
+func (s *Speaker) Speak(ctx context.Context, channel, text string, limits []chat.MediaLimit) (chat.Media, error) {
+	if _, most := fit(chat.Media{Kind: chat.Voice, Size: math.MaxInt64}, limits); most == 0 {
+		return chat.Media{}, fmt.Errorf("speak an answer: %w", ErrNoSound)
+	}
 	if len(s.speak.command) == 0 || text == "" {
 		return chat.Media{}, errors.New("speak an answer: there is no command for it, or nothing to say")
 	}
@@ -79,7 +86,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string) (chat.Media, 
 	if _, err := s.speak.run(ctx, dir, task{placeholder: "{out}", value: filepath.Join(dir, name), input: text + "\n"}); err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: %w", err)
 	}
-	m, err := s.take(ctx, channel, dir, name)
+	m, err := s.take(ctx, channel, dir, name, limits)
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("speak an answer: what %s wrote %w", filepath.Base(s.speak.command[0]), err)
 	}
@@ -87,7 +94,7 @@ func (s *Speaker) Speak(ctx context.Context, channel, text string) (chat.Media, 
 }
 
 // take keeps the file that was written.
-func (s *Speaker) take(ctx context.Context, channel, dir, name string) (chat.Media, error) {
+func (s *Speaker) take(ctx context.Context, channel, dir, name string, limits []chat.MediaLimit) (chat.Media, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return chat.Media{}, err
@@ -109,6 +116,11 @@ func (s *Speaker) take(ctx context.Context, channel, dir, name string) (chat.Med
 		s.files.drop(channel, m.Ref)
 		return chat.Media{}, fmt.Errorf("is no sound but %s", m.MIMEType)
 	}
-	m.FileName = "speech" + ending(m.MIMEType)
+	kind, _ := fit(m, limits)
+	if kind == 0 {
+		s.files.drop(channel, m.Ref)
+		return chat.Media{}, fmt.Errorf("has %s: %w", megabytes(m.Size), ErrNoSound)
+	}
+	m.Kind, m.FileName = kind, "speech"+ending(m.MIMEType)
 	return m, s.files.note(ctx, channel, m)
 }

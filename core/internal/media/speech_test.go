@@ -2,6 +2,7 @@ package media_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -47,6 +48,42 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
+// sounding is what a chat takes that takes every sound.
+var sounding = []chat.MediaLimit{{Kind: chat.Voice}, {Kind: chat.Audio}, {Kind: chat.File}}
+
+func TestSpeechIsWhatTheChatTakes(t *testing.T) {
+	t.Parallel()
+	sound := filepath.Join(t.TempDir(), "sound")
+	if err := os.WriteFile(sound, opus, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		limits []chat.MediaLimit
+		want   chat.MediaKind // zero: nothing is sent
+		runs   bool           // the command
+	}{
+		"voices":           {[]chat.MediaLimit{{Kind: chat.File}, {Kind: chat.Voice}}, chat.Voice, true},
+		"sound":            {[]chat.MediaLimit{{Kind: chat.Audio}}, chat.Audio, true},
+		"files":            {[]chat.MediaLimit{{Kind: chat.Image}, {Kind: chat.File}}, chat.File, true},
+		"pictures":         {[]chat.MediaLimit{{Kind: chat.Image}}, 0, false},
+		"nothing":          {nil, 0, false},
+		"nothing so large": {[]chat.MediaLimit{{Kind: chat.Voice, MaxBytes: int64(len(opus) - 1)}}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, ran := setup(t), filepath.Join(t.TempDir(), "ran")
+			speaker := media.NewSpeaker(b.Files, []string{"sh", "-c", `touch "$2"; cat "$1" > "$0"`, "{out}", sound, ran}, patience, t.TempDir())
+			got, err := speaker.Speak(t.Context(), "telegram", "x", tc.limits)
+			if got.Kind != tc.want || errors.Is(err, media.ErrNoSound) != (tc.want == 0) || len(b.kept(t)) > 0 != (tc.want != 0) {
+				t.Errorf("%v, %v, kept are %q", got.Kind, err, b.kept(t))
+			}
+			if _, err := os.Stat(ran); err == nil != tc.runs {
+				t.Errorf("the command ran: %v", err == nil)
+			}
+		})
+	}
+}
+
 func TestSpeak(t *testing.T) {
 	t.Parallel()
 	sounds := t.TempDir()
@@ -76,7 +113,7 @@ func TestSpeak(t *testing.T) {
 			b := setup(t)
 			dir := t.TempDir()
 			speaker := media.NewSpeaker(b.Files, []string{"sh", script(t, "speak.sh"), filepath.Join(sounds, tc.sound), "{out}"}, patience, dir)
-			got, err := speaker.Speak(t.Context(), "telegram", text)
+			got, err := speaker.Speak(t.Context(), "telegram", text, sounding)
 			if left, errLeft := os.ReadDir(dir); errLeft != nil || len(left) > 0 {
 				t.Errorf("left are %v, %v", left, errLeft)
 			}
@@ -106,13 +143,13 @@ func TestSpeak(t *testing.T) {
 	b := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir()).Speak(ctx, "telegram", "x"); err == nil {
+	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir()).Speak(ctx, "telegram", "x", sounding); err == nil {
 		t.Error("spoken after the end")
 	}
-	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir()).Speak(t.Context(), "telegram", "x"); err == nil {
+	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir()).Speak(t.Context(), "telegram", "x", sounding); err == nil {
 		t.Error("spoken by nobody")
 	}
-	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir()).Speak(t.Context(), "telegram", "x"); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir()).Speak(t.Context(), "telegram", "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

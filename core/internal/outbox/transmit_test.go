@@ -256,8 +256,11 @@ func TestAReplyThatIsRefused(t *testing.T) {
 		"it is forbidden":    {"m", nil, []error{refuse(chat.Forbidden, 0)}, []string{"send fails"}, []string{"buried (forbidden) x"}},
 		"no reply":           {"", nil, []error{refuse(chat.Invalid, 0)}, []string{"send fails"}, []string{"buried (invalid) x"}},
 		"its files, too": {
-			"m", []chat.Media{{FileName: "a.png"}}, []error{refuse(chat.TargetGone, 0), refuse(chat.MediaRejected, 0)},
-			[]string{"send fails", "send fails", "send x\n\n(Could not be sent: `a.png`)"}, []string{"delivered as [new more]"},
+			"m",
+			[]chat.Media{{FileName: "a.png"}},
+			[]error{refuse(chat.TargetGone, 0), refuse(chat.MediaRejected, 0)},
+			[]string{"send fails", "send fails", "send x\n\n(Could not be sent: `a.png`)"},
+			[]string{"delivered as [new more]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
