@@ -72,7 +72,7 @@ const (
 // Decision is what the rules say of an event.
 type Decision struct {
 	Action    Action
-	Authority chat.Authority // the sender's; zero unless Action is Let
+	Authority chat.Authority // the sender's; zero unless Action is Let or Overhear
 	// Addressed says that the event is meant for the agent: it comes from a direct chat, mentions the agent, answers it, fits a
 	// pattern, or is a command from a menu, a native stop or a press on a button. False unless Action is Let.
 	Addressed bool
@@ -153,15 +153,14 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	case r.Groups != GroupsAllowlist && r.Groups != GroupsOpen:
 		return ignore("groups are disabled")
 	}
-	addressed := r.addressed(e.Body)
-	if _, ok := e.Body.(chat.Message); ok && !addressed && r.mustAddress(settings) {
-		return Decision{Action: Overhear, Reason: "the message does not mention the agent"}
-	}
 	commands := r.CommandsFrom
 	if len(commands) == 0 {
 		commands = r.Allow
 	}
-	decision := Decision{Action: Let, Authority: chat.Other, Addressed: addressed}
+	decision := Decision{Action: Let, Authority: chat.Other, Addressed: r.addressed(e.Body)}
+	if _, ok := e.Body.(chat.Message); ok && !decision.Addressed && r.mustAddress(settings) {
+		decision.Action, decision.Reason = Overhear, "the message does not mention the agent"
+	}
 	switch {
 	case who.in(r.Owners):
 		decision.Authority = chat.Owner

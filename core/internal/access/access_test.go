@@ -72,7 +72,9 @@ func TestDecide(t *testing.T) {
 	unaddressed := func(a chat.Authority) access.Decision {
 		return access.Decision{Action: access.Let, Authority: a}
 	}
-	overhear := access.Decision{Action: access.Overhear, Reason: "the message does not mention the agent"}
+	overhear := func(a chat.Authority) access.Decision {
+		return access.Decision{Action: access.Overhear, Authority: a, Reason: "the message does not mention the agent"}
+	}
 	ignore := func(reason string) access.Decision { return access.Decision{Reason: reason} }
 	pair := access.Decision{Action: access.Pair, Reason: "the sender is a stranger"}
 	const (
@@ -130,21 +132,21 @@ func TestDecide(t *testing.T) {
 		{"group: owner", defaults, family, owner, mention, let(chat.Owner)},
 		{"group: owner by an alias", defaults, family, ownerByID, mention, let(chat.Owner)},
 		{"group: member without an id", defaults, family, chat.Sender{}, mention, let(chat.Other)},
-		{"group: not mentioned", defaults, family, owner, hi, overhear},
+		{"group: not mentioned", defaults, family, owner, hi, overhear(chat.Owner)},
 		{"group: command from a menu", defaults, family, stranger, chat.NativeCommand{}, let(chat.Other)},
 		{"group: edit", defaults, family, stranger, chat.Edited{}, unaddressed(chat.Other)},
 		{"group: without a mention", always, family, stranger, hi, unaddressed(chat.Other)},
 		{"group: mentioned where it need not be", always, family, stranger, mention, let(chat.Other)},
 		{"group: mentioned by a range", defaults, family, stranger, chat.Message{Text: "@bot hi", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}, let(chat.Other)},
-		{"group: somebody else is mentioned", defaults, family, stranger, chat.Message{Text: "@anna hi", Mentions: []chat.Mention{{Length: 5}}}, overhear},
+		{"group: somebody else is mentioned", defaults, family, stranger, chat.Message{Text: "@anna hi", Mentions: []chat.Mention{{Length: 5}}}, overhear(chat.Other)},
 		{"group: an answer to the agent", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{IsSelf: true}}, let(chat.Other)},
-		{"group: an answer to somebody else", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{}}, overhear},
+		{"group: an answer to somebody else", defaults, family, stranger, chat.Message{Text: "yes", ReplyTo: &chat.Quote{}}, overhear(chat.Other)},
 		{"group: a pattern", patterns, family, friend, chat.Message{Text: "well, Claw, what now?"}, let(chat.Authorised)},
 		{"group: a pattern in a caption", patterns, family, friend, chat.Message{Text: "CLAW", Media: []chat.Media{{Kind: chat.Image}}}, let(chat.Authorised)},
-		{"group: no pattern fits", patterns, family, friend, chat.Message{Text: "clawhost is a word"}, overhear},
+		{"group: no pattern fits", patterns, family, friend, chat.Message{Text: "clawhost is a word"}, overhear(chat.Authorised)},
 		{"group: a pattern where none is needed", rules(func(r *access.Rules) { r.MentionPatterns, r.RequireMention = patterns.MentionPatterns, false }), family, friend, chat.Message{Text: "claw!"}, let(chat.Authorised)},
 		{"group: a pattern lets nobody in", rules(func(r *access.Rules) { r.MentionPatterns = patterns.MentionPatterns }), club, owner, chat.Message{Text: "claw!"}, ignore(noGroup)},
-		{"group: an owner's command without a mention", defaults, family, owner, chat.Message{Text: "/status"}, overhear},
+		{"group: an owner's command without a mention", defaults, family, owner, chat.Message{Text: "/status"}, overhear(chat.Owner)},
 		{"group: an owner's stop", defaults, family, owner, chat.StopRequest{}, let(chat.Owner)},
 		{"group: a press on a button", defaults, family, stranger, chat.ButtonPress{}, let(chat.Other)},
 		{"group: a reaction", defaults, family, stranger, chat.Reaction{}, unaddressed(chat.Other)},
@@ -152,15 +154,15 @@ func TestDecide(t *testing.T) {
 		{"activation always, mentioned", activation("always"), family, owner, mention, let(chat.Owner)},
 		{"activation always, another group", activation("always"), club, owner, hi, ignore(noGroup)},
 		{"activation always, a bot", activation("always"), family, chat.Sender{ID: "1", IsBot: true}, hi, ignore("sent by a bot")},
-		{"activation mention where the group needs none", activation("mention"), news, owner, hi, overhear},
+		{"activation mention where the group needs none", activation("mention"), news, owner, hi, overhear(chat.Owner)},
 		{"activation mention, mentioned", activation("mention"), news, owner, mention, let(chat.Owner)},
-		{"activation misspelt", activation("Always"), family, owner, hi, overhear},
+		{"activation misspelt", activation("Always"), family, owner, hi, overhear(chat.Owner)},
 		{"activation, in a direct chat", activation("mention"), direct, owner, hi, let(chat.Owner)},
 		{"group: other group", defaults, club, owner, mention, ignore(noGroup)},
 		{"group: open dm gives no authority", rules(func(r *access.Rules) { r.DM = access.DMOpen }), family, stranger, mention, let(chat.Other)},
 		{"broadcast: listed", defaults, news, stranger, hi, unaddressed(chat.Other)},
 		{"groups open", open, club, stranger, hi, unaddressed(chat.Other)},
-		{"groups open, listed for its settings", openStrict, club, stranger, hi, overhear},
+		{"groups open, listed for its settings", openStrict, club, stranger, hi, overhear(chat.Other)},
 		{"groups disabled", groups(access.GroupsDisabled), family, owner, mention, ignore(groupsOff)},
 		{"groups misspelt", groups("allow"), family, owner, mention, ignore(groupsOff)},
 
@@ -228,10 +230,13 @@ func TestStrangersStayOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Action != access.Let {
-			if got.Reason == "" || got.Authority != 0 || got.Addressed {
-				t.Fatalf("%+v: not let in needs a reason and gives no authority", got)
+			if got.Reason == "" || got.Addressed {
+				t.Fatalf("%+v: not let in needs a reason", got)
 			}
 			if got.Action != access.Overhear {
+				if got.Authority != 0 {
+					t.Fatalf("%+v: what is not heard has no authority", got)
+				}
 				return
 			}
 		}

@@ -157,9 +157,9 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	if err != nil {
 		return Outcome{}, err
 	}
+	a.message.Authority, a.addressed = decision.Authority, decision.Addressed
 	switch decision.Action {
 	case access.Let:
-		a.message.Authority, a.addressed = decision.Authority, decision.Addressed
 		return in.take(ctx, a)
 	case access.Overhear:
 		return in.overhear(ctx, a)
@@ -224,8 +224,16 @@ func alone(in store.Inbound) store.Inbound {
 	return store.Inbound{EventID: in.EventID, Session: in.Session, Lane: store.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
-// overhear keeps a message of a group that is not for the agent, to be told with the next one that is.
+// overhear takes a message of a group that is not addressed to the agent for an answer, if what claude asks there awaits it. Any
+// other is kept, to be told with the next one that is for the agent.
 func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
+	if inbound, awaited, err := in.awaited(ctx, a); err != nil {
+		return Outcome{}, err
+	} else if awaited {
+		outcome, err := in.accept(ctx, inbound)
+		in.received(a, inbound.Lane, outcome, err)
+		return outcome, err
+	}
 	limit := a.settings.Access.HistoryLimit
 	if g, ok := in.Group(a.message.Channel, a.event.Chat.ID); ok && g.HistoryLimit != nil {
 		limit = *g.HistoryLimit

@@ -279,7 +279,8 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
 		Behind:   func(_ context.Context, caller chat.Caller) { j.behind = append(j.behind, caller.Session) },
 		Reading: func(_ context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
-			return store.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text), nil
+			return store.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
+				caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?", nil
 		},
 		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
 			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }

@@ -15,20 +15,13 @@ import (
 // inbound decides what a message asks for and how it waits. A command goes around what runs, and one of the host's own
 // around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
 func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) {
-	m := a.message
-	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane}
-	if m.Thread != "" && !a.event.Apart {
-		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
-	}
+	m, inbound := a.message, in.frame(a)
 	if err := in.understand(ctx, &m, &inbound, a); err != nil {
 		return store.Inbound{}, err
 	}
 	inbound.Message = m
 	if m.Command != nil {
-		inbound.Lane = store.CommandLane
-		if in.options.Commands.Quick(m.Command.Name) {
-			inbound.Lane = store.ControlLane
-		}
+		inbound.Lane = in.lane(*m.Command)
 		return inbound, nil
 	}
 	now := in.options.Now()
@@ -43,6 +36,41 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
 	return inbound, nil
+}
+
+// frame is what the store is to take, as far as it is the same for all that is taken.
+func (in *Inbox) frame(a arrival) store.Inbound {
+	m := a.message
+	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane, Message: m}
+	if m.Thread != "" && !a.event.Apart {
+		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
+	}
+	return inbound
+}
+
+// lane is where a command waits.
+func (in *Inbox) lane(c store.Command) store.Lane {
+	if in.options.Commands.Quick(c.Name) {
+		return store.ControlLane
+	}
+	return store.CommandLane
+}
+
+// awaited makes a command of a message that answers what claude asks without being addressed to the agent. One that looks like a
+// command is none: it may be another bot's.
+func (in *Inbox) awaited(ctx context.Context, a arrival) (inbound store.Inbound, ok bool, err error) {
+	inbound = in.frame(a)
+	m := &inbound.Message
+	text := commandText(*m)
+	_, command := in.options.Commands.Parse(text)
+	if _, anew := in.anew(text, a.settings.Session.ResetTriggers); anew || command {
+		return inbound, false, nil
+	}
+	if err := in.answer(ctx, m, text, a); err != nil || m.Command == nil {
+		return inbound, false, err
+	}
+	inbound.Lane = in.lane(*m.Command)
+	return inbound, true, nil
 }
 
 // understand finds out what a message asks of the host: to begin anew, to stop, to do a command, to compact the

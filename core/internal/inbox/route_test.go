@@ -239,6 +239,37 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	}
 }
 
+// A message that claude awaits is its answer, also where it would have to address the agent. A command may be another bot's.
+func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		event chat.Event
+		taken bool
+	}{
+		"awaited":            {inGroup("g", says("owner", "there is no flour")), true},
+		"not awaited":        {inGroup("g", says("owner", "lunch?")), false},
+		"of somebody else":   {inGroup("g", says("bob", "there is no flour")), false},
+		"forwarded":          {inGroup("g", event("owner", chat.Message{Text: "no flour", Forwarded: &chat.Forward{From: "bob"}})), false},
+		"with a file":        {inGroup("g", event("owner", chat.Message{Text: "no flour", Media: []chat.Media{{Kind: chat.Image}}})), false},
+		"a command":          {inGroup("g", says("owner", "/roll 2d6")), false},
+		"a new conversation": {inGroup("g", says("owner", "/new bread")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{}
+			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
+				t.Error(verdict)
+			}
+			if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.overheard) == 1) || taken != (len(j.received) == 1) {
+				t.Fatalf("accepted %+v, overheard %+v, received %+v", j.accepted, j.overheard, j.received)
+			}
+			if test.taken && (j.accepted[0].Lane != store.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
+				t.Errorf("%+v", j.accepted[0])
+			}
+		})
+	}
+}
+
 func TestRunningTurnsAreTold(t *testing.T) {
 	t.Parallel()
 	steering := func(string) config.Settings {
