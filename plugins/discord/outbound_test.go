@@ -87,7 +87,7 @@ func TestEditDeleteReactType(t *testing.T) {
 	if err := c.Edit(t.Context(), to, receipt.IDs[0], "hello", nil); err != nil || s.Replies("70")[0].Text != "hello" {
 		t.Errorf("edit: %v", err)
 	}
-	if err := c.Edit(t.Context(), to, receipt.IDs[0], "|a|b|\n|-|-|", nil); err != nil || s.Replies("70")[0].Text != "```\na  b\n-  -\n```" {
+	if err := c.Edit(t.Context(), to, receipt.IDs[0], "|a|b|\n|-|-|", nil); err != nil || s.Replies("70")[0].Text != "```\na  b\n─  ─\n```" {
 		t.Errorf("edit to a table: %v, %q", err, s.Replies("70")[0].Text)
 	}
 	for _, emoji := range []string{"👀", "✅", ""} {
@@ -215,6 +215,25 @@ func TestOnlyDiscordIsAsked(t *testing.T) {
 	} {
 		if _, err := gatewayAddress(r.transport, address); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestTables are shown as code, unless the message would become too long by it.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	long := "|" + strings.Repeat("x", 500) + "|y|\n|-|-|\n" + strings.Repeat("|a|b|\n", 5) + strings.Repeat("z", maxText-600)
+	for text, want := range map[string]string{
+		"|a|b|\n|-|-|\n|1|2|\n|3|4|": "```\na  b\n─  ─\n1  2\n3  4\n```",
+		long:                         long,
+	} {
+		receipt, err := f.host.Send(chat.Outgoing{Key: text[:20], To: chat.Address{Chat: "70"}, Text: text})
+		if err != nil || len(receipt.IDs) != 1 {
+			t.Fatalf("sent %v, %v", receipt, err)
+		}
+		if got := f.server.Get(string(receipt.IDs[0])).Text; got != want {
+			t.Errorf("Discord shows %q, want %q", got, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package markdown renders CommonMark with GitHub's extensions for chat networks that have no Markdown of their own.
-// It is shared by channel plugins.
+// Package markdown renders CommonMark with GitHub's extensions for chat networks that have no Markdown of their own, or
+// not all of it. It is shared by channel plugins.
 //
 // [ToEntities] makes what Telegram takes: plain text, and the ranges of it that are shown in another way. Unlike
 // Telegram's own markup languages that cannot fail to parse, whatever the source is.

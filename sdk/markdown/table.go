@@ -69,11 +69,17 @@ func (w walker) table(n *extast.Table) string {
 	return b.String()
 }
 
-// cell is a cell's text. What it looks like is lost: code shows no styles.
+// cell is a cell's text, with the addresses of links behind it. What it looks like is lost: code shows no styles.
 func (w walker) cell(n ast.Node) string {
 	out := &writer{}
 	walker{source: w.source, out: out}.children(n)
-	return strings.ReplaceAll(out.text.String(), "\n", " ")
+	shown := strings.ReplaceAll(out.text.String(), "\n", " ")
+	for _, e := range out.done {
+		if e.Type == TextLink && !strings.Contains(shown, e.URL) {
+			shown += " (" + e.URL + ")"
+		}
+	}
+	return shown
 }
 
 func layOut(cells []string, widths []int, alignments []extast.Alignment) string {

@@ -1,0 +1,57 @@
+package markdown_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/sdk/markdown"
+)
+
+func TestToDiscord(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, text, want string }{
+		{"none", "a | b\nc | d\r\n**e**", "a | b\nc | d\r\n**e**"},
+		{
+			"between texts", "see **this**:\n\n| Name | Größe |\n|:--|--:|\n| **a** | 1 |\n| `b` | 2\\|3 |\n\nand *so* on",
+			"see **this**:\n\n```\nName  Größe\n────  ─────\na         1\nb       2|3\n```\n\nand *so* on",
+		},
+		{"without bars at the ends", "a | b\n--- | ---\n1 | 2", "```\na  b\n─  ─\n1  2\n```"},
+		{"behind a line of text", "so:\n|a|b|\n|-|-|\n|1|2|", "so:\n```\na  b\n─  ─\n1  2\n```"},
+		{"a short row", "|a|b|\n|-|-|\n|1|\n|1|2|", "```\na  b\n─  ─\n1\n1  2\n```"},
+		{"no row", "|a|b|\n|-|-|\n\nx", "```\na  b\n─  ─\n```\n\nx"},
+		{"two", "|a|\n|-|\n|1|\n\n|b|\n|-|\n|2|", "```\na\n─\n1\n```\n\n```\nb\n─\n2\n```"},
+		{"in a quote", "> |a|\n> |-|\n> |1|\n\nx", "> ```\n> a\n> ─\n> 1\n> ```\n\nx"},
+		{"in a list", "- see\n\n  |a|\n  |-|\n  |1|\n- x", "- see\n\n  ```\n  a\n  ─\n  1\n  ```\n- x"},
+		{"as a list's item", "- |a|\n  |-|\n  |1|", "- |a|\n  |-|\n  |1|"},
+		{"a link", "|a|\n|-|\n|[x](https://x.example/y)|", "```\na\n───────────────────────\nx (https://x.example/y)\n```"},
+		{"what would end the block", "|a|\n|-|\n|\\`\\`\\`|", "```\na\n───\n'''\n```"},
+		{"in code", "```\n|a|b|\n|-|-|\n```", "```\n|a|b|\n|-|-|\n```"},
+		{"behind code", "~~~\n|a|\n~~~\n|a|b|\n|-|-|", "~~~\n|a|\n~~~\n```\na  b\n─  ─\n```"},
+		{"a rule of another width", "|a|b|\n|-|\n", "|a|b|\n|-|\n"},
+		{"in the making", "|a|b|\n|-", "|a|b|\n|-"},
+		{"a heading with a bar", "a | b\n=====", "a | b\n====="},
+		{"code behind a table", "|a|\n|-|\n```\nx|y\n```", "```\na\n─\n```\n```\nx|y\n```"},
+	} {
+		if diff := cmp.Diff(test.want, markdown.ToDiscord(test.text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// FuzzToDiscord leaves alone what has no table, also of its own making.
+func FuzzToDiscord(f *testing.F) {
+	f.Add("|a|b|\n|-|-|\n|1|2|\n```\n|")
+	f.Add("> a|\n> -|\n\\|")
+	f.Add("- x\n\n  |a|\n  |-|\n>|")
+	f.Fuzz(func(t *testing.T, text string) {
+		once := markdown.ToDiscord(text)
+		if again := markdown.ToDiscord(once); again != once {
+			t.Errorf("%q becomes %q and then %q", text, once, again)
+		}
+		if once != text && strings.Count(once, "```") < 2 {
+			t.Errorf("%q becomes %q, without a block of code", text, once)
+		}
+	})
+}
