@@ -24,7 +24,7 @@ type attachments struct {
 }
 
 func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, log hclog.Logger) attachments {
-	files := media.NewFiles(mediaDir, s, c.Media.MaxBytes)
+	files := media.NewFiles(mediaDir, s, c.Media.MaxBytes, c.Media.Accept...)
 	return attachments{
 		files:    files,
 		inbound:  media.NewInbound(files, c.Agent.Workspace),

@@ -386,6 +386,7 @@ media {
   transcribe = "whisper {file}"
   speak      = ["sh"]
   tts        = "sometimes"
+  accept     = ["image/*", "pictures", "*/*"]
 }
 links {
   command = [1, "{url}"]
@@ -400,7 +401,11 @@ F:5:16: Unsuitable value; media.speak must have an argument with {out} in it.
     speak      = ["sh"]
 F:6:16: Unsuitable value; media.tts must be "off", "inbound", "always" or "tagged".
     tts        = "sometimes"
-F:9:14: Unsuitable value; links.command must be text in quotes.
+F:7:28: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".
+    accept     = ["image/*", "pictures", "*/*"]
+F:7:40: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".
+    accept     = ["image/*", "pictures", "*/*"]
+F:10:14: Unsuitable value; links.command must be text in quotes.
     command = [1, "{url}"]
 `,
 		},

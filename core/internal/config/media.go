@@ -14,6 +14,9 @@ import (
 type Media struct {
 	// MaxBytes is the largest file that people may send; default 20 MB, of 1024 KB each.
 	MaxBytes int64
+	// Accept are the types of files that people may send, such as image/* or application/pdf, by their content; empty
+	// (default): all.
+	Accept []string
 	// Transcribe is the command, with its arguments, that prints what is said in the file whose path takes the place of
 	// {file}; empty (default): none.
 	Transcribe []string
@@ -35,6 +38,7 @@ type Links struct {
 func (m *Media) block() block {
 	return block{path: "media", attrs: []attr{
 		{"max_bytes", size(&m.MaxBytes, 1<<10, 1<<30)},
+		{"accept", fileTypes(&m.Accept)},
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
 		{"timeout", duration(&m.Timeout, time.Second)},
@@ -89,6 +93,28 @@ func commandLine(to *[]string, placeholder string) setter {
 			}
 		}
 		*to = words
+	}
+}
+
+// typeForm is a MIME type, or all of a sort.
+var typeForm = regexp.MustCompile(`^[a-z]+/(\*|[a-z0-9][a-z0-9.+-]*)$`)
+
+// fileTypes takes types of files.
+func fileTypes(to *[]string) setter {
+	return func(v value) {
+		elements, ok := v.list()
+		var types []string
+		for _, e := range elements {
+			t := ""
+			if text(&t)(e); t == "" || !typeForm.MatchString(t) {
+				e.refuse(`must be a type of file, such as "image/*" or "application/pdf"`)
+				ok = false
+			}
+			types = append(types, t)
+		}
+		if ok {
+			*to = types
+		}
 	}
 }
 

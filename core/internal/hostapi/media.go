@@ -45,6 +45,8 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 		return broken.err
 	case errors.Is(err, media.ErrTooLarge):
 		return status.Errorf(codes.InvalidArgument, "the file is larger than %d bytes", s.options.Files.MaxBytes())
+	case errors.Is(err, media.ErrNotAccepted):
+		return status.Error(codes.InvalidArgument, err.Error())
 	case err != nil:
 		return s.refuse("store a file", err)
 	}

@@ -37,6 +37,9 @@ const (
 // ErrTooLarge says that a file has more bytes than it may have.
 var ErrTooLarge = errors.New("the file is too large")
 
+// ErrNotAccepted says that a file is of a type that is not taken in.
+var ErrNotAccepted = errors.New("files of this type are not accepted")
+
 // Rows is what is known of the files: a plugin downloads what stands there, under the names there.
 type Rows interface {
 	PutMedia(ctx context.Context, instance string, m chat.Media, at time.Time) error
@@ -48,27 +51,43 @@ type Files struct {
 	dir      string
 	rows     Rows
 	maxBytes int64
+	accept   []string
 
 	mutex sync.Mutex
 	added int64 // bytes that came since the last Forget
 }
 
-// NewFiles returns the files in a folder, which is made when it is needed. maxBytes bounds a file that comes in.
-func NewFiles(dir string, rows Rows, maxBytes int64) *Files {
-	return &Files{dir: dir, rows: rows, maxBytes: maxBytes}
+// NewFiles returns the files in a folder, which is made when it is needed. maxBytes bounds a file that comes in,
+// which must be of a type that is accepted, such as image/* or application/pdf; none: all are.
+func NewFiles(dir string, rows Rows, maxBytes int64, accept ...string) *Files {
+	return &Files{dir: dir, rows: rows, maxBytes: maxBytes, accept: accept}
 }
 
 // MaxBytes is the size of the largest file that is taken in.
 func (f *Files) MaxBytes() int64 { return f.maxBytes }
 
 // Put keeps a file of an instance's and returns what it is by its content, under a new ref. A file that is larger than it
-// may be is [ErrTooLarge]; whatever the error, nothing is kept.
+// may be is [ErrTooLarge], one of a type that is not accepted [ErrNotAccepted]; whatever the error, nothing is kept.
 func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
 	m, err := f.receive(instance, claim, content, f.maxBytes)
 	if err != nil {
 		return chat.Media{}, err
 	}
+	if !f.accepts(m.MIMEType) {
+		f.drop(instance, m.Ref)
+		return chat.Media{}, fmt.Errorf("%w: %s", ErrNotAccepted, m.MIMEType)
+	}
 	return m, f.note(ctx, instance, m)
+}
+
+// accepts tells whether files of a type are taken in.
+func (f *Files) accepts(mimeType string) bool {
+	mimeType, _, _ = strings.Cut(mimeType, ";")
+	mimeType = strings.TrimSpace(mimeType)
+	return len(f.accept) == 0 || slices.ContainsFunc(f.accept, func(t string) bool {
+		sort, all := strings.CutSuffix(t, "*")
+		return t == mimeType || all && strings.HasPrefix(mimeType, sort)
+	})
 }
 
 // receive writes a file and tells what it is. An error leaves none behind.

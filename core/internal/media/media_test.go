@@ -251,6 +251,34 @@ func TestSniff(t *testing.T) {
 	}
 }
 
+func TestTypesThatAreAccepted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, tc := range map[string]struct {
+		accept  []string
+		content []byte
+		want    bool
+	}{
+		"all":              {nil, text, true},
+		"a type":           {[]string{"image/gif", "text/plain"}, text, true},
+		"all of a sort":    {[]string{"audio/*"}, opus, true},
+		"its parameters":   {[]string{"audio/ogg"}, opus, true},
+		"another":          {[]string{"image/*"}, text, false},
+		"a longer name":    {[]string{"text/pla"}, text, false},
+		"not by its claim": {[]string{"image/*"}, mp3, false},
+	} {
+		files := media.NewFiles(b.dir, b.rows, maxBytes, tc.accept...)
+		before := len(b.kept(t))
+		_, err := files.Put(t.Context(), "telegram", chat.Media{Kind: chat.Image, MIMEType: "image/png"}, bytes.NewReader(tc.content))
+		if tc.want != (err == nil) || !tc.want && !errors.Is(err, media.ErrNotAccepted) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if kept := len(b.kept(t)) - before; kept > 0 != tc.want {
+			t.Errorf("%s: %d more files are kept", name, kept)
+		}
+	}
+}
+
 func TestPut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
