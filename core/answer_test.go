@@ -34,7 +34,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
-			v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
+			v := &view{host: h, run: run, options: h.streaming(run)}
 			var said []string
 			for _, p := range v.Reply(t.Context(), agent.Result{}).Pieces {
 				said = append(said, p.Text)
@@ -52,7 +52,7 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
 	h.tools = h.newTools()
 	run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}}
-	v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
+	v := &view{host: h, run: run, options: h.streaming(run)}
 	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
 	got := v.Reply(t.Context(), agent.Result{}).Pieces
 	if len(got) != 1 || got[0].Text != "the rest of a sentence." {

@@ -78,7 +78,7 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 	if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := &view{host: h, run: run, tools: h.tools.Turn("1", chat.Caller{}), options: h.streaming(run)}
+	v := &view{host: h, run: run, options: h.streaming(run)}
 	said := v.Reply(t.Context(), agent.Result{Text: "here it is"}) // the channel has not told what it takes
 	if len(said.Pieces) != 1 || said.Pieces[0].Text != "here it is" || said.Files != nil {
 		t.Errorf("said %+v", said)

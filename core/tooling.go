@@ -23,7 +23,7 @@ func (h *Host) newTools() *tools.Server {
 	return tools.New(tools.Options{
 		Version: h.options.Version, Plugins: h.toolPlugins, Store: h.store,
 		Owners: func(channel string) []string { return h.config.For(channel).Access.Owners },
-		Group:  h.ownersWrite, Links: session.Links(h.config.Session.IdentityLinks), Post: h.postFor, Zone: h.config.Agent.Timezone,
+		Group:  h.ownersWrite, Links: session.Links(h.config.Session.IdentityLinks), Zone: h.config.Agent.Timezone,
 		Image: h.toolPicture, Observe: h.toolUsed, Timeout: h.config.Claude.ToolTimeout,
 	}, h.log.Named("tools"))
 }
@@ -81,14 +81,15 @@ func (h *Host) ownersWrite(channel string, id chat.ID) bool {
 }
 
 // toolsOf is the server of tools for a run. Whoever only has an owner's authority lent has none of their reach.
-func (h *Host) toolsOf(run *store.Run) *tools.Turn {
+func (h *Host) toolsOf(run *store.Run, post func(context.Context, tools.Post) error) *tools.Turn {
 	caller := turn.Caller(run)
 	caller.Authority = h.authority(run.Message.Message)
-	return h.tools.Turn(run.Message.UUID, caller)
+	return h.tools.Turn(run.Message.UUID, caller, post)
 }
 
-// postFor sends what the agent sends by a tool.
-func (h *Host) postFor(ctx context.Context, p tools.Post) error {
+// post sends what the agent sends by a tool.
+func (v *view) post(ctx context.Context, p tools.Post) error {
+	h := v.host
 	if !slices.Contains(h.pluginNames(), p.To.Channel) {
 		return tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
@@ -100,22 +101,37 @@ func (h *Host) postFor(ctx context.Context, p tools.Post) error {
 	if h.config.Send.Policy(known.Overrides.Send, key, p.To, p.Kind) == "deny" {
 		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
 	}
-	var pieces []store.Piece
+	own := p.To == p.Caller.Address
+	telling, said := store.Telling{Key: p.Key, From: elsewhere(p)}, store.Told{Text: p.Text}
 	if p.Text != "" {
-		pieces = h.told(p.To, p.Kind, p.Text)
+		telling.Pieces = h.told(p.To, p.Kind, p.Text)
 	}
 	if len(p.Media) > 0 {
 		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
-		found := h.media.outgoing.Collect(ctx, media.Wanted{
-			Channel: p.To.Channel, Paths: p.Media, Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: limits.MediaOut,
-		})
+		wanted := media.Wanted{
+			Channel: p.To.Channel, Paths: p.Media, Named: true,
+			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: limits.MediaOut,
+		}
+		if own {
+			wanted.Session = v.run.Message.ClaudeSession
+		}
+		found := h.media.outgoing.Collect(ctx, wanted)
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))
 		}
-		pieces = append(pieces, store.Piece{To: p.To, Media: found.Media})
+		telling.Pieces = append(telling.Pieces, store.Piece{To: p.To, Media: found.Media})
+		telling.Files, said.Files = found.Files, found.Sent
 	}
-	_, err = h.store.PostFrom(ctx, p.Key, elsewhere(p), pieces...)
-	return err
+	if own {
+		telling.Told = &said
+	}
+	if err := h.store.Tell(ctx, v.run.ID, telling); err != nil {
+		return err
+	}
+	if own {
+		v.told.add(said, telling.Files)
+	}
+	return nil
 }
 
 // elsewhere is what the session of another chat is told of what the agent sends there.

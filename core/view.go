@@ -29,6 +29,7 @@ type view struct {
 	host    *Host
 	run     *store.Run
 	tools   *tools.Turn
+	told    told        // by the tools
 	typing  *turn.Shown // nil: none
 	options stream.Options
 	stream  *stream.Stream // nil: nothing is shown while the turn goes on
@@ -38,7 +39,8 @@ type view struct {
 
 // view begins to show a run's chat what its turn does.
 func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
-	v := &view{host: h, run: run, tools: h.toolsOf(run), typing: h.typing(ctx, run)}
+	v := &view{host: h, run: run, told: told{all: run.Told}, typing: h.typing(ctx, run)}
+	v.tools = h.toolsOf(run, v.post)
 	v.Anew(ctx)
 	return v
 }
@@ -46,6 +48,7 @@ func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 // Anew begins to show the turn from where the run's earlier attempts have come.
 func (v *view) Anew(ctx context.Context) {
 	v.options = v.host.streaming(v.run)
+	v.options.Told = v.told.has
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
 	if v.options.Mode != stream.Off || v.options.Tools != nil {
 		v.stream = stream.Start(ctx, v.options, &surface{host: v.host, run: v.run, stop: v.options.Stop})
@@ -105,9 +108,9 @@ func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
 func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) []store.Piece {
 	m := v.run.Message.Message
 	switch {
-	case (said.Silent || v.tools.Said(said.Text)) && v.outcome.Begun:
+	case (said.Silent || v.told.has(said.Text, true)) && v.outcome.Begun:
 		return append(v.options.Rest(answer.Answer{}, v.outcome, "", ""), files...) // of what was said before
-	case said.Silent, v.tools.Said(said.Text):
+	case said.Silent, v.told.has(said.Text, true):
 		return files
 	case said.Text == "" && len(files) > 0:
 		return append(v.options.Rest(said, v.outcome, "", ""), files...)
@@ -138,9 +141,10 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) [
 // files makes pieces of what the answer sends beside its text: the files that it, or a text before it, names or that are in their
 // folder, its speech, and what could not be sent. Dealt are those of the folder that the pieces deal with.
 func (v *view) files(ctx context.Context, said answer.Answer, before []string) (pieces []store.Piece, dealt []store.OutgoingFile) {
+	told, dealt := v.told.files()
 	m, h := v.run.Message.Message, v.host
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	w := media.Wanted{Channel: m.Channel, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut}
+	w := media.Wanted{Channel: m.Channel, Before: told, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut}
 	for _, a := range append(parsed(before), said) {
 		w.Voice = w.Voice || a.Voice
 		for _, named := range a.Media {
@@ -158,7 +162,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 		if len(found.Problems) > 0 {
 			pieces = append(pieces, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
 		}
-		dealt = found.Files
+		dealt = append(dealt, found.Files...)
 	}
 	return append(pieces, h.spoken(ctx, v.run, said, limits.MediaOut)...), dealt
 }

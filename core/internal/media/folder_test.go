@@ -165,3 +165,35 @@ func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
 	files, _, _ := b.answer(t, nil, all)
 	wantLines(t, "sent", "a.txt", files)
 }
+
+// What was sent before is not sent again as long as it is what it was. A file that is asked for by name leaves the others of the
+// folder where they are, and is dealt with.
+func TestFilesThatWereSentBefore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, name := range []string{own + "/a.txt", own + "/b.txt", "c.txt"} {
+		b.write(t, name, text)
+	}
+	collect := func(w media.Wanted) (names string, found media.Collected) {
+		t.Helper()
+		w.Channel, w.Session, w.Limits = "telegram", run, all
+		found = b.outgoing().Collect(t.Context(), w)
+		for _, m := range found.Media {
+			names += m.FileName + " "
+		}
+		return names + strings.Join(found.Problems, " "), found
+	}
+	got, first := collect(media.Wanted{Paths: []string{own + "/a.txt", "c.txt"}, Named: true})
+	wantLines(t, "named", "a.txt c.txt ", []string{got})
+	if len(first.Files) != 1 || first.Files[0].Name != "a.txt" || !first.Files[0].Sent {
+		t.Errorf("dealt with %+v", first.Files)
+	}
+	got, second := collect(media.Wanted{Paths: []string{"c.txt", own + "/a.txt"}, Before: first.Sent})
+	wantLines(t, "then", "b.txt ", []string{got})
+	if len(second.Files) != 2 {
+		t.Errorf("dealt with %+v", second.Files)
+	}
+	b.write(t, "c.txt", append(text, text...))
+	got, _ = collect(media.Wanted{Paths: []string{"c.txt"}, Named: true, Before: first.Sent})
+	wantLines(t, "another one", "c.txt ", []string{got})
+}

@@ -55,6 +55,8 @@ type Wanted struct {
 	Channel string
 	Paths   []string // that the agent named
 	Session string   // the conversation whose folder is looked into; empty: none is
+	Named   bool     // what is in the folder and not named stays there
+	Before  []string // files that were sent already, as [Collected] has them in Sent: they are not sent again
 	Private bool     // the chat is the owner's alone: elsewhere the owner's memory and the files of other chats are not sent
 	Voice   bool     // sound is sent as a voice message where the chat takes one
 	Limits  []chat.MediaLimit
@@ -63,6 +65,7 @@ type Wanted struct {
 // Collected is what goes with an answer.
 type Collected struct {
 	Media    []chat.Media
+	Sent     []string // what Media was, by names that tell each file from any other, and from a later one in its place
 	Problems []string // a sentence each, fit for the chat
 	// Files are those of the conversation's folder that these two deal with. They must be known to the [Ledger] by the time that
 	// the answer is durable, and given to [Outgoing.Clear] then.
@@ -90,7 +93,9 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) Collected {
 	for _, path := range w.Paths {
 		c.named(ctx, web, path)
 	}
-	c.folder(ctx)
+	if !w.Named {
+		c.folder(ctx)
+	}
 	if len(c.Problems) > maxProblems {
 		c.Problems = append(c.Problems[:maxProblems], fmt.Sprintf("There were problems with %d more files.", len(c.Problems)-maxProblems))
 	}
@@ -188,22 +193,27 @@ func (c *collection) open(ctx context.Context, path string) fate {
 	if i := slices.IndexFunc(c.looked, func(l looked) bool { return os.SameFile(l.info, info) }); i >= 0 {
 		return c.looked[i].fate
 	}
-	fate := kept
+	fate, id := kept, path+" "+version(info)
 	switch {
+	case slices.Contains(c.Before, id):
+		fate = sent
 	case len(c.Media) < maxFiles:
-		fate = c.take(ctx, name, chat.Media{FileName: name}, file, info.Size())
+		fate = c.take(ctx, name, id, chat.Media{FileName: name}, file, info.Size())
 	case c.inFolder(path):
 		c.waiting++
 	default:
 		c.beyond++
 	}
 	c.looked = append(c.looked, looked{info, fate})
+	if c.Named && fate == sent && c.inFolder(path) {
+		c.Files = append(c.Files, store.OutgoingFile{Folder: c.own, Name: name, Version: version(info), Sent: true})
+	}
 	return fate
 }
 
 // fetch takes a file of the web.
 func (c *collection) fetch(ctx, web context.Context, address string) {
-	if slices.Contains(c.fetched, address) {
+	if slices.Contains(c.fetched, address) || slices.Contains(c.Before, address) {
 		return
 	}
 	c.fetched = append(c.fetched, address)
@@ -225,11 +235,12 @@ func (c *collection) fetch(ctx, web context.Context, address string) {
 		return
 	}
 	defer found.Close()
-	c.take(ctx, name, found.claim, found, found.size)
+	c.take(ctx, name, address, found.claim, found, found.size)
 }
 
-// take copies a file to the host's own and adds it, if the chat takes it. A size of -1 is not known.
-func (c *collection) take(ctx context.Context, name string, claim chat.Media, content io.Reader, size int64) fate {
+// take copies a file to the host's own and adds it, if the chat takes it. Its id is for those that were sent. A size of -1 is
+// not known.
+func (c *collection) take(ctx context.Context, name, id string, claim chat.Media, content io.Reader, size int64) fate {
 	most := largest(c.Limits)
 	switch {
 	case most == 0:
@@ -253,7 +264,7 @@ func (c *collection) take(ctx context.Context, name string, claim chat.Media, co
 	if err := c.files.note(ctx, c.Channel, m); err != nil {
 		return c.unsent(name, err)
 	}
-	c.Media = append(c.Media, m)
+	c.Media, c.Sent = append(c.Media, m), append(c.Sent, id)
 	return sent
 }
 

@@ -25,7 +25,7 @@ type inboxRow struct {
 	share, overrides string
 	size             int64
 
-	said             string
+	said, told       string
 	preview, receipt int64
 	reacts           bool
 }
@@ -33,7 +33,7 @@ type inboxRow struct {
 func (r *inboxRow) scan(rows *sql.Rows) error {
 	var receivedAt, consumedAt int64
 	err := rows.Scan(&r.Seq, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
-		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.preview, &r.receipt, &r.reacts)
+		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.told, &r.preview, &r.receipt, &r.reacts)
 	r.ReceivedAt, r.ConsumedAt = moment(receivedAt), moment(consumedAt)
 	return err
 }
@@ -48,7 +48,7 @@ func (r *inboxRow) decode() error {
 func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
 	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
-			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, preview, receipt, reacts
+			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, told, preview, receipt, reacts
 		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`,
 		[]any{session, lane, maxTogether}, g.add)
 	if err == nil && len(g.rows) == 0 {

@@ -84,6 +84,9 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		}
 	}
 	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview}
+	if run.Told, err = decodeTold(head.told); err != nil {
+		return nil, 0, fmt.Errorf("session %s: %w", session, err)
+	}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}

@@ -26,24 +26,8 @@ func (s *Store) PostFrom(ctx context.Context, key string, from Elsewhere, pieces
 		return 0, fmt.Errorf("post: %w", err)
 	}
 	return step(ctx, s, "post", func(t *tx) (int64, error) {
-		var posted int64
-		if key == "" {
-			if posted, err = t.post(0, pieces); err != nil {
-				return 0, err
-			}
-			return posted, t.mirror(from, pieces[0].To)
-		}
-		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &posted)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return posted, err
-		}
-		if posted, err = t.post(0, pieces); err != nil {
-			return 0, err
-		}
-		if _, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, posted); err != nil {
-			return 0, err
-		}
-		return posted, t.mirror(from, pieces[0].To)
+		posted, _, err := t.postOnce(key, from, pieces)
+		return posted, err
 	})
 }
 

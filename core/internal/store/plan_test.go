@@ -257,6 +257,9 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	waits("m3")
 	preview, err := s.Early(ctx, run.ID, Early{Pieces: []Piece{{To: to}}, Said: "x", Preview: &Piece{To: to}})
 	must(err)
+	told := Telling{Key: "told", Told: &Told{Text: "x"}, Pieces: []Piece{{To: to}}, Files: []OutgoingFile{{Folder: "f", Name: "n"}}}
+	must(s.Tell(ctx, run.ID, told))
+	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	for range 5 {
 		deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	}

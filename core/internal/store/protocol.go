@@ -257,6 +257,23 @@ type Run struct {
 	// that showed how it went on; zero: none.
 	Said    string
 	Preview int64
+	// Told is what the agent has sent to the run's own chat by a tool in earlier attempts, in order.
+	Told []Told
+}
+
+// Told is something that the agent has sent to its run's own chat by a tool.
+type Told struct {
+	Text  string   `json:",omitempty"` // CommonMark, in full
+	Files []string `json:",omitempty"` // names that tell each from any other file, and from a later one in its place
+}
+
+// Telling is something that the agent sends by a tool.
+type Telling struct {
+	Key    string // the same for the same use of the tool, in any attempt
+	From   Elsewhere
+	Pieces []Piece
+	Told   *Told          // nil: it is for another chat
+	Files  []OutgoingFile // of a conversation's outgoing folder that Pieces deal with, where it is for the run's own chat
 }
 
 // Session is a session's row.

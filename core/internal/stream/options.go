@@ -65,6 +65,9 @@ type Options struct {
 	Stop      [][]chat.Button // of the preview
 	Prefix    string          // stands once, before the answer
 	Quoting   answer.Quoting
+	// Told tells whether the agent has sent this very text to the chat by a tool, or, of a text that is not over, one that it may
+	// become: it is not sent again; nil: it has sent nothing.
+	Told func(text string, over bool) bool
 	// What the run's earlier attempts have sent; see [store.Run].
 	Said      string
 	PreviewID int64

@@ -72,7 +72,7 @@ func (s *sent) finish(t text) {
 
 // sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
 func (s *Stream) sendsSteps(was sent, t text) bool {
-	return s.options.Mode == Blocks || len(was.said) > len(t.past.Text) && strings.HasPrefix(t.Text, was.said)
+	return !s.told(t.Text, true) && (s.options.Mode == Blocks || len(was.said) > len(t.past.Text) && strings.HasPrefix(t.Text, was.said))
 }
 
 // send sends all that is due, and returns when there may be more without news.
@@ -110,7 +110,7 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 		if s.sendsSteps(s.sent, t) && s.left(t.Answer) != "" {
 			switch {
 			case len(s.tools) > 0:
-				return s.told(), time.Time{}, true
+				return s.used(), time.Time{}, true
 			case now.Before(s.blockAt):
 				return early{}, s.blockAt, false
 			}
@@ -132,7 +132,7 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 	a := s.making
 	if len(s.tools) > 0 {
 		if next = s.toolsAt.Add(toolPause); a.Text != "" || !now.Before(next) {
-			return s.told(), time.Time{}, true
+			return s.used(), time.Time{}, true
 		}
 	}
 	if a.Text == "" || !s.follow(a, false) {
@@ -165,8 +165,8 @@ func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 	s.tools = append(s.tools, tool)
 }
 
-// told tells of the tools that were used.
-func (s *Stream) told() early {
+// used tells of the tools that were used.
+func (s *Stream) used() early {
 	var pieces []store.Piece
 	for _, text := range chunk.Split(s.options.Tools(s.tools), s.options.Rule) {
 		pieces = append(pieces, store.Piece{To: s.options.To, Text: text})

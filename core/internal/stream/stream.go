@@ -99,6 +99,9 @@ func (s *Stream) run(ctx context.Context) {
 		now := time.Now()
 		if p.Text != s.written {
 			s.written, s.making, s.since = p.Text, answer.Parse(p.Text, false), now
+			if s.told(s.making.Text, false) {
+				s.making = answer.Answer{}
+			}
 		}
 		next := soonest(s.send(ctx, p), s.show(ctx, flight, p))
 		if len(p.Text) > longText {
@@ -111,6 +114,11 @@ func (s *Stream) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// told tells whether the chat has a text by a tool.
+func (s *Stream) told(text string, over bool) bool {
+	return s.options.Told != nil && s.options.Told(text, over)
 }
 
 // wait returns when there is news or the time has come, the zero time never; false: the context is done.

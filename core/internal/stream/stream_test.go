@@ -59,6 +59,12 @@ func TestNothingIsShownWhereItIsOff(t *testing.T) {
 	})
 }
 
+// toldTea is of an agent that has sent a text by a tool.
+func toldTea(text string, over bool) bool {
+	const tea = "One boils water.\n\nThen waits."
+	return text == tea || !over && text != "" && strings.HasPrefix(tea, text)
+}
+
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	block := stream.Block{Min: 8, Max: 30, Idle: time.Second}
@@ -213,6 +219,26 @@ func TestBlocks(t *testing.T) {
 				u.write("One ", "two three.", "\n\nFour five.")
 			},
 			[]string{"100ms send: One two three.", "500ms send: Four five."},
+		},
+		"a text that a tool has sent": {
+			stream.Options{Block: block, Told: toldTea},
+			func(u *turn) { u.write("One boils water.\n\n", "Then waits.") },
+			[]string{"200ms send: One boils water.\n\nThen waits."}, // which is for whoever has the answer
+		},
+		"a text that begins like one that a tool has sent": {
+			stream.Options{Block: block, Told: toldTea},
+			func(u *turn) { u.write("One boils water.\n\n", "Then ", "drinks it.\n\n", "Enough") },
+			[]string{"200ms send: One boils water.", "300ms send: Then drinks it.", "400ms send: Enough"},
+		},
+		"a text before a tool that a tool has sent": {
+			stream.Options{Block: block, Told: toldTea},
+			func(u *turn) {
+				u.write("One boils water.\n\n", "Then waits.")
+				u.use(bash("make"))
+				u.used()
+				u.write("Done.")
+			},
+			[]string{"300ms send: Done."},
 		},
 		"another try, which ends before": {
 			stream.Options{Block: block},
@@ -478,6 +504,11 @@ func TestPreview(t *testing.T) {
 			stream.Options{Quoting: answer.Quoting{Mode: "off", Current: "m1"}},
 			func(u *turn) { u.write("[[reply_to_current]] One") },
 			[]string{"0s preview 1: (to m1) One", "100ms settle 1: (to m1) One"},
+		},
+		"a text that a tool has sent": {
+			stream.Options{Told: toldTea},
+			func(u *turn) { u.write("One boils water.", "\n\nThen waits."); pass(3 * second) },
+			[]string{"3.2s send: One boils water.\n\nThen waits."},
 		},
 		"what an earlier attempt has shown": {
 			stream.Options{Said: "One.", PreviewID: 7},

@@ -33,29 +33,6 @@ type Post struct {
 	Media  []string // paths, as the model wrote them
 }
 
-// Sent is a message that was sent in the course of a turn.
-type Sent struct {
-	To    chat.Address
-	Text  string
-	Media []string
-}
-
-// Sent returns what the turn's message tool has sent so far, in order.
-func (t *Turn) Sent() []Sent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.sent)
-}
-
-// Said tells whether the turn's message tool has sent this very text to the turn's own chat, so that it need not be sent
-// again as the answer. Spaces do not count.
-func (t *Turn) Said(text string) bool {
-	words := strings.Join(strings.Fields(text), " ")
-	return words != "" && slices.ContainsFunc(t.Sent(), func(s Sent) bool {
-		return s.To == t.caller.Address && strings.Join(strings.Fields(s.Text), " ") == words
-	})
-}
-
 // messageTool sends to a chat.
 func (s *Server) messageTool() ownTool {
 	return ownTool{
@@ -105,12 +82,9 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	if !t.mayPost() {
 		return "", Refusal(fmt.Sprintf("You have sent %d messages in this turn, which is as many as one may send. Say the rest in your answer.", maxMessages))
 	}
-	if err := s.options.Post(ctx, post); err != nil {
+	if err := t.post(ctx, post); err != nil {
 		return "", err
 	}
-	t.mu.Lock()
-	t.sent = append(t.sent, Sent{To: to, Text: post.Text, Media: in.Media})
-	t.mu.Unlock()
 	return "The message is on its way to " + chatName(to) + ".", nil
 }
 

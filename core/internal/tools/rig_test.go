@@ -42,17 +42,9 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 			defer r.mu.Unlock()
 			return slices.Clone(r.plugins)
 		},
-		Owners: func(channel string) []string { return []string{channel + ":anna", "discord:77"} },
-		Group:  func(_ string, id chat.ID) bool { return id == "listed" },
-		Links:  map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
-		Post: func(_ context.Context, p tools.Post) error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if r.postErr == nil {
-				r.posts = append(r.posts, p)
-			}
-			return r.postErr
-		},
+		Owners:  func(channel string) []string { return []string{channel + ":anna", "discord:77"} },
+		Group:   func(_ string, id chat.ID) bool { return id == "listed" },
+		Links:   map[string][]string{"anna": {"telegram:anna", "discord:a"}, "bob": {"telegram:bob", "discord:b"}},
 		Timeout: time.Minute,
 		Observe: func(_ context.Context, u tools.Use) {
 			r.mu.Lock()
@@ -66,6 +58,18 @@ func newRig(t testing.TB, change ...func(*tools.Options)) *rig {
 	}
 	r.Server = tools.New(r.options, hclog.New(&hclog.LoggerOptions{Output: r.logs, Mutex: &r.mu}))
 	return r
+}
+
+// Turn is the server for a turn whose messages are kept.
+func (r *rig) Turn(id string, caller chat.Caller) *tools.Turn {
+	return r.Server.Turn(id, caller, func(_ context.Context, p tools.Post) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.postErr == nil {
+			r.posts = append(r.posts, p)
+		}
+		return r.postErr
+	})
 }
 
 // run has these plugins run from now on.

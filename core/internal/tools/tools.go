@@ -54,8 +54,6 @@ type Options struct {
 	// Group tells whether owners may write in a group or broadcast channel.
 	Group func(channel string, id chat.ID) bool
 	Links session.Links
-	// Post sends a message. Its error is read by the model if it is a [Refusal].
-	Post func(ctx context.Context, p Post) error
 	// Image returns a picture that a plugin stored, with its type and size by its content. Of one that is larger than most bytes
 	// there is no data.
 	Image func(ctx context.Context, plugin string, ref chat.MediaRef, most int64) (found chat.Media, data []byte, err error)
@@ -111,22 +109,23 @@ type Turn struct {
 	server *Server
 	id     string
 	caller chat.Caller
+	post   func(ctx context.Context, p Post) error
 	slots  chan struct{} // held by the calls that run
 	queue  chan struct{} // held by all that have come
 
 	mu    sync.Mutex
 	calls map[string]*running // by the message's id
-	sent  []Sent
-	posts int // messages that were sent, or were to be
+	posts int                 // messages that were sent, or were to be
 }
 
 // running is a call that can be cancelled.
 type running struct{ cancel context.CancelFunc }
 
-// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn.
-func (s *Server) Turn(id string, caller chat.Caller) *Turn {
+// Turn returns the server for a turn. The caller's authority is an owner's only if an owner is behind the turn. Post sends a
+// message; its error is read by the model if it is a [Refusal].
+func (s *Server) Turn(id string, caller chat.Caller, post func(ctx context.Context, p Post) error) *Turn {
 	return &Turn{
-		server: s, id: id, caller: caller, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
+		server: s, id: id, caller: caller, post: post, slots: make(chan struct{}, side), queue: make(chan struct{}, side+waiting),
 		calls: map[string]*running{},
 	}
 }

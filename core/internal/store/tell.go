@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Tell posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
+// for the run's own chat, so that its next attempt, if there is one, knows of it by [Run]. The error is [ErrFenced] for a run
+// that has lost its lane.
+func (s *Store) Tell(ctx context.Context, runID int64, m Telling) error {
+	if len(m.Pieces) == 0 || m.Key == "" {
+		return errors.New("tell: there is no piece, or no key")
+	}
+	if err := checkPieces(m.Pieces); err != nil {
+		return fmt.Errorf("tell: %w", err)
+	}
+	_, err := step(ctx, s, "tell", func(t *tx) (nothing, error) { return nothing{}, t.tell(runID, m) })
+	return err
+}
+
+func (t *tx) tell(runID int64, m Telling) error {
+	h, err := fence(t, runID)
+	if err != nil {
+		return err
+	}
+	_, fresh, err := t.postOnce(m.Key, m.From, m.Pieces)
+	if err != nil || !fresh || m.Told == nil {
+		return err
+	}
+	if err := t.deal(m.Files); err != nil {
+		return err
+	}
+	var kept string
+	err = t.row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
+	if err != nil {
+		return err
+	}
+	told, err := decodeTold(kept)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(append(told, *m.Told))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE inbox SET told = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq, string(raw))
+	return err
+}
+
+func decodeTold(raw string) (told []Told, err error) {
+	if raw == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(raw), &told); err != nil {
+		return nil, fmt.Errorf("what a run was told: %w", err)
+	}
+	return told, nil
+}
+
+// postOnce posts pieces from elsewhere, if nothing was posted by the key before; the empty key is never the same. It returns
+// the first piece's id, of the first time.
+func (t *tx) postOnce(key string, from Elsewhere, pieces []Piece) (firstID int64, fresh bool, err error) {
+	if key != "" {
+		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &firstID)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return firstID, false, err
+		}
+	}
+	if firstID, err = t.post(0, pieces); err != nil {
+		return 0, false, err
+	}
+	if key != "" {
+		if _, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key, t.now, firstID); err != nil {
+			return 0, false, err
+		}
+	}
+	return firstID, true, t.mirror(from, pieces[0].To)
+}

@@ -1,0 +1,50 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// told is what a turn's agent has sent to the turn's own chat by a tool. It is not sent again with the answer.
+type told struct {
+	mu    sync.Mutex
+	all   []store.Told
+	dealt []store.OutgoingFile // by this attempt
+}
+
+func (t *told) add(more store.Told, dealt []store.OutgoingFile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all, t.dealt = append(t.all, more), append(t.dealt, dealt...)
+}
+
+// has tells whether this very text was sent; of one that is not over, whether it is the beginning of one that was. Spaces do
+// not count.
+func (t *told) has(text string, over bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.all) == 0 {
+		return false
+	}
+	words := oneSpaced(text)
+	return words != "" && slices.ContainsFunc(t.all, func(s store.Told) bool {
+		was := oneSpaced(s.Text)
+		return was == words || !over && strings.HasPrefix(was, words)
+	})
+}
+
+func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// files are those that were sent, and of them what is to be removed from the conversation's folder once the turn is over: till
+// then the agent may name them.
+func (t *told) files() (names []string, dealt []store.OutgoingFile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.all {
+		names = append(names, s.Files...)
+	}
+	return names, slices.Clone(t.dealt)
+}

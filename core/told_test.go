@@ -1,0 +1,31 @@
+package core
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// A text counts as sent if this very text was, and one in the making if it may become one.
+func TestWhatAToolHasTold(t *testing.T) {
+	t.Parallel()
+	var sent told
+	if sent.has("one", true) || sent.has("", false) || len(sent.all) > 0 {
+		t.Error("something was told by nobody")
+	}
+	sent.add(store.Told{Text: "one"}, nil)
+	sent.add(store.Told{Text: "The soup\n\nis **hot**.", Files: []string{"a", "b"}}, []store.OutgoingFile{{Name: "b"}})
+	sent.add(store.Told{Files: []string{"c"}}, nil)
+	for text, want := range map[string]struct{ over, growing bool }{
+		"one": {true, true}, " one\n": {true, true}, "One": {}, "one more": {}, "": {}, " \n": {},
+		"The so": {false, true}, "The soup is ": {false, true}, "The soup is **hot**.": {true, true}, "The soup is cold": {},
+	} {
+		if sent.has(text, true) != want.over || sent.has(text, false) != want.growing {
+			t.Errorf("%q: told %t, in the making %t", text, sent.has(text, true), sent.has(text, false))
+		}
+	}
+	if got, dealt := sent.files(); !slices.Equal(got, []string{"a", "b", "c"}) || len(dealt) != 1 {
+		t.Errorf("the files are %v", got)
+	}
+}
