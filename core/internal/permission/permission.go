@@ -27,7 +27,7 @@ import (
 type Store interface {
 	Ask(ctx context.Context, run int64, q store.Question, pieces ...store.Piece) (store.Question, error)
 	Settle(ctx context.Context, id string, state store.QuestionState, answer json.RawMessage, said string) (store.Question, bool, error)
-	TakeAnswer(ctx context.Context, id string) error
+	TakeAnswers(ctx context.Context, ids ...string) error
 	Question(ctx context.Context, id string) (store.Question, error)
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grant(ctx context.Context, grants ...store.Grant) error
@@ -168,13 +168,13 @@ func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (ag
 	case "AskUserQuestion":
 		return d.choices(ctx, run, q)
 	case "ExitPlanMode":
-		return d.one(ctx, run, q, planBody(q), 0)
+		return d.one(ctx, run, q, planBody(q))
 	}
 	granted, err := d.granted(ctx, run, q)
 	if err != nil || granted {
 		return agent.Decision{Allow: true}, err
 	}
-	return d.one(ctx, run, q, toolBody(q), 0)
+	return d.one(ctx, run, q, toolBody(q))
 }
 
 // alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
@@ -204,7 +204,8 @@ func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) 
 	}
 }
 
-// choices asks each of the questions of one AskUserQuestion, one after the other.
+// choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
+// or none, and a turn that is taken up again asks all.
 func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
 	var input struct {
 		Questions []choice `json:"questions"`
@@ -212,19 +213,27 @@ func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (a
 	if err := json.Unmarshal(q.Input, &input); err != nil || len(input.Questions) == 0 || len(input.Questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
 	}
-	answers := map[string]string{}
+	answers, asked := map[string]string{}, []string{}
 	for i, c := range input.Questions {
-		decision, err := d.one(ctx, run, q, choiceBody(c), i)
-		if err != nil || !decision.Allow {
-			return decision, err
+		b := choiceBody(c)
+		id, v, err := d.hear(ctx, run, q, b, i)
+		if err != nil {
+			return agent.Decision{}, err
 		}
-		answers[c.Question] = decision.Message
+		asked = append(asked, id)
+		if !v.Allow {
+			return v.decision(b), d.taken(ctx, asked...)
+		}
+		answers[c.Question] = v.Said
 	}
 	full := map[string]json.RawMessage{}
-	if err := json.Unmarshal(q.Input, &full); err != nil {
+	err := json.Unmarshal(q.Input, &full)
+	if err != nil {
 		return agent.Decision{}, fmt.Errorf("read the questions: %w", err)
 	}
-	var err error
+	if err := d.taken(ctx, asked...); err != nil {
+		return agent.Decision{}, err
+	}
 	if full["answers"], err = json.Marshal(answers); err != nil {
 		return agent.Decision{}, err
 	}
@@ -232,17 +241,23 @@ func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (a
 	return agent.Decision{Allow: true, Input: given}, err
 }
 
-// one asks one question and waits for what people say.
-func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (agent.Decision, error) {
+// one asks what is one question, and takes what people say.
+func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body) (agent.Decision, error) {
+	id, v, err := d.hear(ctx, run, q, b, 0)
+	if err != nil {
+		return agent.Decision{}, err
+	}
+	return v.decision(b), d.taken(ctx, id)
+}
+
+// hear asks one question and waits for what people say, which is to be taken.
+func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (id string, v verdict, err error) {
 	row, err := d.post(ctx, run, q, b, part)
 	if err != nil {
-		return agent.Decision{}, err
+		return "", v, err
 	}
-	v, err := d.wait(ctx, row)
-	if err != nil {
-		return agent.Decision{}, err
-	}
-	return v.decision(b), nil
+	v, err = d.wait(ctx, row)
+	return row.ID, v, err
 }
 
 // post asks, unless the same is asked already.
@@ -297,7 +312,6 @@ func digest(q agent.Question, part int) string {
 // wait returns what people said to a question.
 func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	if row.State == store.QuestionAnswered {
-		d.used(row.ID)
 		return readVerdict(row.Answer)
 	}
 	answered := make(chan verdict, 1)
@@ -316,46 +330,35 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 	}
 	switch now.State {
 	case store.QuestionAnswered:
-		return d.take(ctx, row.ID, now.Answer)
+		return readVerdict(now.Answer)
 	case store.QuestionUnseen:
-		d.used(row.ID)
 		return undelivered, nil
 	}
 	expiry := time.NewTimer(time.Until(row.ExpiresAt))
 	defer expiry.Stop()
 	select {
 	case v := <-answered:
-		return v, d.taken(ctx, row.ID)
+		return v, nil
 	case <-ctx.Done():
 		return verdict{}, d.leave(ctx, row)
 	case <-expiry.C:
 	}
 	late, settled, err := d.settle(ctx, row.ID, store.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
 	if err == nil && !settled {
-		return d.take(ctx, row.ID, late.Answer)
+		return readVerdict(late.Answer)
 	}
 	return verdict{Said: "Nobody answered in time."}, err
 }
 
-func (d *Desk) take(ctx context.Context, id string, answer json.RawMessage) (verdict, error) {
-	v, err := readVerdict(answer)
-	if err != nil {
-		return v, err
-	}
-	return v, d.taken(ctx, id)
-}
-
-// taken notes that an answer was taken: it is good for one question.
-func (d *Desk) taken(ctx context.Context, id string) error {
-	d.used(id)
-	return d.options.Store.TakeAnswer(ctx, id)
-}
-
-func (d *Desk) used(id string) {
+// taken notes that questions are over, and that such of them as have answers, which are good for one turn, were taken.
+func (d *Desk) taken(ctx context.Context, ids ...string) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, id)
-	delete(d.given, id)
+	for _, id := range ids {
+		delete(d.open, id)
+		delete(d.given, id)
+	}
+	d.mu.Unlock()
+	return d.options.Store.TakeAnswers(ctx, ids...)
 }
 
 // settle ends an open question, or answers it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,11 +52,8 @@ func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store
 	if r.refuse != nil {
 		return store.Question{}, r.refuse
 	}
-	for i, known := range r.questions {
+	for _, known := range r.questions {
 		if known.Digest == q.Digest && known.Authority == q.Authority && (known.State == store.QuestionOpen || known.State == store.QuestionAnswered) {
-			if known.State == store.QuestionAnswered {
-				r.questions[i].State = store.QuestionTaken
-			}
 			r.posted <- known.ID
 			return known, nil
 		}
@@ -87,11 +85,11 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 	return store.Question{}, false, store.ErrNotFound
 }
 
-func (r *room) TakeAnswer(_ context.Context, id string) error {
+func (r *room) TakeAnswers(_ context.Context, ids ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
-		if q.ID == id && q.State == store.QuestionAnswered {
+		if slices.Contains(ids, q.ID) && q.State == store.QuestionAnswered {
 			r.questions[i].State = store.QuestionTaken
 		}
 	}
@@ -450,6 +448,35 @@ func TestRestart(t *testing.T) {
 	}
 	if len(r.questions) != 2 || len(r.asked) != 2 {
 		t.Errorf("%d questions, %d messages for %s", len(r.questions), len(r.asked), id)
+	}
+}
+
+// What was answered of several questions is kept until all are.
+func TestRestartBetweenChoices(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	life, end := context.WithCancelCause(t.Context())
+	first := r.desk(t)
+	done := make(chan agent.Decision, 1)
+	go func() { done <- first.Ask(life, runOf("owner", chat.Owner), colour) }()
+	if _, known, err := first.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, "blue"); !known || err != nil {
+		t.Fatal(known, err)
+	}
+	<-r.posted
+	end(agent.ErrShutdown)
+	<-done
+	got, _ := ask(t, r.desk(t), r, runOf("owner", chat.Owner), colour, caller("owner", chat.Owner), "next", "1,3")
+	var given struct{ Answers map[string]string }
+	if err := json.Unmarshal(got.Input, &given); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"Which colour?": "Blue", "Which sizes?": "S, L"}, given.Answers); diff != "" || len(r.asked) != 2 {
+		t.Error(diff, len(r.asked))
+	}
+	for _, q := range r.questions {
+		if q.State != store.QuestionTaken {
+			t.Errorf("the answer to %s is good for another turn: %s", q.Body, q.State)
+		}
 	}
 }
 

@@ -45,8 +45,7 @@ type Question struct {
 
 // Ask keeps a question of a running run and posts the pieces that ask it, the last of which becomes its message. Where the
 // session has asked the same before, in the same claude session and with the same authority, and it is not over, nothing is
-// posted and that question is returned; one that was answered is taken by that. The error is [ErrFenced] for a run that has
-// lost its lane.
+// posted and that question is returned, with its answer if it has one. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece) (Question, error) {
 	if q.ID == "" || q.Digest == "" || len(pieces) == 0 {
 		return Question{}, errors.New("ask: a question has an id, a digest and a piece")
@@ -66,7 +65,7 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 		case err != nil:
 			return Question{}, err
 		case len(known) > 0:
-			return t.again(known[0])
+			return known[0], nil
 		}
 		last := len(pieces) - 1
 		pieces[last].Kept = true
@@ -83,15 +82,6 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 			q.State, t.now, millis(q.ExpiresAt), q.Unseen)
 		return q, err
 	})
-}
-
-// again is what becomes of a question that is asked once more.
-func (t *tx) again(q Question) (Question, error) {
-	if q.State != QuestionAnswered {
-		return q, nil
-	}
-	_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1`, q.ID, QuestionTaken, t.now)
-	return q, err
 }
 
 // Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. An answer that no
@@ -125,10 +115,16 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 	return q, settled, err
 }
 
-// TakeAnswer notes that a turn has the answer to its question.
-func (s *Store) TakeAnswer(ctx context.Context, id string) error {
-	_, err := step(ctx, s, "take an answer", func(t *tx) (int64, error) {
-		return t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, QuestionTaken, t.now, QuestionAnswered)
+// TakeAnswers notes that a turn has the answers to its questions, all at once. One that has none stays as it is.
+func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
+	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {
+		for _, id := range ids {
+			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, QuestionTaken, t.now, QuestionAnswered)
+			if err != nil {
+				return nothing{}, err
+			}
+		}
+		return nothing{}, nil
 	})
 	return err
 }
