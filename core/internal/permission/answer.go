@@ -154,10 +154,10 @@ func (q question) help(id string) string {
 	return "Say one of " + strings.Join(words, ", ") + "."
 }
 
-// settled gives a question its answer.
-func (d *Desk) settled(ctx context.Context, q question, v verdict, said string) (string, bool, error) {
+// settled gives a question its answer, by which more may be granted.
+func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, grants ...store.Grant) (string, bool, error) {
 	v.Plain = q.plain
-	row, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said)
+	row, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said, grants...)
 	if err != nil || now {
 		return "", true, err
 	}
@@ -170,10 +170,7 @@ func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claude
 	for _, rule := range q.body.Rules {
 		grants = append(grants, store.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
 	}
-	if err := d.options.Store.Grant(ctx, grants...); err != nil {
-		return "", true, err
-	}
-	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what())
+	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what(), grants...)
 }
 
 func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {

@@ -26,11 +26,10 @@ import (
 // Store is what questions need of the store.
 type Store interface {
 	Ask(ctx context.Context, run int64, q store.Question, pieces ...store.Piece) (store.Question, error)
-	Settle(ctx context.Context, id string, state store.QuestionState, answer json.RawMessage, said string) (store.Question, bool, error)
+	Settle(ctx context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
 	Question(ctx context.Context, id string) (store.Question, error)
 	Questions(ctx context.Context) ([]store.Question, error)
-	Grant(ctx context.Context, grants ...store.Grant) error
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
 	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
 	// Unfinished tells whether a session's turn was begun and is not completed.
@@ -164,17 +163,22 @@ func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (ag
 		return agent.Decision{}, err
 	}
 	defer done()
-	switch q.Tool {
-	case "AskUserQuestion":
-		return d.choices(ctx, run, q)
-	case "ExitPlanMode":
-		return d.one(ctx, run, q, planBody(q))
+	choice, plan, granted := q.Tool == "AskUserQuestion", q.Tool == "ExitPlanMode", false
+	if !choice && !plan {
+		granted, err = d.granted(ctx, run, q)
 	}
-	granted, err := d.granted(ctx, run, q)
-	if err != nil || granted {
+	switch {
+	case err != nil, granted:
 		return agent.Decision{Allow: true}, err
+	case run.Message.Message.Silent:
+		return agent.Decision{Message: "Nobody can be asked, because nothing of this turn is sent to the chat. Go on without it."}, nil
+	case choice:
+		return d.choices(ctx, run, q)
+	case plan:
+		return d.one(ctx, run, q, planBody(q))
+	default:
+		return d.one(ctx, run, q, toolBody(q))
 	}
-	return d.one(ctx, run, q, toolBody(q))
 }
 
 // alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
@@ -361,8 +365,8 @@ func (d *Desk) taken(ctx context.Context, ids ...string) error {
 	return d.options.Store.TakeAnswers(ctx, ids...)
 }
 
-// settle ends an open question, or answers it.
-func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState, v verdict, said string) (store.Question, bool, error) {
+// settle ends an open question, or answers it, by which more may be granted.
+func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState, v verdict, said string, grants ...store.Grant) (store.Question, bool, error) {
 	var answer json.RawMessage
 	if state == store.QuestionAnswered {
 		var err error
@@ -373,7 +377,7 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	// One at a time, so that whoever finds a question settled finds its answer among those that are given.
 	d.settling.Lock()
 	defer d.settling.Unlock()
-	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said)
+	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said, grants...)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return row, settled, err
 	}

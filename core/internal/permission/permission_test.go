@@ -40,6 +40,7 @@ type room struct {
 	unfinished bool // a turn was begun and not completed
 	lost       bool // no message arrives
 	unheard    bool // nobody who may decide can be reached
+	meanwhile  func() // what happens before a question is settled
 }
 
 func newRoom() *room {
@@ -68,7 +69,10 @@ func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store
 	return q, nil
 }
 
-func (r *room) Settle(_ context.Context, id string, state store.QuestionState, answer json.RawMessage, said string) (store.Question, bool, error) {
+func (r *room) Settle(_ context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error) {
+	if r.meanwhile != nil {
+		r.meanwhile()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
@@ -79,7 +83,7 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 			return q, false, nil
 		}
 		r.questions[i].State, r.questions[i].Answer = state, answer
-		r.edits = append(r.edits, said)
+		r.edits, r.grants = append(r.edits, said), append(r.grants, grants...)
 		return r.questions[i], true, nil
 	}
 	return store.Question{}, false, store.ErrNotFound
@@ -111,13 +115,6 @@ func (r *room) Questions(context.Context) ([]store.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]store.Question(nil), r.questions...), nil
-}
-
-func (r *room) Grant(_ context.Context, grants ...store.Grant) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.grants = append(r.grants, grants...)
-	return nil
 }
 
 func (r *room) Grants(context.Context, string) ([]store.Grant, error) {
@@ -287,6 +284,49 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 		if got, _ := ask(t, d, r, test.run, test.q, owner, "no"); got.Allow {
 			t.Errorf("%s is not asked about", name)
 		}
+	}
+}
+
+// Of two who answer at once the first does, and nothing is left of what the other would have allowed.
+func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan agent.Decision, 1)
+	go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
+	id := <-r.posted
+	r.meanwhile = func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.questions[0].State, r.questions[0].Answer = store.QuestionAnswered, json.RawMessage(`{"allow":false}`)
+	}
+	if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "always"); said != "This question is over." || err != nil {
+		t.Error(said, err)
+	}
+	if len(r.grants) != 0 {
+		t.Errorf("granted: %+v", r.grants)
+	}
+	end()
+	<-done
+}
+
+// A turn that says nothing in its chat asks nothing there either. What was granted before it may do.
+func TestASilentTurnAsksNobody(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d := r.desk(t)
+	silent := runOf("owner", chat.Owner)
+	silent.Message.Message.Silent = true
+	for _, q := range []agent.Question{ls, plan, colour} {
+		want := agent.Decision{Message: "Nobody can be asked, because nothing of this turn is sent to the chat. Go on without it."}
+		if diff := cmp.Diff(want, d.Ask(t.Context(), silent, q)); diff != "" || len(r.asked) != 0 {
+			t.Errorf("%s: %s, asked %+v", q.Tool, diff, r.asked)
+		}
+	}
+	ask(t, d, r, runOf("owner", chat.Owner), ls, caller("owner", chat.Owner), "always")
+	if got := d.Ask(t.Context(), silent, ls); !got.Allow {
+		t.Errorf("what was granted: %+v", got)
 	}
 }
 

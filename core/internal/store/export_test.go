@@ -30,3 +30,9 @@ func (s *Store) AppendTranscript(ctx context.Context, session string, entries []
 	_, err := step(ctx, s, "append transcript", func(t *tx) (nothing, error) { return nothing{}, t.appendTranscript(session, entries) })
 	return err
 }
+
+// Grant keeps grants without a question.
+func (s *Store) Grant(ctx context.Context, grants ...Grant) error {
+	_, err := step(ctx, s, "grant", func(t *tx) (nothing, error) { return nothing{}, t.grant(grants) })
+	return err
+}

@@ -20,22 +20,19 @@ type Grant struct {
 	At            time.Time // given by the store
 }
 
-// Grant keeps grants; one that is there already stays.
-func (s *Store) Grant(ctx context.Context, grants ...Grant) error {
-	_, err := step(ctx, s, "grant", func(t *tx) (nothing, error) {
-		for _, g := range grants {
-			if g.Session == "" || g.Rule == "" || g.Authority == 0 {
-				return nothing{}, errors.New("a grant has a session, an authority and a rule")
-			}
-			_, err := t.exec(`INSERT INTO grants (session, claude_session, authority, rule, granted_by, granted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-				ON CONFLICT DO NOTHING`, g.Session, g.ClaudeSession, g.Authority, g.Rule, g.By, t.now)
-			if err != nil {
-				return nothing{}, err
-			}
+// grant keeps grants; one that is there already stays.
+func (t *tx) grant(grants []Grant) error {
+	for _, g := range grants {
+		if g.Session == "" || g.Rule == "" || g.Authority == 0 {
+			return errors.New("a grant has a session, an authority and a rule")
 		}
-		return nothing{}, nil
-	})
-	return err
+		_, err := t.exec(`INSERT INTO grants (session, claude_session, authority, rule, granted_by, granted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+			ON CONFLICT DO NOTHING`, g.Session, g.ClaudeSession, g.Authority, g.Rule, g.By, t.now)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Grants returns a session's grants, whatever their claude session, by authority and rule; at most 1000.

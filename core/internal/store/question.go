@@ -85,9 +85,9 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 }
 
 // Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. An answer that no
-// turn has taken can be made void. It returns the question as it is then, and whether that was done now. The error is
-// [ErrNotFound] for an id that no question has.
-func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string) (q Question, settled bool, err error) {
+// turn has taken can be made void. What an answer grants is granted with it, or not at all. It returns the question as it is then, and
+// whether that was done now. The error is [ErrNotFound] for an id that no question has.
+func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string, grants ...Grant) (q Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (Question, error) {
 		settled = false
 		found, err := findQuestions(t, `id = ?1`, id)
@@ -106,6 +106,9 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
 		}
 		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state, string(answer), endedAt); err != nil {
+			return Question{}, err
+		}
+		if err := t.grant(grants); err != nil {
 			return Question{}, err
 		}
 		settled = true

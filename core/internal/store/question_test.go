@@ -54,6 +54,13 @@ func TestQuestions(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", answered, settled, err)
 	}
 	want(t, "the question's message", []string{"m-Yes or no?=Allowed"}, b.texts(t))
+	always := store.Grant{Session: run.Session.Key, Authority: chat.Owner, Rule: "Bash"}
+	if _, settled, err := b.Settle(b.ctx, first.ID, store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Always", always); settled || err != nil {
+		t.Error(settled, err)
+	}
+	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 0 || err != nil {
+		t.Errorf("an answer that is none grants: %v, %v", grants, err)
+	}
 	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionExpired, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
 		t.Errorf("settled again: %+v, %v, %v", q, settled, err)
 	}
@@ -77,8 +84,11 @@ func TestQuestions(t *testing.T) {
 	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionVoid, nil, "Too late"); settled || err != nil {
 		t.Fatal(settled, err)
 	}
-	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed"); err != nil {
+	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed", always); err != nil {
 		t.Fatal(err)
+	}
+	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 1 || err != nil {
+		t.Errorf("an answer grants %v, %v", grants, err)
 	}
 	if q, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
 		t.Fatal(q, settled, err)
