@@ -200,24 +200,55 @@ func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID
 	return failure(err)
 }
 
-// React implements sdk.Reactor. An empty emoji takes back what the bot put on the message last.
+// React implements sdk.Reactor. An emoji takes the place of all that the bot put on the message before; an empty one takes it
+// back.
 func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	path, err := messagePath(to, id)
 	if err != nil {
 		return err
 	}
-	before := c.reacted.swap(id, emoji)
-	if before != "" && before != emoji {
-		err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(before)+"/@me", nil, nil)
-		if err != nil {
-			c.reacted.swap(id, before)
-			return failure(err)
+	if err := c.react(ctx, path, id, emoji); err != nil {
+		c.reacted.forget(id)
+		return failure(err)
+	}
+	return nil
+}
+
+func (c *channel) react(ctx context.Context, path string, id chat.MessageID, emoji string) error {
+	before, known := c.reacted.swap(id, emoji)
+	if !known {
+		var err error
+		if before, err = c.put(ctx, path); err != nil {
+			return err
+		}
+	}
+	for _, old := range before {
+		if old == emoji {
+			continue
+		}
+		if err := c.rest.call(ctx, "DELETE reaction", http.MethodDelete, path+"/reactions/"+url.PathEscape(old)+"/@me", nil, nil); err != nil {
+			return err
 		}
 	}
 	if emoji == "" {
 		return nil
 	}
-	return failure(c.rest.call(ctx, "PUT reaction", http.MethodPut, path+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil))
+	return c.rest.call(ctx, "PUT reaction", http.MethodPut, path+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil)
+}
+
+// put asks what the bot has put on a message: an earlier life may have.
+func (c *channel) put(ctx context.Context, path string) ([]string, error) {
+	var m discordgo.Message
+	if err := c.rest.call(ctx, "GET message", http.MethodGet, path, nil, &m); err != nil {
+		return nil, err
+	}
+	var mine []string
+	for _, r := range m.Reactions {
+		if r != nil && r.Me && r.Emoji != nil {
+			mine = append(mine, r.Emoji.APIName())
+		}
+	}
+	return mine, nil
 }
 
 // Typing implements sdk.Typer. It shows for 10 seconds or until a message comes; it cannot be taken back.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,56 @@ func TestEditDeleteReactType(t *testing.T) {
 	gone, _ := errors.AsType[*chat.Failure](c.Edit(t.Context(), to, receipt.IDs[0], "too late", nil))
 	if gone == nil || gone.Reason != chat.TargetGone {
 		t.Errorf("edit of a deleted message: %v", gone)
+	}
+}
+
+// A bot that has been started anew does not remember what it put on a message, and the host means one reaction.
+func TestReactionsOfAnEarlierLife(t *testing.T) {
+	t.Parallel()
+	for _, emoji := range []string{"👍", "✍", "tea:12", ""} {
+		s := discordtest.New(t)
+		s.User("7", "anna")
+		s.Direct("70")
+		to, asked := chat.Address{Chat: "70"}, chat.MessageID(s.Say("70", "7", "hello"))
+		s.React(string(asked), "7", "🎉", true)
+		s.Fail("DELETE", "🎉", 1, discordtest.Refuse(403, 50013, "Missing Permissions"))
+		for _, put := range []string{"✍", "tea:12"} { // by two lives that did not know of one another
+			path := "channels/70/messages/" + string(asked) + "/reactions/" + url.PathEscape(put) + "/@me"
+			if err := newChannel(t, s).rest.call(t.Context(), "PUT reaction", http.MethodPut, path, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := newChannel(t, s).React(t.Context(), to, asked, emoji); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Get(string(asked)).Reactions, " "); got != emoji {
+			t.Errorf("the reactions are %q, want %q", got, emoji)
+		}
+	}
+}
+
+// What came of a reaction that failed is not known: the next one asks.
+func TestReactionThatFailed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ method, part string }{{"GET", "/messages/"}, {"DELETE", "👀"}, {"PUT", "👍"}} {
+		s := discordtest.New(t)
+		s.User("7", "anna")
+		s.Direct("70")
+		to, asked := chat.Address{Chat: "70"}, chat.MessageID(s.Say("70", "7", "hello"))
+		if err := newChannel(t, s).React(t.Context(), to, asked, "👀"); err != nil {
+			t.Fatal(err)
+		}
+		again := newChannel(t, s)
+		s.Fail(c.method, c.part, 1, discordtest.Refuse(403, 50013, "Missing Permissions"))
+		if err := again.React(t.Context(), to, asked, "👍"); err == nil {
+			t.Errorf("%s %s fails, and nobody is told", c.method, c.part)
+		}
+		if err := again.React(t.Context(), to, asked, "✅"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Get(string(asked)).Reactions, " "); got != "✅" {
+			t.Errorf("after %s %s failed the reactions are %q", c.method, c.part, got)
+		}
 	}
 }
 

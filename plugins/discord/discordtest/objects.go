@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -78,7 +79,24 @@ func (s *Server) messageObject(m *Message, content bool) object {
 		})
 	}
 	o["attachments"] = attachments
+	if reactions := m.reactions(); len(reactions) > 0 {
+		o["reactions"] = reactions
+	}
 	return o
+}
+
+// reactions are a message's, those of the bot marked.
+func (m *Message) reactions() []object {
+	var list []object
+	for _, emoji := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.Reactions, m.liked)))) {
+		name, id, custom := strings.Cut(emoji, ":")
+		e := object{"id": nil, "name": name}
+		if custom {
+			e["id"] = id
+		}
+		list = append(list, object{"emoji": e, "me": slices.Contains(m.Reactions, emoji), "count": 1})
+	}
+	return list
 }
 
 // rolesOf are a guild's, with the one of everybody.

@@ -161,6 +161,10 @@ func (s *Server) React(id, user, emoji string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.messages[id]
+	m.liked = slices.DeleteFunc(m.liked, func(e string) bool { return e == emoji })
+	if on {
+		m.liked = append(m.liked, emoji)
+	}
 	c := s.channels[m.Channel]
 	o := object{"user_id": user, "channel_id": c.id, "message_id": id, "emoji": object{"id": nil, "name": emoji}}
 	if c.guild != "" {

@@ -102,7 +102,8 @@ type Message struct {
 	at       time.Time
 	edited   time.Time
 	attached []*attachment
-	webhook  bool // it came through one
+	webhook  bool     // it came through one
+	liked    []string // emojis of others
 	embed    string
 	snapshot string
 }
