@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -10,7 +11,12 @@ import (
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
 func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < 2 || m.Origin != "" {
+	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
+	columns := 1
+	if next {
+		columns = 2
+	}
+	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
 		return nil
 	}
 	return func(a store.Acceptance) store.Piece {
@@ -22,11 +28,13 @@ func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 		if limits.Replies {
 			replyTo = m.ID
 		}
+		row := []chat.Button{{Label: "✖ Cancel", Data: fmt.Sprint("/withdraw ", a.Seq)}}
+		if next {
+			row = slices.Insert(row, 0, chat.Button{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)})
+		}
 		return store.Piece{
 			To: m.Address(), Text: text, ReplyTo: replyTo, Silent: true,
-			Buttons: [][]chat.Button{{
-				{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)}, {Label: "✖ Cancel", Data: fmt.Sprint("/withdraw ", a.Seq)},
-			}},
+			Buttons: [][]chat.Button{row},
 		}
 	}
 }

@@ -227,7 +227,7 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, shown.Verbose) }
 	}
 	o.Reasoning, o.Listens = shown.Reasoning == "stream", h.listens(run)
-	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 {
+	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
 		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
 	}
 	if d := settings.HumanDelay; d.Most > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // fresh tells of the new claude session, which began as the command was accepted. A turn that runs ends in the old one: its
@@ -93,9 +94,22 @@ func (d desk) next(ctx context.Context, call Call) (string, error) {
 	return d.waiting(ctx, call, d.store.Next, "It is next.")
 }
 
-// withdraw takes a waiting message back.
+// withdraw takes a waiting message back. Who may not use commands may take back their own.
 func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
-	return d.waiting(ctx, call, d.store.Withdraw, "Taken back.")
+	said, err := d.waiting(ctx, call, func(ctx context.Context, session string, seq int64) error {
+		return d.store.Withdraw(ctx, session, seq, func(m store.Message) bool {
+			return call.Caller.Authority >= chat.Authorised || wrote(call.Caller, m)
+		})
+	}, "Taken back.")
+	if errors.Is(err, store.ErrNotYours) {
+		return "You may only take back what you wrote yourself. Ask the owner of this bot.", nil
+	}
+	return said, err
+}
+
+// wrote tells whether somebody wrote a message.
+func wrote(c chat.Caller, m store.Message) bool {
+	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == c.Sender.ID && m.Channel == c.Address.Channel
 }
 
 // waiting does something with a waiting message, which is named by its number in the session.

@@ -127,7 +127,16 @@ func (d *desk) WaitingMessages(_ context.Context, _ string, limit int) ([]store.
 	return d.messages[:min(len(d.messages), limit)], d.fail
 }
 
-func (d *desk) Withdraw(_ context.Context, _ string, seq int64) error {
+func (d *desk) Withdraw(_ context.Context, _ string, seq int64, may func(store.Message) bool) error {
+	var m store.Message
+	for _, w := range d.messages {
+		if w.Seq == seq {
+			m = w.Message
+		}
+	}
+	if !may(m) {
+		return store.ErrNotYours
+	}
 	return d.queued("withdraw", seq)
 }
 

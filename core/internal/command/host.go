@@ -23,7 +23,7 @@ type Sessions interface {
 	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
 	Configure(ctx context.Context, key string, change func(*store.Overrides)) (store.Session, error)
 	Next(ctx context.Context, session string, seq int64) error
-	Withdraw(ctx context.Context, session string, seq int64) error
+	Withdraw(ctx context.Context, session string, seq int64, may func(store.Message) bool) error
 	WaitingMessages(ctx context.Context, session string, limit int) ([]store.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
 	Note(ctx context.Context, session string, notes ...store.Note) error
@@ -118,7 +118,7 @@ func (d desk) commands() []Command {
 		{Name: "compact", Usage: "/compact [what to keep]", Summary: "shorten the conversation, keeping what matters", Group: groupSession, Least: chat.Authorised, Menu: true, Turn: true},
 		{Name: "btw", Aliases: []string{"side"}, Usage: "/btw QUESTION", Summary: "ask something beside what is running", Group: groupSession, Least: chat.Authorised, Menu: true, Slow: true, Run: d.aside},
 		{Name: "next", Usage: "/next NUMBER", Summary: "answer a waiting message next; `/queue` tells its number", Group: groupSession, Least: chat.Authorised, Run: d.next},
-		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back; `/queue` tells its number", Group: groupSession, Least: chat.Authorised, Run: d.withdraw},
+		{Name: "withdraw", Usage: "/withdraw NUMBER", Summary: "take a waiting message back; `/queue` tells its number", Group: groupSession, Least: chat.Other, Run: d.withdraw},
 		{Name: "session", Usage: "/session [label TEXT]", Summary: "show this conversation, or name it; `/session label -` takes the name away", Group: groupSession, Least: chat.Authorised, Menu: true, Run: d.session},
 		{Name: "export_session", Aliases: []string{"export"}, Usage: "/export-session", Summary: "write this conversation to a file on the host", Group: groupSession, Least: chat.Owner, Run: d.export},
 

@@ -80,6 +80,41 @@ func TestWaitingMessages(t *testing.T) {
 	}
 }
 
+// Who may not use commands takes back what they wrote themselves, and nothing else.
+func TestWhoMayTakeBack(t *testing.T) {
+	t.Parallel()
+	own := store.Message{Channel: "telegram", Sender: chat.Sender{ID: "7"}}
+	another, elsewhere, prompt := own, own, own
+	another.Sender.ID, elsewhere.Channel, prompt.Origin = "8", "discord", store.OriginPlugin
+	const not = "You may only take back what you wrote yourself. Ask the owner of this bot."
+	for name, test := range map[string]struct {
+		of        store.Message
+		authority chat.Authority
+		want      string
+	}{
+		"their own":               {own, chat.Other, "Taken back."},
+		"another's":               {another, chat.Other, not},
+		"of another network":      {elsewhere, chat.Other, not},
+		"a turn of a plugin's":    {prompt, chat.Other, not},
+		"nobody's":                {store.Message{Channel: "telegram"}, chat.Other, not},
+		"another's, with a right": {another, chat.Authorised, "Taken back."},
+	} {
+		d := &desk{messages: []store.WaitingMessage{{Seq: 3, Message: test.of}}}
+		if said := d.say(t, "/withdraw 3", test.authority); said != test.want || (len(d.order) == 1) != (said != not) {
+			t.Errorf("%s: %q, done %v", name, said, d.order)
+		}
+		if said := d.say(t, "/next 3", chat.Other); !strings.HasPrefix(said, "You may not use /next") {
+			t.Errorf("%s is next: %q", name, said)
+		}
+	}
+	d := &desk{}
+	call := d.call("/withdraw 3", chat.Other)
+	call.Caller.Sender.ID, d.messages = "", []store.WaitingMessage{{Seq: 3, Message: store.Message{Channel: "telegram"}}}
+	if said, _ := d.registry().Run(t.Context(), call); said != not {
+		t.Errorf("nobody takes back what is nobody's: %q", said)
+	}
+}
+
 // What waits is listed with the numbers that the commands for it take, and nothing that was written elsewhere.
 func TestQueueLists(t *testing.T) {
 	t.Parallel()

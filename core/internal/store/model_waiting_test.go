@@ -103,7 +103,7 @@ func (m *model) withdraw(t *rapid.T) {
 		if err != nil || got != standing {
 			t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, standing)
 		}
-	} else if err := m.store.Withdraw(m.ctx, session, ticket); errors.Is(err, store.ErrNotFound) != (standing != store.StandingWaiting) || err != nil && !errors.Is(err, store.ErrNotFound) {
+	} else if err := m.store.Withdraw(m.ctx, session, ticket, whatever); errors.Is(err, store.ErrNotFound) != (standing != store.StandingWaiting) || err != nil && !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("message %d of %s, which stands %q, is withdrawn: %v", ticket, session, standing, err)
 	}
 	if standing != store.StandingWaiting {

@@ -270,7 +270,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	_, err = s.PostFrom(ctx, "from", Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, Piece{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))
-	must(s.Withdraw(ctx, session, first))
+	must(s.Withdraw(ctx, session, first, func(Message) bool { return true }))
 	m2, _, err := s.Find(ctx, "telegram", "anna", "m2")
 	must(err)
 	_, err = s.Amend(ctx, m2, nil)

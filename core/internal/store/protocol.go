@@ -23,6 +23,9 @@ var ErrLaneFull = errors.New("the lane is full")
 // ErrNotFound is returned for a row that is not there.
 var ErrNotFound = errors.New("not found")
 
+// ErrNotYours is returned by Withdraw for a message that who asks may not drop.
+var ErrNotYours = errors.New("not yours")
+
 // ErrConflict is returned by PutState when the revision is another one.
 var ErrConflict = errors.New("revision conflict")
 

@@ -123,7 +123,7 @@ func TestNextInAFreshLane(t *testing.T) {
 		t.Error("nobody is told that there is something to claim")
 	}
 	b.next(t, 3)
-	if err := b.Withdraw(b.ctx, "telegram:anna", 4); err != nil { // by its number still
+	if err := b.Withdraw(b.ctx, "telegram:anna", 4, whatever); err != nil { // by its number still
 		t.Fatal(err)
 	}
 	want(t, "at once", []string{"3", "2"}, b.turns(t))
@@ -183,11 +183,14 @@ func TestWhatDoesNotWaitCannotBeNext(t *testing.T) {
 		if err := b.Next(b.ctx, wish.session, wish.seq); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s is next: %v", name, err)
 		}
-		if err := b.Withdraw(b.ctx, wish.session, wish.seq); !errors.Is(err, store.ErrNotFound) {
+		if err := b.Withdraw(b.ctx, wish.session, wish.seq, whatever); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s is withdrawn: %v", name, err)
 		}
 	}
 }
+
+// whatever may be withdrawn.
+func whatever(store.Message) bool { return true }
 
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
@@ -195,12 +198,15 @@ func TestWithdraw(t *testing.T) {
 	for n := 2; n < 5; n++ {
 		b.accept(t, inbound("anna", n))
 	}
-	if err := b.Withdraw(b.ctx, "telegram:anna", 3); err != nil {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 3, whatever); err != nil {
 		t.Fatal(err)
+	}
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2, func(m store.Message) bool { return m.ID != "2" }); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("what may not be withdrawn is: %v", err)
 	}
 	b.wantOutcome(t, 3, store.RunCancelled)
 	b.complete(t, run)
-	if err := b.Withdraw(b.ctx, "telegram:anna", 2); err != nil { // the head of a lane that rests
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil { // the head of a lane that rests
 		t.Fatal(err)
 	}
 	want(t, "left", []string{"4"}, b.turns(t))
@@ -379,7 +385,7 @@ func TestReceipts(t *testing.T) {
 		"covered": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, run *store.Run) error {
 			return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2)}})
 		}},
-		"withdrawn": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2) }},
+		"withdrawn": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, whatever) }},
 		"deleted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
 			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2")
 			return err

@@ -56,9 +56,10 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 	return list, nil
 }
 
-// Withdraw drops a message that waits in a session's turn lane, as its run's cancelling. It is named by the Seq of its
-// acceptance. The error is [ErrNotFound] for a message that does not wait: that is answered, or a turn has it.
-func (s *Store) Withdraw(ctx context.Context, session string, seq int64) error {
+// Withdraw drops a message that waits in a session's turn lane, as its run's cancelling, if may says yes to it. It is
+// named by the Seq of its acceptance. The error is [ErrNotFound] for a message that does not wait: that is answered,
+// or a turn has it; and [ErrNotYours] for one that may not be dropped.
+func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(Message) bool) error {
 	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
 		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
 				AND batch IS NULL AND joined_run IS NULL
@@ -68,6 +69,9 @@ func (s *Store) Withdraw(ctx context.Context, session string, seq int64) error {
 		}
 		if err != nil {
 			return nothing{}, err
+		}
+		if m, _ := gone[0].decode(); !may(m) { // one that cannot be read is nobody's
+			return nothing{}, ErrNotYours
 		}
 		return nothing{}, t.withdraw(session, gone)
 	})
