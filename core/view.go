@@ -99,26 +99,26 @@ func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
-	files, dealt := v.files(ctx, said, r.Before)
-	return turn.Reply{Pieces: v.pieces(said, r, files), Files: dealt}
+	files := v.files(ctx, said, r.Before)
+	return turn.Reply{Pieces: append(v.pieces(said, r, files), files.behind...), Files: files.dealt}
 }
 
-// pieces makes pieces of an answer, with its files behind it: what the session wants to see of the work, then the text, or
+// pieces makes pieces of an answer, with the files that stand in it: what the session wants to see of the work, then the text, or
 // nothing where that is silent, or a word where it is empty.
-func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) []store.Piece {
+func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.Piece {
 	m := v.run.Message.Message
 	switch {
 	case (said.Silent || v.told.has(said.Text, true)) && v.outcome.Begun:
-		return append(v.options.Rest(answer.Answer{}, v.outcome, "", ""), files...) // of what was said before
+		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // of what was said before
 	case said.Silent, v.told.has(said.Text, true):
-		return files
-	case said.Text == "" && len(files) > 0:
-		return append(v.options.Rest(said, v.outcome, "", ""), files...)
+		return nil
+	case said.Text == "" && len(files.behind) > 0:
+		return v.options.Rest(said, v.outcome, stream.Beside{})
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
 		if !v.outcome.Begun {
 			return nil // nobody waits for it
 		}
-		return v.options.Rest(said, v.outcome, "", "")
+		return v.options.Rest(said, v.outcome, stream.Beside{})
 	case said.Text == "" && len(v.outcome.Whole) == 0:
 		said.Text = reply.Empty
 	}
@@ -134,37 +134,79 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files []store.Piece) [
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
 		heads = append(heads, line)
 	}
-	head := strings.Join(heads, "\n\n")
-	return append(v.options.Rest(said, v.outcome, head, reply.Usage(r, shown.Usage)), files...)
+	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, shown.Usage), Files: files.within})
 }
 
-// files makes pieces of what the answer sends beside its text: the files that it, or a text before it, names or that are in their
-// folder, its speech, and what could not be sent. Dealt are those of the folder that the pieces deal with.
-func (v *view) files(ctx context.Context, said answer.Answer, before []string) (pieces []store.Piece, dealt []store.OutgoingFile) {
+// files are what an answer sends beside its text.
+type files struct {
+	within []stream.Placed      // that stand within the text
+	behind []store.Piece        // what comes behind it
+	dealt  []store.OutgoingFile // those of the conversation's folder that the others deal with
+}
+
+// behind is the place of a file that does not stand within the text.
+const behind = -1
+
+// place puts a file where it stands, with what stands there.
+func (f *files) place(to chat.Address, file chat.Media, at int) {
+	switch last := len(f.within) - 1; {
+	case at != behind && last >= 0 && f.within[last].At == at:
+		f.within[last].Media = append(f.within[last].Media, file)
+	case at != behind:
+		f.within = append(f.within, stream.Placed{At: at, Media: []chat.Media{file}})
+	case len(f.behind) == 0:
+		f.behind = []store.Piece{{To: to, Media: []chat.Media{file}}}
+	default:
+		f.behind[0].Media = append(f.behind[0].Media, file)
+	}
+}
+
+// files takes what the answer sends beside its text: the files that it, or a text before it, names or that are in their folder,
+// its speech, and what could not be sent.
+func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files) {
 	told, dealt := v.told.files()
 	m, h := v.run.Message.Message, v.host
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
 	w := media.Wanted{Channel: m.Channel, Before: told, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut}
-	for _, a := range append(parsed(before), said) {
+	var places []int // of what each path names
+	name := func(a answer.Answer, end int) {
 		w.Voice = w.Voice || a.Voice
 		for _, named := range a.Media {
-			w.Paths = append(w.Paths, named.Path)
+			place := behind
+			if named.At < end {
+				place = named.At
+			}
+			w.Paths, places = append(w.Paths, named.Path), append(places, place)
 		}
+	}
+	for _, a := range parsed(before) {
+		name(a, 0)
+	}
+	if v.told.has(said.Text, true) {
+		name(said, 0) // It is not sent.
+	} else {
+		name(said, len(said.Text))
 	}
 	if h.sendsFiles(v.run) {
 		w.Session = v.run.Message.ClaudeSession
 	}
 	if len(w.Paths) > 0 || w.Session != "" {
 		found := h.media.outgoing.Collect(ctx, w)
-		if len(found.Media) > 0 {
-			pieces = append(pieces, store.Piece{To: m.Address(), Media: found.Media})
+		for i, taken := range found.Media {
+			place := behind
+			if named := found.By[i]; named >= 0 {
+				place = places[named]
+			}
+			f.place(m.Address(), taken, place)
 		}
 		if len(found.Problems) > 0 {
-			pieces = append(pieces, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
+			f.behind = append(f.behind, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
 		}
 		dealt = append(dealt, found.Files...)
 	}
-	return append(pieces, h.spoken(ctx, v.run, said, limits.MediaOut)...), dealt
+	f.behind = append(f.behind, h.spoken(ctx, v.run, said, limits.MediaOut)...)
+	f.dealt = dealt
+	return f
 }
 
 // parsed takes texts apart.

@@ -66,6 +66,7 @@ type Wanted struct {
 type Collected struct {
 	Media    []chat.Media
 	Sent     []string // what Media was, by names that tell each file from any other, and from a later one in its place
+	By       []int    // for each of Media which of the paths named it first; -1: it lay in the folder
 	Problems []string // a sentence each, fit for the chat
 	// Files are those of the conversation's folder that these two deal with. They must be known to the [Ledger] by the time that
 	// the answer is durable, and given to [Outgoing.Clear] then.
@@ -90,11 +91,13 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) Collected {
 	web, cancel := context.WithTimeout(ctx, o.webTime)
 	defer cancel()
 	ctx = context.WithoutCancel(ctx)
-	for _, path := range w.Paths {
+	for i, path := range w.Paths {
 		c.named(ctx, web, path)
+		c.namedBy(i)
 	}
 	if !w.Named {
 		c.folder(ctx)
+		c.namedBy(-1)
 	}
 	if len(c.Problems) > maxProblems {
 		c.Problems = append(c.Problems[:maxProblems], fmt.Sprintf("There were problems with %d more files.", len(c.Problems)-maxProblems))
@@ -127,6 +130,13 @@ type collection struct {
 	fetched []string
 	beyond  int // how many are too many
 	waiting int // how many of the folder are
+}
+
+// namedBy notes which of the paths named what was taken since.
+func (c *collection) namedBy(path int) {
+	for len(c.By) < len(c.Media) {
+		c.By = append(c.By, path)
+	}
 }
 
 // looked is a file that was looked at.

@@ -204,7 +204,7 @@ func (u *turn) used() {
 // finish ends the turn with the text as its answer.
 func (u *turn) finish() stream.Outcome {
 	out := u.stream.End()
-	for _, p := range u.options.Rest(answer.Parse(u.p.Text, true), out, "", "") {
+	for _, p := range u.options.Rest(answer.Parse(u.p.Text, true), out, stream.Beside{}) {
 		u.room.post(p)
 	}
 	return out

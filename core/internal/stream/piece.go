@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Anew is the line before an answer of which an earlier beginning is in the chat, which is not its.
@@ -25,11 +26,24 @@ type Outcome struct {
 	Before []string
 }
 
+// Beside is what an answer comes with; each may be empty.
+type Beside struct {
+	Head, Tail string
+	Files      []Placed // in order
+}
+
+// Placed are files that stand within an answer's text.
+type Placed struct {
+	At    int // as in [answer.Media]
+	Media []chat.Media
+}
+
 // Rest returns what is left of an answer, as pieces for the chat: what was not said of it, with the head, the prefix and the
-// line [Anew] before it where they are due, and the tail behind it, even if nothing else is left; head and tail may be
-// empty. The first piece takes the preview's place; if there is none, the preview is deleted. An answer that repeats a text
-// of the same turn is not sent again.
-func (o Options) Rest(a answer.Answer, out Outcome, head, tail string) []store.Piece {
+// line [Anew] before it where they are due, each file where it stands, or first where the text before it and more was said, and
+// the tail behind it, even if nothing else is left. The first piece takes the preview's place; if there is none, the preview is
+// deleted. An answer that repeats a text of the same turn is not sent again.
+func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []store.Piece {
+	head, tail, files := beside.Head, beside.Tail, beside.Files
 	c := o.cutter(out.Begun)
 	if head != "" {
 		c.heads = append(c.heads, head)
@@ -57,6 +71,9 @@ func (o Options) Rest(a answer.Answer, out Outcome, head, tail string) []store.P
 		}
 	}
 	for at := len(said); ; {
+		for len(files) > 0 && (files[0].At <= at || chunk.Rest(a.Text[:files[0].At], at) == "") {
+			pieces, files = append(pieces, store.Piece{To: o.To, Media: files[0].Media}), files[1:]
+		}
 		next, end := c.next(a, at, c.rule, chunk.Cut{Over: true})
 		if len(next) == 0 {
 			break

@@ -691,12 +691,46 @@ func TestRest(t *testing.T) {
 		"a file at the end":          {"One\nMEDIA:/a", stream.Outcome{Begun: true}, "", "_tail_", []string{"One\n\n_tail_"}},
 		"a file":                     {"One\nMEDIA:/a\nTwo", stream.Outcome{Begun: true}, "", "", []string{"One", "Two"}},
 	} {
-		got := o.Rest(answer.Parse(tt.text, true), tt.out, tt.head, tt.tail)
+		got := o.Rest(answer.Parse(tt.text, true), tt.out, stream.Beside{Head: tt.head, Tail: tt.tail})
 		if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if tt.out.Preview != 0 && got[0].Edits != tt.out.Preview {
 			t.Errorf("%s: the preview stays: %+v", name, got)
+		}
+	}
+}
+
+// Files stand where the text says; those of what was said come first.
+func TestRestPlacesFiles(t *testing.T) {
+	t.Parallel()
+	o := stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 200, Unit: chat.Runes}}}
+	a := answer.Parse("MEDIA:/zero\nOne.\nMEDIA:/one\n\nTwo.\nMEDIA:/two\nMEDIA:/three\nThree.", true)
+	var files []stream.Placed
+	for _, m := range a.Media {
+		files = append(files, stream.Placed{At: m.At, Media: []chat.Media{{FileName: m.Path}}})
+	}
+	for name, tt := range map[string]struct {
+		out  stream.Outcome
+		want []string
+	}{
+		"nothing was sent":        {stream.Outcome{Preview: 3}, []string{"/zero", "_head_\n\nOne.", "/one", "Two.", "/two", "/three", "Three.\n\n_tail_"}},
+		"a part":                  {stream.Outcome{Said: "One.", Begun: true}, []string{"/zero", "/one", "_head_\n\nTwo.", "/two", "/three", "Three.\n\n_tail_"}},
+		"a part, and some of it":  {stream.Outcome{Said: "One.\n\nTw", Begun: true}, []string{"/zero", "/one", "_head_\n\no.", "/two", "/three", "Three.\n\n_tail_"}},
+		"all":                     {stream.Outcome{Said: a.Text, Begun: true}, []string{"/zero", "/one", "/two", "/three", "_head_\n\n_tail_"}},
+		"all, by an earlier text": {stream.Outcome{Whole: []string{a.Text}, Begun: true}, []string{"/zero", "/one", "/two", "/three", "_head_\n\n_tail_"}},
+	} {
+		var got []string
+		for _, p := range o.Rest(a, tt.out, stream.Beside{Head: "_head_", Tail: "_tail_", Files: files}) {
+			if p.Text != "" {
+				got = append(got, p.Text)
+			}
+			for _, m := range p.Media {
+				got = append(got, m.FileName)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
