@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -111,15 +112,42 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 	case "no":
 		return d.refuse(ctx, q, caller, rest)
 	case "why":
-		d.mu.Lock()
-		d.reasons[place{nameOf(caller), caller.Address}] = id
-		d.mu.Unlock()
+		if err := d.awaitReason(ctx, id, place{nameOf(caller), caller.Address}); err != nil {
+			return "", true, err
+		}
 		return "Why not? Your next message here is told to Claude as the reason.", true, nil
 	case "":
 		return fmt.Sprintf("Which answer? %s", q.help(id)), true, nil
 	default:
 		return fmt.Sprintf("%s is no answer to this. %s", code(cut(oneLine(word), maxLabel)), q.help(id)), true, nil
 	}
+}
+
+// awaitReason has the next message of somebody be why a question is answered with no. It is promised to them, so it is durable.
+func (d *Desk) awaitReason(ctx context.Context, id string, of place) error {
+	d.settling.Lock()
+	defer d.settling.Unlock()
+	d.mu.Lock()
+	q, open := d.open[id]
+	d.mu.Unlock()
+	if !open {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(q.body.Reasons), func(p promise) bool { return p.place == of })
+	q.body.Reasons = append(others, promise{of, time.Now()})
+	var err error
+	if q.row.Body, err = json.Marshal(q.body); err != nil {
+		return err
+	}
+	if err := d.options.Store.Redraft(ctx, id, q.row.Body); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, open := d.open[id]; open {
+		d.open[id] = q
+	}
+	return nil
 }
 
 // unknown is a word that is no answer to a question.

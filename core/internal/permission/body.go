@@ -58,6 +58,8 @@ type body struct {
 	Several  bool      `json:"several,omitempty"`  // of the labels may be chosen
 	Numbered bool      `json:"numbered,omitempty"` // it was asked with numbers, for want of buttons
 
+	Reasons []promise `json:"reasons,omitempty"` // of those who are about to say why not
+
 	Unread []store.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
 }
 

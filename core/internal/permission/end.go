@@ -96,7 +96,7 @@ func (d *Desk) Unseen(piece int64) {
 		if q.row.Piece != piece {
 			continue
 		}
-		d.closed(id)
+		delete(d.open, id)
 		if waiter := d.waiters[id]; waiter != nil {
 			waiter <- undelivered // there is room: nobody can have answered it
 		}

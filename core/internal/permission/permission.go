@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ type Store interface {
 	Settle(ctx context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
 	Question(ctx context.Context, id string) (store.Question, error)
+	Redraft(ctx context.Context, id string, body json.RawMessage) error
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
 	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
@@ -67,13 +67,18 @@ type Desk struct {
 	given   map[string]question      // the questions whose answers no turn has taken yet
 	waiters map[string]chan verdict  // of the turns that wait for an answer
 	asking  map[string]chan struct{} // what is being asked, by session and digest; closed when it is no more
-	reasons map[place]string         // the question whose refusal somebody is about to give a reason for
 }
 
 // place is where somebody, as channel:user, writes.
 type place struct {
-	who string
-	at  chat.Address
+	Who string       `json:"who"`
+	At  chat.Address `json:"at"`
+}
+
+// promise is that somebody's next message there is why a question is answered with no.
+type promise struct {
+	place
+	Since time.Time `json:"since"`
 }
 
 // question is an open question as the desk knows it.
@@ -85,7 +90,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, reasons: map[place]string{}}
+	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +105,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	return d, nil
 }
 
-// opened takes an open question up; false: it cannot be read.
+// opened takes an open question up, unless it is known; false: it cannot be read.
 func (d *Desk) opened(row store.Question) (question, bool) {
 	q, ok := d.read(row)
 	if !ok {
@@ -108,6 +113,9 @@ func (d *Desk) opened(row store.Question) (question, bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if known, ok := d.open[row.ID]; ok {
+		return known, true
+	}
 	d.open[row.ID] = q
 	return q, true
 }
@@ -391,17 +399,11 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 	case settled, err != nil:
 		delete(d.given, id)
 	}
-	d.closed(id)
+	delete(d.open, id)
 	if waiter := d.waiters[id]; settled && waiter != nil && state == store.QuestionAnswered {
 		waiter <- v // there is room: a question is answered once
 	}
 	return row, settled, err
-}
-
-// closed takes a question off those that are open. The desk is locked.
-func (d *Desk) closed(id string) {
-	delete(d.open, id)
-	maps.DeleteFunc(d.reasons, func(_ place, of string) bool { return of == id })
 }
 
 func (d *Desk) bodyOf(row store.Question) body {

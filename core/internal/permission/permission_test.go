@@ -37,9 +37,9 @@ type room struct {
 	refuse     error
 	buttons    chat.ButtonLimits
 	told       []string
-	unfinished bool // a turn was begun and not completed
-	lost       bool // no message arrives
-	unheard    bool // nobody who may decide can be reached
+	unfinished bool   // a turn was begun and not completed
+	lost       bool   // no message arrives
+	unheard    bool   // nobody who may decide can be reached
 	meanwhile  func() // what happens before a question is settled
 }
 
@@ -109,6 +109,17 @@ func (r *room) Question(_ context.Context, id string) (store.Question, error) {
 		}
 	}
 	return store.Question{}, store.ErrNotFound
+}
+
+func (r *room) Redraft(_ context.Context, id string, body json.RawMessage) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, q := range r.questions {
+		if q.ID == id {
+			r.questions[i].Body = body
+		}
+	}
+	return nil
 }
 
 func (r *room) Questions(context.Context) ([]store.Question, error) {

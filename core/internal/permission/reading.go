@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -57,12 +58,18 @@ func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m store.Message,
 func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, q := range d.open {
+	var since time.Time // what was promised last comes first
+	for id, q := range d.open {
 		if q.row.To == caller.Address {
 			open = append(open, q)
 		}
+		for _, p := range q.body.Reasons {
+			if p.place == (place{nameOf(caller), caller.Address}) && p.Since.After(since) {
+				reason, since = id, p.Since
+			}
+		}
 	}
-	return open, d.reasons[place{nameOf(caller), caller.Address}]
+	return open, reason
 }
 
 // repliedTo finds the question that a message asks.

@@ -118,6 +118,14 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 	return q, settled, err
 }
 
+// Redraft replaces the body of an open question; one that is over keeps its.
+func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) error {
+	_, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
+		return t.exec(`UPDATE questions SET body = ?2 WHERE id = ?1 AND state = ?3`, id, string(body), QuestionOpen)
+	})
+	return err
+}
+
 // TakeAnswers notes that a turn has the answers to its questions, all at once. One that has none stays as it is.
 func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
 	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {

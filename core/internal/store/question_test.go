@@ -49,6 +49,9 @@ func TestQuestions(t *testing.T) {
 	}
 	want(t, "asked of somebody else's turn", []string{"May I?", "Yes or no?"}, b.texts(t))
 
+	if err := b.Redraft(b.ctx, first.ID, json.RawMessage(`{"about":"plan"}`)); err != nil {
+		t.Fatal(err)
+	}
 	answered, settled, err := b.Settle(b.ctx, first.ID, store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed")
 	if err != nil || !settled || string(answered.Answer) != `{"allow":true}` {
 		t.Fatalf("%+v, %v, %v", answered, settled, err)
@@ -60,6 +63,12 @@ func TestQuestions(t *testing.T) {
 	}
 	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 0 || err != nil {
 		t.Errorf("an answer that is none grants: %v, %v", grants, err)
+	}
+	if err := b.Redraft(b.ctx, first.ID, json.RawMessage(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	if q, err := b.Question(b.ctx, first.ID); err != nil || string(q.Body) != `{"about":"plan"}` {
+		t.Errorf("another body, then one when it was answered: %s, %v", q.Body, err)
 	}
 	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionExpired, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
 		t.Errorf("settled again: %+v, %v, %v", q, settled, err)
