@@ -14,6 +14,8 @@ import (
 const (
 	madeCommand = "An edit has made a command of this message, and edits run nothing. I took it back: write the command as a new message."
 	otherRights = "You may not do the same here any more as when this was written, so I took it back. Write it again."
+	editedLate  = "I had passed this on to what is running when you edited it, so the edit came too late. Write what has changed as a new message."
+	deletedLate = "I had passed on to what is running what you deleted, so it is not taken back. `/stop` ends what is running."
 )
 
 // edit has a message that waits be as if it had been written as it is now; one that is being answered, or was, is left as it
@@ -24,6 +26,9 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return rejected("the message's id is too long"), nil
 	}
 	old, standing, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	if err == nil && standing == store.StandingTold && body.Text != old.Written() { // else only how it looks has changed
+		return in.late(ctx, channel, e, store.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate})
+	}
 	if err != nil || standing != store.StandingWaiting {
 		return changed(standing, err)
 	}
@@ -78,7 +83,22 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
+	old, standing, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	if err == nil && standing == store.StandingTold {
+		return in.late(ctx, channel, e, store.Piece{To: old.Address(), Text: deletedLate})
+	}
+	if err != nil {
+		return changed(standing, err)
+	}
 	return changed(in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID))
+}
+
+// late tells a chat, once, that a change came too late for a message that the running turn was told.
+func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice store.Piece) (Outcome, error) {
+	if _, err := in.options.Store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
+		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
+	}
+	return changed(store.StandingTold, nil)
 }
 
 // changed is what became of a change of a message that stands so.

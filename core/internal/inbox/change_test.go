@@ -122,6 +122,46 @@ func TestChangesThatAreNotHeeded(t *testing.T) {
 	}
 }
 
+// Who changes what the running turn was told is told that it is too late, once.
+func TestChangesThatComeTooLate(t *testing.T) {
+	t.Parallel()
+	was := store.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Text: "old"}
+	for name, test := range map[string]struct {
+		event   chat.Event
+		replyTo chat.MessageID
+		want    string
+	}{
+		"an edit":                 {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late"},
+		"an edit of how it looks": {event("owner", chat.Edited{ID: "m", Text: "old"}), "", ""},
+		"a deletion":              {event("owner", chat.Deleted{ID: "m"}), "", "not taken back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: store.StandingTold, waiting: was}
+			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
+			if err != nil || outcome.Verdict != chat.Rejected || len(j.amended)+len(j.changes) != 0 {
+				t.Errorf("%+v, error %v: %+v", outcome, err, j)
+			}
+			if test.want == "" {
+				if len(j.told) != 0 {
+					t.Errorf("told %+v", j.told)
+				}
+				return
+			}
+			if len(j.told) != 1 || !strings.Contains(j.told[0].Text, test.want) || j.told[0].To != was.Address() || j.told[0].ReplyTo != test.replyTo {
+				t.Errorf("told %+v", j.told)
+			}
+			if want := []string{"late:tg:" + string(test.event.ID)}; !cmp.Equal(want, j.posted) {
+				t.Errorf("by the keys %q, want %q", j.posted, want)
+			}
+			j.fail = errors.New("the disk is full")
+			if _, err := box(j).Submit(t.Context(), "tg", test.event); err == nil {
+				t.Error("the host seems to have what it has not")
+			}
+		})
+	}
+}
+
 func TestDeletions(t *testing.T) {
 	t.Parallel()
 	j := &journal{standing: store.StandingWaiting}

@@ -34,6 +34,7 @@ type Store interface {
 	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Message, store.Standing, error)
 	Amend(ctx context.Context, m store.Message, model *string) (store.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error)
+	Post(ctx context.Context, key string, pieces ...store.Piece) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	// Origin returns the first id that a chat had; its own where it has not moved.
 	Origin(channel string, id chat.ID) chat.ID

@@ -40,6 +40,7 @@ type journal struct {
 	waiting   store.Message // what Find finds
 	amended   []store.Message
 	told      []store.Piece
+	posted    []string // the keys
 }
 
 func (j *journal) Overrides(_ context.Context, session string) (store.Overrides, error) {
@@ -64,6 +65,12 @@ func (j *journal) Amend(_ context.Context, m store.Message, model *string) (stor
 		j.changes = append(j.changes, "the model is "+*model)
 	}
 	return j.standing, j.fail
+}
+
+func (j *journal) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+	j.posted = append(j.posted, key)
+	j.told = append(j.told, pieces...)
+	return 1, j.fail
 }
 
 func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error) {

@@ -96,6 +96,8 @@ func (m *model) withdraw(t *rapid.T) {
 		standing = store.StandingRunning
 		if l.queue[i].waits() {
 			standing = store.StandingWaiting
+		} else if l.queue[i].joined {
+			standing = store.StandingTold
 		}
 	}
 	if i >= 0 && rapid.Bool().Draw(t, "by its message") && l.queue[i].Message.ID != "" {
@@ -122,7 +124,9 @@ func (m *model) amend(t *rapid.T) {
 	o := &l.queue[i]
 	want, edited := store.StandingRunning, o.Message
 	edited.Text += "!"
-	if o.waits() {
+	if o.joined {
+		want = store.StandingTold
+	} else if o.waits() {
 		want, o.Message = store.StandingWaiting, edited
 		if edited.Fresh || edited.Origin != "" {
 			o.joinable = ""

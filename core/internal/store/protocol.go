@@ -193,6 +193,7 @@ const (
 	StandingNone    Standing = ""        // it is not known, was answered, or was dropped
 	StandingWaiting Standing = "waiting" // no turn has it
 	StandingRunning Standing = "running" // a turn has it, or had it and tries again
+	StandingTold    Standing = "told"    // it was written to a running turn, which may have read it
 )
 
 // Overheard is an event that starts no turn and is kept all the same: what a group says among itself, or what a session

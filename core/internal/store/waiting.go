@@ -100,19 +100,15 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 	if id == "" {
 		return f, nil
 	}
-	err = q.each(`SELECT session, seq, batch IS NULL AND joined_run IS NULL, message FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2`,
-		[]any{id, channel}, func(rows *sql.Rows) error {
-			got := found{standing: StandingRunning}
-			var waits bool
+	err = q.each(`SELECT session, seq, CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END, message FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2`,
+		[]any{id, channel, StandingTold, StandingRunning, StandingWaiting}, func(rows *sql.Rows) error {
+			var got found
 			var message string
-			if err := rows.Scan(&got.session, &got.seq, &waits, &message); err != nil {
+			if err := rows.Scan(&got.session, &got.seq, &got.standing, &message); err != nil {
 				return err
 			}
 			if json.Unmarshal([]byte(message), &got.message) != nil || got.message.Chat.ID != in {
 				return nil
-			}
-			if waits {
-				got.standing = StandingWaiting
 			}
 			f = got
 			return errEnough
