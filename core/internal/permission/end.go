@@ -22,14 +22,18 @@ func (d *Desk) leave(ctx context.Context, row store.Question) error {
 // End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
 // so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody stopped the run.
 func (d *Desk) End(ctx context.Context, session string, stopped bool) {
+	d.end(ctx, stopped, func(q question) bool { return q.row.Session == session })
+}
+
+func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool) {
 	d.mu.Lock()
-	open := ofSession(d.open, session)
+	open := ofTurns(d.open, which)
 	d.mu.Unlock()
 	for _, q := range open {
 		d.retire(ctx, q, store.QuestionWithdrawn, withdrawn(q.body))
 	}
 	d.mu.Lock()
-	given := ofSession(d.given, session) // also what was answered in this moment
+	given := ofTurns(d.given, which) // also what was answered in this moment
 	d.mu.Unlock()
 	for _, q := range given {
 		said := late(q.body)
@@ -45,23 +49,25 @@ func (d *Desk) End(ctx context.Context, session string, stopped bool) {
 	}
 }
 
-// Recover retires what an earlier life of the host asked for turns that it has completed. It is called once, before turns run.
+// Recover retires what an earlier life of the host asked for turns that it has completed, or in conversations that it has left. It
+// is called once, before turns run.
 func (d *Desk) Recover(ctx context.Context) error {
-	sessions := map[string]bool{}
+	type conversation struct{ session, claude string }
+	asked := map[conversation]bool{}
 	d.mu.Lock()
 	for _, of := range []map[string]question{d.open, d.given} {
 		for _, q := range of {
-			sessions[q.row.Session] = true
+			asked[conversation{q.row.Session, q.row.ClaudeSession}] = true
 		}
 	}
 	d.mu.Unlock()
-	for session := range sessions {
-		unfinished, err := d.options.Store.Unfinished(ctx, session)
+	for c := range asked {
+		unfinished, err := d.options.Store.Unfinished(ctx, c.session, c.claude)
 		if err != nil {
 			return err
 		}
 		if !unfinished {
-			d.End(ctx, session, false)
+			d.end(ctx, false, func(q question) bool { return c == conversation{q.row.Session, q.row.ClaudeSession} })
 		}
 	}
 	return nil
@@ -73,11 +79,11 @@ func (d *Desk) retire(ctx context.Context, q question, as store.QuestionState, s
 	}
 }
 
-// ofSession returns the questions of a session's turns.
-func ofSession(all map[string]question, session string) []question {
+// ofTurns returns such of the questions as turns wait for.
+func ofTurns(all map[string]question, which func(question) bool) []question {
 	var list []question
 	for _, q := range all {
-		if q.row.Session == session && q.body.About != aboutResume {
+		if which(q) && q.body.About != aboutResume {
 			list = append(list, q)
 		}
 	}

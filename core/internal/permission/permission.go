@@ -32,8 +32,8 @@ type Store interface {
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
 	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
-	// Unfinished tells whether a session's turn was begun and is not completed.
-	Unfinished(ctx context.Context, session string) (bool, error)
+	// Unfinished tells whether a session's turn was begun in a claude session and is not completed.
+	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
 }
 
 // Options are what a desk works with.

@@ -141,7 +141,9 @@ func (r *room) SentPiece(_ context.Context, piece int64) (chat.MessageID, time.T
 	return chat.MessageID(fmt.Sprint("m", piece)), time.Time{}, nil
 }
 
-func (r *room) Unfinished(context.Context, string) (bool, error) { return r.unfinished, nil }
+func (r *room) Unfinished(_ context.Context, _, claude string) (bool, error) {
+	return r.unfinished && claude == "c1", nil
+}
 
 func (r *room) desk(t *testing.T) *permission.Desk {
 	t.Helper()
@@ -527,6 +529,33 @@ func TestRestartBetweenChoices(t *testing.T) {
 	for _, q := range r.questions {
 		if q.State != store.QuestionTaken {
 			t.Errorf("the answer to %s is good for another turn: %s", q.Body, q.State)
+		}
+	}
+}
+
+// At the start what is asked in a conversation that no turn is in any more is over, whatever else the session does.
+func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	life, end := context.WithCancelCause(t.Context())
+	first, done := r.desk(t), make(chan agent.Decision)
+	left := runOf("owner", chat.Owner)
+	left.Message.ClaudeSession = "c0"
+	for run, q := range map[*store.Run]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
+		go func() { done <- first.Ask(life, run, q) }()
+		<-r.posted
+	}
+	end(agent.ErrShutdown)
+	<-done
+	<-done
+	r.unfinished = true
+	if err := r.desk(t).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range r.questions {
+		want := map[string]store.QuestionState{"c0": store.QuestionWithdrawn, "c1": store.QuestionOpen}[q.ClaudeSession]
+		if q.State != want {
+			t.Errorf("a question of %s is %s", q.ClaudeSession, q.State)
 		}
 	}
 }

@@ -22,12 +22,15 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	if unfinished, err := b.Unfinished(b.ctx, inbound("anna", 1).Session); unfinished || err != nil {
+	if unfinished, err := b.Unfinished(b.ctx, inbound("anna", 1).Session, ""); unfinished || err != nil {
 		t.Fatal("before its claim:", unfinished, err)
 	}
 	run := b.claim(t)
-	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key); !unfinished || err != nil {
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); !unfinished || err != nil {
 		t.Fatal("while it runs:", unfinished, err)
+	}
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, "another"); unfinished || err != nil {
+		t.Fatal("in a conversation that was left:", unfinished, err)
 	}
 	ask := func(q store.Question) store.Question {
 		t.Helper()
@@ -115,7 +118,7 @@ func TestQuestions(t *testing.T) {
 	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
 		t.Fatal(err)
 	}
-	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key); unfinished || err != nil {
+	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); unfinished || err != nil {
 		t.Error("completed:", unfinished, err)
 	}
 	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, store.ErrFenced) {
