@@ -1,6 +1,7 @@
 package core
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -25,6 +27,12 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"},
 		Settings:    config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
 	}}
+	opened, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	h.inbox = inbox.New(inbox.Options{Store: opened, Settings: h.config.For}, h.log)
 	h.prompter = h.newPrompter()
 	full := agent.Result{ContextTokens: 170_000, ContextWindow: 200_000}
 	for name, test := range map[string]struct {
