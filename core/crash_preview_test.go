@@ -244,7 +244,14 @@ func (s Board) React(to Note, found *bool) error {
 
 const done = "👍"
 
-// await returns when every message shows that it is done and nothing is shown any more, or time is up.
+// unfinished tells whether a message does not show that it is done, or its answer's end is not there: that may have to wait for the
+// channel's restart. The board is locked.
+func (b *board) unfinished(n *order) bool {
+	end := fmt.Sprintf("The end of story %d.", n.number)
+	return n.reaction != done || !slices.ContainsFunc(b.hanging, func(h *Note) bool { return h.Chat == n.Chat && strings.Contains(h.Text, end) })
+}
+
+// await returns when every message is done and nothing is shown any more, or time is up.
 func (b *board) await(t *testing.T) {
 	t.Helper()
 	late := time.AfterFunc(drainTime, func() {
@@ -256,7 +263,7 @@ func (b *board) await(t *testing.T) {
 	defer late.Stop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.wrong) == 0 && (slices.ContainsFunc(b.written, func(n *order) bool { return n.reaction != done }) ||
+	for len(b.wrong) == 0 && (slices.ContainsFunc(b.written, b.unfinished) ||
 		slices.ContainsFunc(b.hanging, func(n *Note) bool { return n.Buttons })) {
 		b.changed.Wait()
 	}
