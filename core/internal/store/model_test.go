@@ -103,6 +103,9 @@ type model struct {
 }
 
 func (m *model) open(t *rapid.T) {
+	if err := prepare(m.path); err != nil {
+		t.Fatal(err)
+	}
 	s, err := store.Open(m.ctx, m.path, store.Options{Now: m.clock.Now})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,12 @@ func TestKeysOfTwoDatabasesDiffer(t *testing.T) {
 	t.Parallel()
 	var keys []string
 	for range 2 {
-		b := setup(t)
+		s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{}) // no copy of another one
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close() }()
+		b := &bundle{Store: s, ctx: t.Context()}
 		b.post(t, "", piece("anna", "1"))
 		keys = append(keys, b.head(t).Key)
 	}

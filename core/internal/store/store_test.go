@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -54,8 +55,44 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
+// migrated is the file of a new store, as a test begins with. To make one takes a second under the race detector.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "clawhost.db")
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// prepare puts a new store's file there, if none is.
+func prepare(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	file, err := migrated()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, file, 0o600)
+}
+
 func (b *bundle) open(t *testing.T) {
 	t.Helper()
+	if err := prepare(b.path); err != nil {
+		t.Fatal(err)
+	}
 	s, err := store.Open(b.ctx, b.path, store.Options{Now: b.clock.Now})
 	if err != nil {
 		t.Fatal(err)
