@@ -123,11 +123,11 @@ func TestNewConversation(t *testing.T) {
 	owner.say("/new")
 	owner.hears("New conversation.")
 	owner.talks("which number?")
-	h.forgot("4711")
+	h.forgot("my number is 4711")
 
 	owner.say("/new what about 4812?")
 	owner.echoes("what about 4812?")
-	h.forgot("4711", "which number?")
+	h.forgot("my number is 4711", "which number?")
 
 	gate := make(chan struct{})
 	h.api.Enqueue(messagesapi.Reply{Text: "the end of the old one", Gate: gate})
@@ -138,6 +138,6 @@ func TestNewConversation(t *testing.T) {
 	close(gate)
 	owner.hears("the end of the old one")
 	owner.talks("hello again")
-	h.forgot("4711", "4812", "which number?", "take your time")
+	h.forgot("my number is 4711", "what about 4812?", "which number?", "take your time")
 	owner.silent()
 }

@@ -93,7 +93,8 @@ func (h *host) remembers(texts ...string) {
 	}
 }
 
-// forgot asserts that the newest request holds none of these texts.
+// forgot asserts that the newest request holds none of these texts. They are sentences: the request also names random folders
+// and ids, in which a bare number may stand by chance.
 func (h *host) forgot(texts ...string) {
 	h.Helper()
 	last := h.last()

@@ -101,7 +101,7 @@ func TestOverflow(t *testing.T) {
 	owner.say("which number?" + long)
 	owner.hears("Our conversation had become too long for the model. I began a new one and no longer know what was said before.")
 	owner.echoes("which number?" + long)
-	h.forgot("4711")
+	h.forgot("my number is 4711")
 
 	tooLong, err := json.Marshal(messagesapi.PromptTooLong())
 	if err != nil {
@@ -110,6 +110,6 @@ func TestOverflow(t *testing.T) {
 	owner.say("/new all at once [[reply " + string(tooLong) + "]]")
 	owner.hears("This message is too long for Claude, even in a new conversation. Shorten it, or send it in parts.")
 	owner.talks("then only this")
-	h.forgot("4711", "which number?")
+	h.forgot("my number is 4711", "which number?")
 	owner.silent()
 }

@@ -39,7 +39,7 @@ plugin "webchat" {
 	owner := h.owner()
 	owner.talks("my number on Telegram is 4711")
 	page.talks("which number?")
-	h.forgot("4711")
+	h.forgot("my number on Telegram is 4711")
 	page.talks("and now?")
 	h.remembers("which number?", "and now?")
 
