@@ -122,6 +122,9 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		telling.Pieces = append(telling.Pieces, store.Piece{To: p.To, Media: found.Media})
 		telling.Files, said.Files = found.Files, found.Sent
 	}
+	if p.Reply != "" {
+		telling.Pieces[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
+	}
 	if own {
 		telling.Told = &said
 	}

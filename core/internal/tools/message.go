@@ -31,6 +31,7 @@ type Post struct {
 	Kind   chat.Kind
 	Text   string   // CommonMark, as the model wrote it; may be empty if there are files
 	Media  []string // paths, as the model wrote them
+	Reply  string   // the message that it answers, as [answer.Reply] names it; empty: none. Only in the turn's own chat
 }
 
 // messageTool sends to a chat.
@@ -79,13 +80,20 @@ func (s *Server) message(ctx context.Context, t *Turn, arguments json.RawMessage
 	}
 	post := Post{Caller: t.caller, To: to, Kind: kind, Text: visible.Text, Media: in.Media}
 	post.Key = t.key(post, use)
+	done := "The message is on its way to " + chatName(to) + "."
+	switch reply := visible.ReplyAt(0); {
+	case to == t.caller.Address:
+		post.Reply = reply
+	case reply != "":
+		done += " It is not shown as a reply: that is possible only in the chat that you were asked in."
+	}
 	if !t.mayPost() {
 		return "", Refusal(fmt.Sprintf("You have sent %d messages in this turn, which is as many as one may send. Say the rest in your answer.", maxMessages))
 	}
 	if err := t.post(ctx, post); err != nil {
 		return "", err
 	}
-	return "The message is on its way to " + chatName(to) + ".", nil
+	return done, nil
 }
 
 // mayPost counts a message, if there may be one more.

@@ -98,6 +98,34 @@ func TestARefusalNamesTheChats(t *testing.T) {
 	}
 }
 
+// A message is a reply in the turn's own chat only. Elsewhere the model is told that it is none.
+func TestRepliesInMessages(t *testing.T) {
+	t.Parallel()
+	for arguments, want := range map[string]struct {
+		reply string
+		none  bool // the model is told
+	}{
+		`{"text":"[[reply_to:7]] one"}`:                                             {reply: "7"},
+		`{"text":"one [[reply_to_current]]"}`:                                       {reply: "current"},
+		`{"to":"telegram:anna","text":"[[reply_to_current]] one"}`:                  {reply: "current"},
+		`{"to":"telegram:anna","text":"one"}`:                                       {},
+		`{"to":"discord:listed","text":"[[reply_to_current]] one"}`:                 {none: true},
+		`{"to":"discord:listed","text":"one"}`:                                      {},
+		`{"text":"[[reply_to:8]]","media":["a.png"],"to":"telegram:anna"}`:          {reply: "8"},
+		"{\"text\":\"one\\n```\\n[[reply_to:7]]\\n```\",\"to\":\"discord:listed\"}": {},
+	} {
+		r := newRig(t)
+		r.sessions = chats
+		got := use(t, r.Turn("41", anna), "message", arguments)
+		if got.IsError || strings.Contains(got.text(), "not shown as a reply") != want.none {
+			t.Errorf("%s is answered %q", arguments, got.text())
+		}
+		if len(r.posts) != 1 || r.posts[0].Reply != want.reply {
+			t.Errorf("%s: posted %+v", arguments, r.posts)
+		}
+	}
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -150,7 +178,7 @@ func TestMarkersInMessages(t *testing.T) {
 	if got := use(t, turn, "message", `{"text":"NO_REPLY"}`); !got.IsError || !strings.HasPrefix(got.text(), "There is nothing to send") {
 		t.Error(got.text())
 	}
-	want := tools.Post{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one", Media: []string{"a.png", "b.png"}}
+	want := tools.Post{Caller: anna, To: anna.Address, Kind: chat.Direct, Text: "one", Media: []string{"a.png", "b.png"}, Reply: "current"}
 	if len(r.posts) != 1 {
 		t.Fatalf("posted %+v", r.posts)
 	}
