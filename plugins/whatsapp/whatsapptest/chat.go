@@ -10,6 +10,9 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
+// editWindow is how long phones take edits of a message.
+const editWindow = 15 * time.Minute
+
 // Message is a message as the phones in a chat show it.
 type Message struct {
 	ID      types.MessageID
@@ -57,7 +60,8 @@ func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E
 			m.Deleted = true
 		}
 	case change.GetEditedMessage() != nil:
-		if m := s.find(chat, change.GetKey().GetID()); m != nil && m.Author == author && !m.Deleted {
+		// Phones pass over a late edit, and nobody is told.
+		if m := s.find(chat, change.GetKey().GetID()); m != nil && m.Author == author && !m.Deleted && time.Since(m.at) < editWindow {
 			m.Text, m.Edits = textOf(change.GetEditedMessage()), m.Edits+1
 		}
 	}
@@ -71,6 +75,15 @@ func (s *Server) find(chat types.JID, id types.MessageID) *Message {
 		}
 	}
 	return nil
+}
+
+// Age makes all that was written so far older.
+func (s *Server) Age(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.shown {
+		m.at = m.at.Add(-by)
+	}
 }
 
 // Messages are what a chat shows, oldest first, also what was deleted.

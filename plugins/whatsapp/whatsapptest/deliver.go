@@ -213,6 +213,13 @@ func (s *Server) Acknowledged(id types.MessageID) bool {
 	return ok && d.acked
 }
 
+// Unacknowledged is how many messages the device has not acknowledged.
+func (s *Server) Unacknowledged() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}
+
 // AwaitAcknowledged waits until the device has acknowledged all messages.
 func (s *Server) AwaitAcknowledged(ctx context.Context) error {
 	return s.await(ctx, func() bool { return len(s.queue) == 0 })

@@ -115,7 +115,7 @@ func (s *Server) Adopt(ctx context.Context, d *store.Device) error {
 	}
 	signed.DeviceSignature = sign(d.IdentityKey, join([]byte{6, 1}, signed.Details, d.IdentityKey.Pub[:], s.primary.Pub[:]))
 	id := device()
-	d.ID, d.LID, d.Account = &id, deviceLID(), signed
+	d.ID, d.LID, d.Account, d.PushName = &id, deviceLID(), signed, "Claw"
 	if err := d.Save(ctx); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package whatsapptest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
@@ -31,6 +32,7 @@ type Person struct {
 	heard  []Heard // guarded by the server's lock
 	known  map[string]bool
 	renew  bool // the next message begins a new session with the device
+	hidden bool // the server gives nobody the person's keys
 	refuse int  // the error that answers what is sent to the person; zero: none
 }
 
@@ -173,6 +175,13 @@ func (p *Person) Refuse(code int) {
 	p.refuse = code
 }
 
+// HideKeys has the server give nobody the keys by which a session with the person begins, or give them again.
+func (p *Person) HideKeys(hide bool) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	p.hidden = hide
+}
+
 // Heard returns what reached the person, in order, but for what came again.
 func (p *Person) Heard() []Heard {
 	p.server.mu.Lock()
@@ -224,6 +233,9 @@ func (s *Server) take(c *conn, node *waBinary.Node) error {
 		m, err := p.decrypt(s.life, node, to)
 		if err != nil && p.known[id] {
 			continue // The same bytes once more, which a phone has read already.
+		}
+		if errors.Is(err, errNotForThem) && to != s.group {
+			continue // There is nothing to take to the phone. The server says that it has it all the same.
 		}
 		if err != nil {
 			s.unread++

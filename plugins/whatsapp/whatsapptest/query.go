@@ -52,6 +52,12 @@ func (s *Server) answer(c *conn, node *waBinary.Node) error {
 				n = len(s.bundle.oneTime)
 			}
 			result.Content = []waBinary.Node{{Tag: "count", Attrs: waBinary.Attrs{"value": n}}}
+		case "key":
+			list, err := s.bundles(children[0].GetChildren())
+			if err != nil {
+				return err
+			}
+			result.Content = list
 		case "registration":
 			b, err := readBundle(node)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"go.mau.fi/libsignal/logger"
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/util/keys"
@@ -70,8 +71,12 @@ func New(t testing.TB) *Server {
 	return s
 }
 
+// logging has the Signal library make its logger, which servers that start side by side would make at the same time.
+var logging sync.Once
+
 // Start starts a server. The caller stops it. What can only fail by a mistake of the caller's panics.
 func Start() *Server {
+	logging.Do(func() { logger.Debug("a WhatsApp server starts") })
 	ctx, cease := context.WithCancel(context.Background())
 	s := &Server{
 		root:    rootKey(),
@@ -315,6 +320,11 @@ func (s *Server) Presence() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.presence
+}
+
+// AwaitPresence waits until the device has said that it is "available" or "unavailable".
+func (s *Server) AwaitPresence(ctx context.Context, presence string) error {
+	return s.await(ctx, func() bool { return s.presence == presence })
 }
 
 // Logins is how often the device has logged in.

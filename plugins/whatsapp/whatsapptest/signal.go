@@ -21,7 +21,10 @@ import (
 
 var serializer = store.SignalProtobufSerializer
 
-var errNoKeys = errors.New("the device has no one-time key left")
+var (
+	errNoKeys     = errors.New("the device has no one-time key left")
+	errNotForThem = errors.New("the stanza has no message for the person")
+)
 
 // cipher is the person's session with the device.
 func (p *Person) cipher() (*session.Builder, *session.Cipher) {
@@ -131,7 +134,7 @@ func (p *Person) decrypt(ctx context.Context, node *waBinary.Node, to types.JID)
 			return nil, err
 		}
 	}
-	return nil, errors.New("the stanza has no message for the person")
+	return nil, errNotForThem
 }
 
 func (p *Person) open(ctx context.Context, part waBinary.Node, to types.JID) (*waE2E.Message, error) {
