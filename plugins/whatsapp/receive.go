@@ -48,6 +48,9 @@ func (l *line) announce(n news) {
 func (l *line) receive(client *whatsmeow.Client, m *events.Message) bool {
 	l.taking.Lock()
 	defer l.taking.Unlock()
+	if l.refused {
+		return false // What is behind a message that the host has not got must not come before it.
+	}
 	event, file, ok := l.read.event(l.ctx, client, m)
 	if !ok {
 		return true
@@ -62,6 +65,7 @@ func (l *line) receive(client *whatsmeow.Client, m *events.Message) bool {
 	}
 	verdict, err := l.in.Submit(l.ctx, event)
 	if err != nil {
+		l.refused = true
 		if l.ctx.Err() == nil {
 			l.announce(news{client, fmt.Errorf("%w: %w", errHost, err)})
 		}

@@ -25,8 +25,9 @@ type line struct {
 	read   inbound
 	news   chan news
 	// taking is held while a message is handed over. When one takes long the library begins with the next.
-	taking sync.Mutex
-	forget func() // ends what the last connection has left
+	taking  sync.Mutex
+	refused bool   // the host has not taken a message: the line ends, and takes no other; guarded by taking
+	forget  func() // ends what the last connection has left
 }
 
 // news is what a client of the library tells of its connection.
