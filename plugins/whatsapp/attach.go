@@ -72,7 +72,7 @@ func (c *channel) attach(ctx context.Context, client *whatsmeow.Client, m chat.M
 	if err != nil {
 		return nil, uploadFailure(err)
 	}
-	return shown(stored, as, up, caption), nil
+	return shown(stored, as, up, caption, c.preview(ctx, m, as)), nil
 }
 
 func uploadFailure(err error) *chat.Failure {
@@ -87,7 +87,7 @@ func uploadFailure(err error) *chat.Failure {
 }
 
 // shown is the message of an uploaded file.
-func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string) *waE2E.Message {
+func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string, p preview) *waE2E.Message {
 	mimeType := m.MIMEType
 	if mimeType == "" {
 		mimeType = "application/octet-stream"
@@ -98,10 +98,14 @@ func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string) 
 	}
 	switch as.kind {
 	case chat.Image:
-		return &waE2E.Message{ImageMessage: &waE2E.ImageMessage{
+		m := &waE2E.ImageMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
-			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, Caption: text,
-		}}
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, Caption: text, JPEGThumbnail: p.thumbnail,
+		}
+		if p.width > 0 {
+			m.Width, m.Height = &p.width, &p.height
+		}
+		return &waE2E.Message{ImageMessage: m}
 	case chat.Video:
 		return &waE2E.Message{VideoMessage: &waE2E.VideoMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
@@ -112,10 +116,14 @@ func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string) 
 		if voice {
 			mimeType = "audio/ogg; codecs=opus" // Without the codec phones do not play it.
 		}
-		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
+		m := &waE2E.AudioMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
 			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, PTT: &voice,
-		}}
+		}
+		if p.seconds > 0 {
+			m.Seconds = &p.seconds
+		}
+		return &waE2E.Message{AudioMessage: m}
 	case chat.Sticker:
 		return &waE2E.Message{StickerMessage: &waE2E.StickerMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,

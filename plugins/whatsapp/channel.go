@@ -48,7 +48,10 @@ type channel struct {
 }
 
 // account is the addresses of the account that the plugin is a device of; empty: none is paired.
-type account struct{ pn, lid types.JID }
+type account struct {
+	pn, lid types.JID
+	device  uint16
+}
 
 // What a channel is beside a channel.
 var (
@@ -160,7 +163,7 @@ func (c *channel) connected(ctx context.Context) (*whatsmeow.Client, error) {
 func (c *channel) learn(pn, lid types.JID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.self = account{pn.ToNonAD(), lid.ToNonAD()}
+	c.self = account{pn.ToNonAD(), lid.ToNonAD(), pn.Device}
 }
 
 func (c *channel) account() account {

@@ -194,6 +194,9 @@ func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info typ
 	}
 }
 
+// maxMentions is how many mentions of a message the host takes. Beyond that only the account's own counts.
+const maxMentions = 256
+
 // mentions finds out whom a text names, and whether the account is among them. People are named by the user part of their
 // addresses.
 func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.ContextInfo) (list []chat.Mention, ofSelf bool) {
@@ -204,7 +207,7 @@ func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.Cont
 		}
 		self := in.account().is(jid)
 		ofSelf = ofSelf || self
-		if at := strings.Index(text, "@"+jid.User); at >= 0 {
+		if at := strings.Index(text, "@"+jid.User); at >= 0 && len(list) < maxMentions {
 			person, _ := in.person(ctx, jid, types.EmptyJID)
 			list = append(list, chat.Mention{
 				Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self,

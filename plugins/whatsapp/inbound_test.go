@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waCommon"
@@ -242,5 +244,48 @@ func TestReadReceipts(t *testing.T) {
 	quiet.next()
 	if err := quiet.server.AwaitAcknowledged(t.Context()); err != nil || quiet.server.Read(id) {
 		t.Errorf("%v; read %t", err, quiet.server.Read(id))
+	}
+}
+
+// TestManyMentions are cut at what the host takes: the message is not lost for them.
+func TestManyMentions(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	var text strings.Builder
+	var people []string
+	for n := range 2 * maxMentions {
+		fmt.Fprintf(&text, "@%d ", 700_000_000_000+n)
+		people = append(people, fmt.Sprintf("%d@lid", 700_000_000_000+n))
+	}
+	people = append(people, "900000000001@lid")
+	l.anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+		Text: proto.String(text.String() + "@900000000001"), ContextInfo: &waE2E.ContextInfo{MentionedJID: people},
+	}})
+	if _, m := l.next(); len(m.Mentions) != maxMentions || !m.MentionsSelf {
+		t.Errorf("came %d mentions, of the account %t", len(m.Mentions), m.MentionsSelf)
+	}
+}
+
+// TestPresence: the account is online while it types, or all the time.
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	l.anna.Say("hello")
+	l.next()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for active, want := range map[bool]string{true: "available", false: "unavailable"} {
+		if err := errors.Join(l.Typing(l.direct, active), l.server.AwaitPresence(ctx, want)); err != nil {
+			t.Errorf("typing %t: %v, online %q", active, err, l.server.Presence())
+		}
+	}
+	always := start(t, map[string]any{"show_online": true})
+	if err := always.server.AwaitPresence(ctx, "available"); err != nil {
+		t.Error(err)
+	}
+	always.anna.Say("hello")
+	always.next()
+	if err := errors.Join(always.Typing(always.direct, true), always.Typing(always.direct, false), always.server.AwaitTyping(ctx, always.anna.LID, "paused")); err != nil || always.server.Presence() != "available" {
+		t.Errorf("%v; online %q", err, always.server.Presence())
 	}
 }

@@ -44,7 +44,7 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		}
 		own := messageID(id, types.EmptyJID)
 		c.recent.keep(out.To.Chat, own, p.text)
-		if err := send(ctx, client, to, content, id); err != nil {
+		if err := c.send(ctx, client, to, content, id); err != nil {
 			return chat.Receipt{}, err
 		}
 		receipt.IDs = append(receipt.IDs, own)
@@ -158,15 +158,15 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 	if err != nil {
 		return err
 	}
-	if !c.recent.editable(to.Chat, id) {
-		return refuse(chat.TargetGone, errors.New("the message is deleted, or older than WhatsApp lets one be edited"))
+	if err := c.recent.editable(to.Chat, id); err != nil {
+		return err
 	}
 	rendered, _ := c.mention(ctx, client.Store.LIDs, markdown.ToWhatsApp(text))
 	if strings.TrimSpace(rendered) == "" {
 		return refuse(chat.Invalid, errors.New("the message has no text"))
 	}
 	edit := client.BuildEdit(jid, plain, &waE2E.Message{Conversation: proto.String(rendered)})
-	if err := send(ctx, client, jid, edit, client.GenerateMessageID()); err != nil {
+	if err := c.send(ctx, client, jid, edit, client.GenerateMessageID()); err != nil {
 		return err
 	}
 	c.recent.keep(to.Chat, id, rendered)
@@ -183,7 +183,7 @@ func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID
 	if err != nil {
 		return err
 	}
-	if err := send(ctx, client, jid, client.BuildRevoke(jid, types.EmptyJID, plain), client.GenerateMessageID()); err != nil {
+	if err := c.send(ctx, client, jid, client.BuildRevoke(jid, types.EmptyJID, plain), client.GenerateMessageID()); err != nil {
 		return err
 	}
 	c.recent.forget(to.Chat, id)
@@ -215,7 +215,7 @@ func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID,
 	if author.IsEmpty() {
 		author = c.account().own()
 	}
-	return send(ctx, client, jid, client.BuildReaction(jid, author, plain, emoji), client.GenerateMessageID())
+	return c.send(ctx, client, jid, client.BuildReaction(jid, author, plain, emoji), client.GenerateMessageID())
 }
 
 // Typing implements sdk.Typer. Phones show typing only of those who are online; who is online all the time has a phone
@@ -256,11 +256,36 @@ func (c *channel) reach(ctx context.Context, to chat.Address) (types.JID, *whats
 	return jid, client, err
 }
 
-func send(ctx context.Context, client *whatsmeow.Client, to types.JID, m *waE2E.Message, id types.MessageID) error {
+func (c *channel) send(ctx context.Context, client *whatsmeow.Client, to types.JID, m *waE2E.Message, id types.MessageID) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if _, err := client.SendMessage(ctx, to, m, whatsmeow.SendRequestExtra{ID: id}); err != nil {
+	sent, err := client.SendMessage(ctx, to, m, whatsmeow.SendRequestExtra{ID: id})
+	if err != nil {
 		return failure(err)
 	}
-	return nil
+	return c.readable(ctx, client, sent.Chat)
+}
+
+var errNobody = errors.New("WhatsApp gives no keys for a device of this person, so nobody could read the message")
+
+// readable tells whether what was sent to a person was encrypted for a device of theirs. The library sends to nobody where
+// it gets no keys, which WhatsApp acknowledges. In groups whoever cannot read a message asks for it.
+func (c *channel) readable(ctx context.Context, client *whatsmeow.Client, to types.JID) error {
+	if to.Server == types.GroupServer {
+		return nil
+	}
+	devices, err := client.GetUserDevices(ctx, []types.JID{to}) // The library has just asked, and remembers.
+	if err != nil {
+		return failure(err)
+	}
+	self := c.account()
+	for _, device := range devices {
+		if self.is(device) && device.Device == self.device {
+			continue
+		}
+		if begun, err := client.Store.ContainsSession(ctx, device.SignalAddress()); begun || err != nil {
+			return nil // What the store cannot tell now it could when the message was encrypted.
+		}
+	}
+	return &chat.Failure{Reason: chat.Temporary, Err: errNobody}
 }

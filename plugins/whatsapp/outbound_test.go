@@ -130,13 +130,39 @@ func TestWhatIsTooOldIsNotEdited(t *testing.T) {
 		r := newRecent()
 		r.keep("c", "m", "text")
 		time.Sleep(editWindow - time.Second)
-		if !r.editable("c", "m") || !r.editable("c", "of an earlier life") {
-			t.Error("a message cannot be edited within the time")
+		if err := errors.Join(r.editable("c", "m"), r.editable("c", "of an earlier life")); err != nil {
+			t.Errorf("a message cannot be edited within the time: %v", err)
 		}
 		r.keep("c", "m", "edited")
 		time.Sleep(2 * time.Second)
-		if r.editable("c", "m") || r.text("c", "m") != "edited" {
-			t.Error("a message can be edited for ever")
+		if f, ok := errors.AsType[*chat.Failure](r.editable("c", "m")); !ok || f.Reason != chat.Invalid || r.text("c", "m") != "edited" {
+			t.Errorf("an edit that is too late gives %v", f)
+		}
+		r.forget("c", "m")
+		if f, ok := errors.AsType[*chat.Failure](r.editable("c", "m")); !ok || f.Reason != chat.TargetGone {
+			t.Errorf("an edit of what is deleted gives %v", f)
 		}
 	})
+}
+
+// TestWhatNobodyCanReadIsNotSent: the library encrypts for nobody where WhatsApp gives no keys, and takes that for a success.
+func TestWhatNobodyCanReadIsNotSent(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	bob := l.server.Person(2)
+	to := chat.Address{Chat: chatID(bob.LID)}
+	bob.HideKeys(true)
+	_, err := l.Send(chat.Outgoing{Key: "k", To: to, Text: "hello"})
+	if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != chat.Temporary || f.MaybeDelivered {
+		t.Errorf("a message that reaches nobody gives %v", err)
+	}
+	if err := l.React(to, messageID("x", bob.LID), "👍"); err == nil {
+		t.Error("a reaction that reaches nobody is a success")
+	}
+	bob.HideKeys(false)
+	l.send(chat.Outgoing{Key: "k", To: to, Text: "hello"})
+	heard, err := bob.AwaitHeard(t.Context(), 1)
+	if err != nil || heard[0].Text() != "hello" {
+		t.Errorf("Bob heard %v, %v", heard, err)
+	}
 }

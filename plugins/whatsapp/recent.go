@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -81,10 +82,18 @@ func (r *recent) has(in chat.ID, id chat.MessageID) bool {
 	return known
 }
 
-// editable tells whether a message may be edited, as far as is known.
-func (r *recent) editable(in chat.ID, id chat.MessageID) bool {
+// editable refuses an edit that phones would pass over in silence. What is not remembered may be edited, as far as is known
+// here: a message of an earlier life of the plugin, whose age the host knows.
+func (r *recent) editable(in chat.ID, id chat.MessageID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, known := r.messages[place{in, id}]
-	return !known || !m.gone && time.Since(m.at) < editWindow
+	switch {
+	case known && m.gone:
+		return refuse(chat.TargetGone, errors.New("the message is deleted"))
+	case known && time.Since(m.at) >= editWindow:
+		return refuse(chat.Invalid, errors.New("the message is older than WhatsApp lets one be edited"))
+	default:
+		return nil
+	}
 }
