@@ -23,7 +23,8 @@ import (
 // room is a chat with an outbox that is empty at once, and the store's note of what was sent.
 type room struct {
 	begun time.Time
-	err   error // of Early and Show
+	err   error // of Early, Show and Draft
+	blind error // of Behind
 	late  time.Duration
 	old   bool // the preview is too old to be edited
 
@@ -31,6 +32,7 @@ type room struct {
 
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
+	all     []string // what could be seen, ever
 	pieces  []store.Piece
 	said    string
 	preview int64
@@ -61,7 +63,7 @@ func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
 
 // post sends a piece, whose id is its place.
 func (r *room) post(p store.Piece) {
-	r.pieces = append(r.pieces, p)
+	r.pieces, r.all = append(r.pieces, p), append(r.all, p.Text)
 	text := p.Text
 	if p.ReplyTo != "" {
 		text = fmt.Sprintf("(to %s) %s", p.ReplyTo, text)
@@ -91,6 +93,7 @@ func (r *room) Show(_ context.Context, preview int64, text string) error {
 	if r.old {
 		return stream.ErrLate
 	}
+	r.all = append(r.all, text)
 	r.note("show %d: %s", preview, text)
 	return r.err
 }
@@ -102,6 +105,7 @@ func (r *room) Draft(_ context.Context, text string) error {
 		r.note("no draft: %s", text)
 		return stream.ErrRefused
 	}
+	r.all = append(r.all, text)
 	r.note("draft: %s", text)
 	return r.err
 }
@@ -109,8 +113,8 @@ func (r *room) Draft(_ context.Context, text string) error {
 func (r *room) Behind(context.Context) (time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.late == 0 {
-		return time.Time{}, nil
+	if r.late == 0 || r.blind != nil {
+		return time.Time{}, r.blind
 	}
 	return time.Now().Add(-r.late), nil
 }
@@ -124,13 +128,13 @@ func (r *room) note(format string, args ...any) {
 func (r *room) seen() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	texts := make([]string, len(r.pieces))
+	texts, messages := make([]string, len(r.pieces)), make([]int, len(r.pieces))
 	for i, p := range r.pieces {
+		messages[i] = i
 		if p.Edits != 0 {
-			texts[p.Edits-1] = p.Text
-		} else {
-			texts[i] = p.Text
+			messages[i] = messages[p.Edits-1]
 		}
+		texts[messages[i]] = p.Text
 	}
 	var seen []string
 	for _, text := range texts {

@@ -1,6 +1,8 @@
 package stream_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -18,18 +19,32 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Whatever happens in a turn, whenever it crashes and is begun again: what stands in the chat at its end is each text
-// once, in order, in messages that fit; what went before in the answer's place is set apart by a line that says so.
+// Whatever happens in a turn, whenever it crashes and is begun again, and whatever of its early sending fails: what stands in the
+// chat at its end is each text once, in order, in messages that fit; what went before in a text's place is set apart by a line that
+// says so.
 func TestChatHasTheWholeAnswerOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		synctest.Test(t, func(t *testing.T) { chatHasTheWholeAnswerOnce(t, rt) })
+		// What rapid has to know of must not end the bubble.
+		var problem string
+		var undrawn any
+		synctest.Test(t, func(t *testing.T) {
+			defer func() { undrawn = recover() }()
+			problem = chatHasTheWholeAnswerOnce(t, rt)
+		})
+		switch {
+		case undrawn != nil:
+			panic(undrawn)
+		case problem != "":
+			rt.Fatal(problem)
+		}
 	})
 }
 
-func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) {
+func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
+	modes := []stream.Mode{stream.Off, stream.Blocks, stream.Preview, stream.Draft}
 	o := stream.Options{
-		Mode: rapid.SampledFrom([]stream.Mode{stream.Off, stream.Blocks, stream.Preview, stream.Draft}).Draw(rt, "mode"),
+		Mode: rapid.SampledFrom(modes).Draw(rt, "mode"), Undrafted: rapid.SampledFrom(modes[:3]).Draw(rt, "undrafted"),
 		Rule: chunk.Rule{Limit: chat.TextLimit{Max: rapid.IntRange(60, 300).Draw(rt, "limit"), Unit: chat.Runes}, Paragraphs: rapid.Bool().Draw(rt, "paragraphs")},
 		Block: stream.Block{
 			Min: rapid.IntRange(0, 100).Draw(rt, "min"), Max: rapid.IntRange(40, 300).Draw(rt, "max"),
@@ -44,77 +59,164 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "delayed") {
 		o.Delay = func() time.Duration { return 2 * time.Second }
 	}
-	u := start(t, o)
-	var texts []string // of the turn, its answer last
-	restarted := false
+	d := &drawn{T: rt, turn: start(t, o)}
 	for n := rapid.IntRange(1, 3).Draw(rt, "texts"); n > 0; n-- {
-		text := markdown().Draw(rt, "text")
-		texts = append(texts, text)
-		for at := 0; at < len(text); {
-			at = min(len(text), at+rapid.IntRange(1, 80).Draw(rt, "more"))
-			u.p.Text, u.p.Complete = text[:at], at == len(text)
-			u.tell()
-			switch rapid.IntRange(0, 19).Draw(rt, "event") {
-			case 0, 1, 2, 3, 4:
-				pass(time.Duration(rapid.IntRange(1, 3000).Draw(rt, "ms")) * time.Millisecond)
-			case 5: // The model's stream breaks off, and what it writes then is the same.
-				u.p.Text, u.p.Complete, at = "", false, 0
-				u.tell()
-			case 6: // The host crashes, and the turn goes on where it was.
-				u = u.again()
-				restarted = true
-			}
-		}
+		d.text()
 		if n > 1 {
-			u.use(bash("make"))
-			u.used()
+			d.tools()
 		}
 	}
-	u.finish()
+	d.finish()
+	return d.problem()
+}
 
-	seen := u.room.seen()
-	for _, message := range seen {
-		if size := chunk.Size(message, chat.Runes); size > o.Rule.Limit.Max {
-			rt.Fatalf("%d characters, over %d: %q", size, o.Rule.Limit.Max, message)
+// drawn is a turn as rapid draws it.
+type drawn struct {
+	*rapid.T
+	*turn
+	story     []chapter
+	used      int // how many tools were
+	restarted bool
+}
+
+// chapter is a text of a turn, with what the model wrote in its place before.
+type chapter struct {
+	drafts []string
+	text   string
+}
+
+// text has the model write a text.
+func (d *drawn) text() {
+	c := chapter{text: markdown().Draw(d.T, "text")}
+	written := 0 // of this text, at most
+	for at := 0; at < len(c.text); {
+		at = min(len(c.text), at+rapid.IntRange(1, 80).Draw(d.T, "more"))
+		d.p.Text, d.p.Complete = c.text[:at], at == len(c.text)
+		d.tell()
+		written = max(written, at)
+		switch rapid.IntRange(0, 19).Draw(d.T, "event") {
+		case 0, 1, 2, 3, 4:
+			pass(time.Duration(rapid.IntRange(1, 3000).Draw(d.T, "ms")) * time.Millisecond)
+		case 5: // The model's stream breaks off, and what it writes then is the same.
+			d.p.Text, d.p.Complete, at = "", false, 0
+			d.tell()
+		case 6: // It is another text.
+			if len(c.drafts) < 3 {
+				c.drafts = append(c.drafts, c.text[:written])
+				c.text = markdown().Draw(d.T, "another text")
+				d.p.Text, d.p.Complete, at, written = "", false, 0, 0
+				d.tell()
+			}
+		case 7: // The host crashes, and the turn goes on where it was.
+			d.turn = d.again()
+			d.restarted = true
+		case 8, 9, 10, 11:
+			d.room.mu.Lock()
+			d.trouble()
+			d.room.mu.Unlock()
+		}
+	}
+	d.story = append(d.story, c)
+}
+
+// trouble has the room fail in another way, or no more.
+func (d *drawn) trouble() {
+	switch rapid.SampledFrom([]string{"err", "err", "blind", "late", "old", "refused"}).Draw(d.T, "trouble") {
+	case "err":
+		d.room.err = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "err")
+	case "blind":
+		d.room.blind = rapid.SampledFrom([]error{nil, errRefused}).Draw(d.T, "blind")
+	case "late":
+		d.room.late = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(d.T, "late")
+	case "old":
+		d.room.old = true
+	case "refused":
+		d.room.noDraft = true
+	}
+}
+
+// tools has the model use tools, one or two at a time.
+func (d *drawn) tools() {
+	for range rapid.IntRange(1, 2).Draw(d.T, "rounds") {
+		n := rapid.IntRange(1, 2).Draw(d.T, "tools")
+		for range n {
+			d.use(bash("make"))
+		}
+		pass(time.Duration(rapid.IntRange(0, 4000).Draw(d.T, "ms")) * time.Millisecond)
+		for range n {
+			d.turn.used()
+		}
+		d.used += n
+	}
+}
+
+// problem is what is wrong with the chat when all is over; empty: nothing.
+func (d *drawn) problem() string {
+	limit := d.options.Rule.Limit.Max
+	for _, message := range d.room.all {
+		if size := chunk.Size(message, chat.Runes); size > limit {
+			return fmt.Sprintf("%d characters, over %d: %q", size, limit, message)
 		}
 		if strings.Count(message, "```")%2 != 0 {
-			rt.Fatalf("a fence is not closed in %q", message)
+			return fmt.Sprintf("a fence is not closed in %q", message)
 		}
 	}
-	shown := strings.Join(slices.DeleteFunc(seen, func(m string) bool { return m == "- Bash" || m == "- Bash\n- Bash" }), "\n")
-	last := texts[len(texts)-1]
-	if slices.Contains(texts[:len(texts)-1], last) {
-		return
+	told := 0
+	seen := slices.DeleteFunc(d.room.seen(), func(m string) bool {
+		n := strings.Count(m, "- Bash")
+		told += n
+		return n > 0
+	})
+	if d.options.Tools == nil && told > 0 || told > d.used || d.options.Tools != nil && told < d.used && !d.restarted {
+		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.room.log, "\n"))
 	}
-	switch {
-	case strings.Contains(shown, stream.Anew):
-		if !restarted {
-			rt.Fatalf("the answer began anew:\n%s", strings.Join(u.room.log, "\n"))
+	if shown := strings.Join(seen, "\n"); !d.tells(bare(shown)) {
+		return fmt.Sprintf("the chat has otherwise:\n%s\nwanted are\n%q\nin mode %d, a restart: %t\n%s",
+			shown, d.story, d.options.Mode, d.restarted, strings.Join(d.room.log, "\n"))
+	}
+	return ""
+}
+
+// tells tells whether what is shown are the texts of the turn.
+func (d *drawn) tells(shown string) bool {
+	places := map[int]bool{0: true} // up to which the texts so far may be shown
+	for i, c := range d.story {
+		last := i == len(d.story)-1
+		repeats := slices.ContainsFunc(d.story[:i], func(before chapter) bool { return before.text == c.text })
+		past := map[int]bool{}
+		brokenOff := c.drafts
+		if !last && d.restarted {
+			brokenOff = append(slices.Clip(brokenOff), c.text) // What was left of it went with the host.
 		}
-		if !strings.HasSuffix(bare(shown), bare(last)) {
-			rt.Fatalf("the chat ends otherwise:\n%s\nwant\n%s", shown, last)
+		for _, draft := range brokenOff {
+			for place := range places {
+				maps.Copy(past, begunAnew(shown, place, bare(draft)))
+			}
+			maps.Copy(places, past)
 		}
-	case o.Mode == stream.Blocks && !restarted:
-		if diff := cmp.Diff(bare(strings.Join(texts, "\n")), bare(shown)); diff != "" {
-			rt.Fatalf("the chat has not all of the texts once:\n%s\n%s", diff, strings.Join(u.room.log, "\n"))
+		whole := map[int]bool{}
+		if repeats || !last && (d.options.Mode != stream.Blocks || d.restarted) {
+			maps.Copy(whole, places)
 		}
-	case o.Mode == stream.Off, len(texts) == 1:
-		if diff := cmp.Diff(bare(last), bare(shown)); diff != "" {
-			rt.Fatalf("the chat has not the answer alone:\n%s\n%s", diff, strings.Join(u.room.log, "\n"))
+		for place := range places {
+			if text := bare(c.text); strings.HasPrefix(shown[place:], text) {
+				whole[place+len(text)] = true
+			}
 		}
-	default:
-		// Texts before the answer are there as a whole, or were replaced.
-		left := bare(shown)
-		for _, text := range texts[:len(texts)-1] {
-			left = strings.TrimPrefix(left, bare(text))
-		}
-		if left != bare(last) && !restarted {
-			rt.Fatalf("beside the texts there is\n%s\n%s", left, strings.Join(u.room.log, "\n"))
-		}
-		if !strings.HasSuffix(left, bare(last)) {
-			rt.Fatalf("the chat ends otherwise:\n%s\nwant\n%s", left, bare(last))
+		places = whole
+	}
+	return places[len(shown)]
+}
+
+// begunAnew returns where a text may go on of which a beginning is shown, with the line that says so behind it.
+func begunAnew(shown string, place int, text string) map[int]bool {
+	places := map[int]bool{}
+	for n := 0; n < len(text) && place+n < len(shown) && text[n] == shown[place+n]; n++ {
+		if anew := bare(stream.Anew); strings.HasPrefix(shown[place+n+1:], anew) {
+			places[place+n+1+len(anew)] = true
 		}
 	}
+	return places
 }
 
 // again is the turn in the host's next life: another stream, which knows what the store knows.
