@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
@@ -29,6 +31,52 @@ func (h *host) person(id int64) *conversation {
 
 // say writes a message.
 func (c *conversation) say(text string) { c.user.Send(c.chat, text) }
+
+// awaits waits until a message of the bot's matches, be it one that was edited.
+func (c *conversation) awaits(what string, match func(telegramtest.Message) bool) telegramtest.Message {
+	c.Helper()
+	m, err := c.telegram.AwaitMessage(c.ctx, c.chat, match)
+	if err != nil {
+		c.Fatalf("the bot does not write %s: %v; it wrote %+v", what, err, c.telegram.Replies(c.chat))
+	}
+	return m
+}
+
+// shows waits until a message of the bot's has this text.
+func (c *conversation) shows(text string) telegramtest.Message {
+	c.Helper()
+	return c.awaits(fmt.Sprintf("%q", text), func(m telegramtest.Message) bool { return m.Text == text })
+}
+
+// questioned waits until the bot asks something that begins so, with buttons.
+func (c *conversation) questioned(text string) telegramtest.Message {
+	c.Helper()
+	return c.awaits(fmt.Sprintf("a question %q", text), func(m telegramtest.Message) bool {
+		return strings.HasPrefix(m.Text, text) && len(m.Buttons) > 0
+	})
+}
+
+// press presses the button under a message whose label ends so.
+func (c *conversation) press(m telegramtest.Message, label string) {
+	c.Helper()
+	for _, b := range slices.Concat(m.Buttons...) {
+		if strings.HasSuffix(b.Text, label) {
+			c.user.Press(c.chat, m.ID, b.Data)
+			return
+		}
+	}
+	c.Fatalf("there is no button %q under %+v", label, m)
+}
+
+// delivered waits until the host knows that all it has written has come.
+func (h *host) delivered() {
+	h.Helper()
+	h.poll("everything is delivered", func() bool {
+		var status struct{ Pending int }
+		h.show(&status, "status")
+		return status.Pending == 0
+	})
+}
 
 // next waits for the bot's next message.
 func (c *conversation) next() telegramtest.Message {

@@ -52,6 +52,7 @@ type setup struct {
 	env     []string          // more of the host's own environment
 	limits  string            // more of the claude block
 	access  string            // the access block's content, instead of the one owner
+	stream  string            // how answers are shown while they are written, instead of not at all
 	plugins string            // more blocks
 }
 
@@ -104,6 +105,9 @@ func (h *host) hcl(s setup) string {
 	if s.tools == nil {
 		s.tools = []string{}
 	}
+	if s.stream == "" {
+		s.stream = "off"
+	}
 	return fmt.Sprintf(`
 state_dir = %s
 log {
@@ -130,7 +134,7 @@ queue {
   receipt = false
 }
 reply {
-  stream = "off"
+  stream = %s
 }
 plugin "telegram" {
   config {
@@ -140,7 +144,7 @@ plugin "telegram" {
 }
 %s
 `, encoded(h.state), encoded(h.workspace), encoded(os.Getenv(cliVariable)), encoded(s.tools), encoded(env), s.limits, s.access,
-		encoded(h.telegram.URL()), s.plugins)
+		encoded(s.stream), encoded(h.telegram.URL()), s.plugins)
 }
 
 // encoded is a value in the config file, whose literals are those of JSON.
@@ -186,6 +190,19 @@ func (h *host) kill() {
 		h.Fatalf("kill the host: %v", err)
 	}
 	_ = h.wait() // the signal is no news
+}
+
+// crash ends the host and its claude at once. Left alone, claude would take the host's end for a no to what it asks.
+func (h *host) crash() {
+	h.Helper()
+	claude := h.claude()
+	if err := syscall.Kill(claude, syscall.SIGSTOP); err != nil {
+		h.Fatal(err)
+	}
+	h.kill()
+	if err := syscall.Kill(claude, syscall.SIGKILL); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // wait returns how the host ended. One that does not end by itself is killed.

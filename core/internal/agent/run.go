@@ -101,7 +101,7 @@ type Question struct {
 	ToolUseID   string
 	Input       json.RawMessage // the tool's, an object
 	Description string          // may be empty
-	BlockedPath string          // the path that is not allowed, if it is that
+	Outside     string          // the path outside the workspace that it reaches; empty: none is known
 	// Suggested are the rules that would spare the same question from then on, such as Bash(git status); none: no rules alone
 	// would.
 	Suggested []string

@@ -29,6 +29,7 @@ type command struct {
 	env       []string
 	usual     string // the model where none is chosen
 	workspace string // as given
+	real      string // the same without links, as the CLI names it
 	projects  string // the folder of the workspace's transcripts
 }
 
@@ -63,7 +64,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c := &command{allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -168,7 +169,7 @@ func (s *session) askedFor(e *event) {
 			"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
 		return
 	}
-	q := e.question()
+	q := s.question(e)
 	r := &request{id: e.RequestID, question: true}
 	if !s.begin(r, func(d *desk) { s.conclude(d, r, s.decision(q, d.turn.Ask(r.ctx, q))) }) {
 		s.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
@@ -176,16 +177,25 @@ func (s *session) askedFor(e *event) {
 }
 
 // question is what a can_use_tool request asks.
-func (e *event) question() agent.Question {
+func (s *session) question(e *event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
-		Description: cut(e.Request.Description, maxDescription), BlockedPath: cut(e.Request.BlockedPath, maxPath),
+		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(s.folder, e.Request.BlockedPath), maxPath),
 	}
 	if !isObject(q.Input) {
 		q.Input = json.RawMessage("{}")
 	}
 	q.Suggested = rules(e.Request.Suggestions)
 	return q
+}
+
+// outside returns a path that the CLI holds a question for, unless it is in the folder: it names those that it would write, wherever
+// they are. They come without links.
+func outside(folder, path string) string {
+	if in, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(in) {
+		return ""
+	}
+	return path
 }
 
 // rules are those that would spare a question. Where they alone would not, as another folder or mode is suggested beside them, or

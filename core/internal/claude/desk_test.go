@@ -112,7 +112,28 @@ func TestRecordedQuestions(t *testing.T) {
 }
 
 func question(tool, input, description, path string) agent.Question {
-	return agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description, BlockedPath: path}
+	return agent.Question{Tool: tool, Input: json.RawMessage(input), Description: description, Outside: path}
+}
+
+// The CLI names each path that would be written. What is said to be outside the workspace is.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"": false, "/srv/work": false, "/srv/work/tea": false, "/srv/work/a/..tea": false,
+		"/srv": true, "/srv/worker": true, "/srv/work/../tea": true, "/etc/passwd": true,
+	} {
+		asked := make(chan agent.Question, 1)
+		s := atDesk(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+			asked <- q
+			return agent.Decision{}
+		}})
+		s.folder = "/srv/work"
+		s.line(ask(t, "1", map[string]any{"blocked_path": path}))
+		s.replied(t)
+		if q := <-asked; (q.Outside != "") != want || want && q.Outside != path {
+			t.Errorf("of %q it is told that %q is outside", path, q.Outside)
+		}
+	}
 }
 
 // ask is a request of the CLI's to use a tool.
@@ -195,12 +216,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 		t.Errorf("a large input is answered by %+v", r)
 	}
 	s.line(ask(t, "2", map[string]any{
-		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": strings.Repeat("p", maxInput), "input": 5,
+		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": "/" + strings.Repeat("p", maxInput), "input": 5,
 	}))
 	s.replied(t)
 	q := <-asked
-	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.BlockedPath) != maxPath || string(q.Input) != "{}" {
-		t.Errorf("asked %d %d %d %s", len(q.Tool), len(q.Description), len(q.BlockedPath), q.Input)
+	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.Outside) != maxPath || string(q.Input) != "{}" {
+		t.Errorf("asked %d %d %d %s", len(q.Tool), len(q.Description), len(q.Outside), q.Input)
 	}
 	for i := range maxRequests + 1 {
 		s.line(ask(t, fmt.Sprint("many", i), map[string]any{"tool_name": "hold"}))
@@ -236,7 +257,7 @@ func TestSuggestedRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.want, e.question().Suggested); diff != "" {
+		if diff := cmp.Diff(tc.want, new(session).question(e).Suggested); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -25,6 +25,7 @@ type session struct {
 	life    string
 	profile agent.Profile
 	tools   bool            // the host's are offered
+	folder  string          // the workspace, as the CLI names it
 	prompt  string          // the file of the system prompt; empty: none
 	before  map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
 	log     hclog.Logger
@@ -88,7 +89,7 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 	}
 	args = slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile, prompt))
 	s := &session{
-		id: t.Session, key: t.Key, life: life, profile: t.Profile, tools: t.Tools != nil, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
+		id: t.Session, key: t.Key, life: life, profile: t.Profile, tools: t.Tools != nil, folder: c.real, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...),
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,28 @@ func TestGate(t *testing.T) {
 	}
 	if got.Prompt.Model != "claude-test" {
 		t.Errorf("model = %q", got.Prompt.Model)
+	}
+}
+
+// A gate within a stream holds back what comes behind it until it is closed.
+func TestGateWithinAStream(t *testing.T) {
+	t.Parallel()
+	s := messagesapi.New(messagesapi.Options{})
+	gate := make(chan struct{})
+	held := messagesapi.Reply{Text: "one two three", Gates: map[int]<-chan struct{}{2: gate}}
+	s.Enqueue(held)
+	body := post(t.Context(), t, s, true, user("x")).Body
+	s.Close()
+	if got, err := events(body); err == nil || slices.Contains(got, "content_block_delta three") {
+		t.Errorf("a gate that is shut lets through %q, %v", got, err)
+	}
+
+	s = start(t, messagesapi.Options{})
+	s.Enqueue(held)
+	body = post(t.Context(), t, s, true, user("x")).Body
+	close(gate)
+	if got, err := events(body); err != nil || !slices.Contains(got, "content_block_delta three") {
+		t.Errorf("a gate that is opened lets through %q, %v", got, err)
 	}
 }
 

@@ -23,6 +23,8 @@ type Reply struct {
 	DelayMS      int             `json:"delay_ms,omitempty"`       // milliseconds before the status line
 	DeltaDelayMS int             `json:"delta_delay_ms,omitempty"` // milliseconds after each delta of a stream
 	Gate         <-chan struct{} `json:"-"`                        // not nil: the status line waits until it is closed
+	// Gates are those of a stream: the delta of this number, counted from 0 over all blocks, waits until its gate is closed.
+	Gates map[int]<-chan struct{} `json:"-"`
 
 	Failure       *Failure `json:"failure,omitempty"`        // answer with this instead
 	StreamFailure *Failure `json:"stream_failure,omitempty"` // end the stream with an error event

@@ -57,6 +57,9 @@ func (s *stream) block(index int, b block) {
 	s.event("content_block_start", map[string]any{"index": index, "content_block": empty})
 	for _, d := range deltas {
 		s.hangOrCut()
+		if !open(s.ctx, s.reply.Gates[s.sent]) {
+			panic(http.ErrAbortHandler)
+		}
 		s.event("content_block_delta", map[string]any{"index": index, "delta": d})
 		s.sent++
 		if !wait(s.ctx, s.reply.DeltaDelayMS) {

@@ -118,8 +118,8 @@ func toolBody(q agent.Question) body {
 	if b.Why == b.Line || b.Why == b.Shown {
 		b.Why = ""
 	}
-	if q.BlockedPath != "" {
-		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + cut(oneLine(q.BlockedPath), maxLine))
+	if q.Outside != "" {
+		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + cut(oneLine(q.Outside), maxLine))
 	}
 	return b
 }

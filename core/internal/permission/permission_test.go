@@ -187,7 +187,7 @@ func caller(user string, authority chat.Authority) chat.Caller {
 
 var (
 	ls = agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"ls -l","description":"List files"}`), Description: "List files", Suggested: []string{"Bash(ls *)"}}
-	rm = agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf /tmp/x"}`), Suggested: []string{"Bash(rm *)"}, BlockedPath: "/tmp/x"}
+	rm = agent.Question{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf /tmp/x"}`), Suggested: []string{"Bash(rm *)"}, Outside: "/tmp/x"}
 	// A tool of which claude suggests no rule.
 	odd    = agent.Question{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://example.com","prompt":"sum up"}`)}
 	plan   = agent.Question{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"# Plan\n\n1. Do it."}`)}

@@ -1,0 +1,62 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/messagesapi"
+)
+
+// office is a group.
+const office = -1001
+
+// inOffice starts a host that shows in a group what is written, where the owner and Anna, who is a stranger, sit.
+func inOffice(t *testing.T) (h *host, owner, anna *conversation) {
+	t.Helper()
+	h = newHost(t, setup{stream: "preview", access: fmt.Sprintf(`
+  owners = ["telegram:%d"]
+  group "%d" {}`, ownerID, office)})
+	h.telegram.Group(office, "The Office")
+	h.start()
+	owner, anna = h.owner(), &conversation{host: h, user: h.telegram.User(2000), chat: office}
+	owner.chat = office
+	return h, owner, anna
+}
+
+// In a group an answer is a message that grows while it is written. The whole answer takes its place, or what was written till
+// somebody stopped it.
+func TestAnAnswerGrowsInAGroup(t *testing.T) {
+	t.Parallel()
+	h, owner, _ := inOffice(t)
+	begun, half := make(chan struct{}), make(chan struct{})
+	h.api.Enqueue(messagesapi.Reply{Text: "one two three four", Gates: map[int]<-chan struct{}{1: begun, 2: half}})
+	owner.say("@claw_bot count")
+	shown := owner.shows("one")
+	close(begun)
+	edited := owner.shows("one two") // the rest is not written yet
+	if edited.ID != shown.ID || edited.Edits == 0 || len(edited.Buttons) != 1 {
+		t.Errorf("half of the answer is shown by %+v, want an edit of message %d, with a button", edited, shown.ID)
+	}
+	close(half)
+	final := owner.shows("one two three four")
+	if final.ID != shown.ID || len(final.Buttons) != 0 {
+		t.Errorf("the answer is %+v, want an edit of message %d, with no button", final, shown.ID)
+	}
+	owner.read = 1
+	owner.silent()
+
+	h.api.Enqueue(messagesapi.Reply{Text: "five six", Hang: new(1)})
+	owner.say("@claw_bot go on")
+	owner.press(owner.shows("five"), "Stop")
+	owner.shows("Stopped.")
+	if stopped := owner.shows("five"); len(stopped.Buttons) != 0 {
+		t.Errorf("what was stopped still has buttons: %+v", stopped)
+	}
+	owner.read = 3
+	owner.silent()
+	if n := len(h.telegram.Calls("sendMessage")); n != 3 {
+		t.Errorf("%d messages were sent, want 3", n)
+	}
+}
