@@ -178,17 +178,20 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// What waits behind others says so in the chat, unless it is told to the running turn or ends that.
+// What waits behind others says so in the chat, in each mode. Whether it waits the store knows.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[store.Mode]bool{store.Followup: true, store.Queue: true, store.Collect: true, store.Steer: false, store.SteerBacklog: false, store.Interrupt: false} {
+	for _, mode := range []store.Mode{store.Followup, store.Queue, store.Collect, store.Steer, store.SteerBacklog, store.Interrupt} {
 		j := &journal{chosen: map[string]store.Overrides{"tg:owner": {Queue: store.QueueOverrides{Mode: mode}}}}
 		submit(t, j, settings, says("owner", "hi"))
-		if got := j.accepted[0].Receipt; (got != nil) != want {
-			t.Errorf("%s: %v", mode, got != nil)
-		} else if want && got(store.Acceptance{Seq: 7}).Text != "7" {
-			t.Errorf("%s: another message's", mode)
+		if got := j.accepted[0].Receipt; got == nil || got(store.Acceptance{Seq: 7}).Text != "7" {
+			t.Errorf("%s: none, or another message's", mode)
 		}
+	}
+	j := &journal{}
+	submit(t, j, settings, says("owner", "/status"))
+	if j.accepted[0].Receipt != nil {
+		t.Error("a command does not wait")
 	}
 }
 

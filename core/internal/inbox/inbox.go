@@ -82,7 +82,8 @@ type Options struct {
 	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
 	// Behind is told of each message that has come to a turn that goes on.
 	Behind func(ctx context.Context, caller chat.Caller)
-	// Receipt makes what shows in the chat that a message waits, with buttons for what can be done about it; nil: nothing does.
+	// Receipt makes what shows in the chat that a message waits, if it does, with buttons for what can be done about it; nil:
+	// nothing does.
 	Receipt func(m store.Message) func(store.Acceptance) store.Piece
 	// Retire is told of a claude session that a reset left behind.
 	Retire func(claudeSession string)

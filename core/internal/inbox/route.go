@@ -29,9 +29,7 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	if mode := inbound.Queue.Mode; mode != store.Steer && mode != store.SteerBacklog && mode != store.Interrupt {
-		inbound.Receipt = in.options.Receipt(m)
-	}
+	inbound.Receipt = in.options.Receipt(m)
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}

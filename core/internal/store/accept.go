@@ -127,7 +127,7 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		}
 	}
 	if accepted.Seq != 0 {
-		receipt, err := t.receipt(in, p, accepted)
+		receipt, err := t.receipt(in, e, p, accepted)
 		if err != nil {
 			return Acceptance{}, err
 		}

@@ -36,7 +36,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts, &of); err != nil {
 				return err
 			}
-			if of != claude || m.mode != Steer && m.mode != SteerBacklog || m.share != share || m.overrides != overrides ||
+			if of != claude || !(Queueing{Mode: m.mode}).steers() || m.share != share || m.overrides != overrides ||
 				m.decode() != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}

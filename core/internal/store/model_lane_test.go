@@ -306,7 +306,7 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	postponed := m.pace(l, &msg, burst, inBurst)
 	accepted := store.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 	behind := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return len(burst) == 0 || o.burst != burst[0].burst })
-	if in.Receipt != nil && in.Lane == store.TurnLane && behind {
+	if in.Receipt != nil && in.Lane == store.TurnLane && behind && (!steers(in) || m.outlasts(l, msg)) {
 		p := in.Receipt(accepted)
 		p.Kept = true
 		msg.receipt = m.post("", p)
@@ -315,6 +315,26 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 		l.rearm(now)
 	}
 	return accepted
+}
+
+func steers(in store.Inbound) bool {
+	return in.Queue.Mode == store.Steer || in.Queue.Mode == store.SteerBacklog
+}
+
+// outlasts tells whether a message is not told to the turn that runs, nor would be if it was told what waits.
+func (m *model) outlasts(l *modelLane, msg modelMessage) bool {
+	return l.run != 0 && (l.queue[0].Message.Origin != "" || slices.ContainsFunc(append(slices.Clone(l.queue), msg), func(o modelMessage) bool {
+		return o.waits() && !m.tells(l, o)
+	}))
+}
+
+// tells tells whether a waiting message may be told to the turn that runs.
+func (m *model) tells(l *modelLane, o modelMessage) bool {
+	of := o.claude
+	if of == 0 {
+		of = m.current[o.Session]
+	}
+	return l.queue[0].claude == of && steers(o.Inbound) && o.shares(l.queue[0]) && !o.Message.Fresh && o.Message.Origin == ""
 }
 
 // openBurst is what a message joins.
@@ -597,15 +617,7 @@ func (m *model) join(t *rapid.T) {
 		if !o.waits() {
 			continue
 		}
-		of := o.claude
-		if of == 0 {
-			of = m.current[m.runs[id].session]
-		}
-		if l.queue[0].claude != of {
-			break // it is of another conversation
-		}
-		steers := o.Queue.Mode == store.Steer || o.Queue.Mode == store.SteerBacklog
-		if !steers || !o.shares(l.queue[0]) || o.Message.Fresh || o.Message.Origin != "" {
+		if !m.tells(l, *o) {
 			break
 		}
 		o.joined = true

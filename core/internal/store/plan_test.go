@@ -254,6 +254,9 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 		}).Seq
 	}
 	first, second := waits("m1"), waits("m2")
+	accept(func(in *Inbound) {
+		in.Session, in.Queue.Mode, in.Receipt = session, Steer, func(Acceptance) Piece { return Piece{To: to} }
+	})
 	waits("m3")
 	preview, err := s.Early(ctx, run.ID, Early{Pieces: []Piece{{To: to}}, Said: "x", Preview: &Piece{To: to}})
 	must(err)

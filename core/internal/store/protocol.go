@@ -116,7 +116,7 @@ type Inbound struct {
 	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
 	Hint *Note
 	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
-	// lane. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
+	// lane, and cannot be told to the running turn. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
 	Receipt func(Acceptance) Piece
 	// Reacts says that the message, which has an id and waits in the turn lane, shows how far its answer is: see [Store.Reactions].
 	Reacts bool

@@ -84,6 +84,9 @@ func (q Queueing) waits() bool {
 	}
 }
 
+// steers tells whether a message may be told to the running turn.
+func (q Queueing) steers() bool { return q.Mode == Steer || q.Mode == SteerBacklog }
+
 // tooMany is why a message was dropped that exceeded its lane's cap.
 const tooMany = "dropped: too many messages wait"
 

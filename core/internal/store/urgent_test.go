@@ -359,7 +359,11 @@ func TestReceipts(t *testing.T) {
 		in.Burst = bursting(n).Burst
 		return in
 	}
-	plain := waits(2, store.Queueing{})
+	with := func(in store.Inbound, change func(*store.Inbound)) store.Inbound {
+		change(&in)
+		return in
+	}
+	plain, steering := waits(2, store.Queueing{}), store.Queueing{Mode: store.Steer}
 	for name, test := range map[string]struct {
 		in   []store.Inbound
 		end  func(b *bundle, run *store.Run) error
@@ -378,7 +382,10 @@ func TestReceipts(t *testing.T) {
 			_, _, err := b.ClaimNow(b.ctx, store.TurnLane)
 			return err
 		}},
-		"told to the run": {in: []store.Inbound{waits(2, store.Queueing{Mode: store.Steer})}, gone: true, end: func(b *bundle, run *store.Run) error {
+		"told to the run": {in: []store.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *store.Run) error {
+			if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil {
+				return err
+			}
 			_, err := b.Join(b.ctx, run.ID)
 			return err
 		}},
@@ -402,8 +409,17 @@ func TestReceipts(t *testing.T) {
 			_, err := b.Accept(b.ctx, queued(3, store.Queueing{Mode: store.Queue, Cap: 1, Drop: store.DropOld}))
 			return err
 		}},
-		"not taken":        {in: []store.Inbound{inbound("anna", 2), waits(3, store.Queueing{Cap: 1, Drop: store.DropNew})}, none: true},
-		"behind its burst": {in: []store.Inbound{bursting(2), burst(3)}, end: func(*bundle, *store.Run) error { return nil }},
+		"not to be told to the run":   {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Authority = chat.Owner })}},
+		"of another thread":           {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Thread = "t" })}},
+		"with directives":             {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Overrides.Effort = "high" })}},
+		"of a new conversation":       {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Fresh = true })}},
+		"behind one that is not told": {in: []store.Inbound{inbound("anna", 2), waits(3, steering)}},
+		"that interrupts nothing":     {in: []store.Inbound{with(queued(2, steering), func(in *store.Inbound) { in.Message.Authority = chat.Owner }), waits(3, store.Queueing{Mode: store.Interrupt})}},
+		"it is to be told to the run": {in: []store.Inbound{waits(2, steering)}, none: true},
+		"so is the one before":        {in: []store.Inbound{queued(2, steering), waits(3, steering)}, none: true},
+		"it ends the run":             {in: []store.Inbound{waits(2, store.Queueing{Mode: store.Interrupt})}, none: true},
+		"not taken":                   {in: []store.Inbound{inbound("anna", 2), waits(3, store.Queueing{Cap: 1, Drop: store.DropNew})}, none: true},
+		"behind its burst":            {in: []store.Inbound{bursting(2), burst(3)}, end: func(*bundle, *store.Run) error { return nil }},
 		"it waits for no one": {none: true, end: func(b *bundle, run *store.Run) error {
 			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
 				return err
@@ -444,6 +460,55 @@ func TestReceipts(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What cannot be told to the running turn for that turn's sake waits visibly, too.
+func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
+	t.Parallel()
+	reset := inbound("anna", 9)
+	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	fresh := steered(2)
+	fresh.Message.Fresh = true
+	for name, test := range map[string]struct {
+		origin store.Origin // of what runs
+		in     []store.Inbound
+		want   []string
+	}{
+		"a person's turn":                         {},
+		"a plugin's turn":                         {origin: store.OriginPlugin, want: []string{"r"}},
+		"a memory flush":                          {origin: store.OriginFlush, want: []string{"r"}},
+		"a turn of a conversation that was left":  {in: []store.Inbound{reset}, want: []string{"r"}},
+		"a turn before another conversation":      {in: []store.Inbound{fresh}, want: []string{"r"}},
+		"a turn that is told what is before this": {in: []store.Inbound{steered(2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			head := inbound("anna", 1)
+			head.Message.Origin = test.origin
+			b.accept(t, head)
+			b.claim(t)
+			for _, in := range test.in {
+				b.accept(t, in)
+			}
+			in := steered(3)
+			in.Receipt = func(store.Acceptance) store.Piece { return piece("anna", "r") }
+			b.accept(t, in)
+			want(t, "in the chat", test.want, b.texts(t))
+		})
+	}
+	t.Run("no turn", func(t *testing.T) {
+		t.Parallel()
+		b, run := busy(t)
+		if err := b.Release(b.ctx, run.ID, start.Add(time.Hour), "overloaded"); err != nil {
+			t.Fatal(err)
+		}
+		in := steered(3)
+		in.Message.Authority = chat.Owner
+		in.Receipt = func(store.Acceptance) store.Piece { return piece("anna", "r") }
+		b.accept(t, in)
+		want(t, "in the chat", []string(nil), b.texts(t))
+	})
 }
 
 // What an interrupted run has shown of its answer is taken back, as nobody ends it.

@@ -14,9 +14,14 @@ import (
 const takenBack = "taken back before it ran"
 
 // receipt posts what shows that a new message waits, and returns its piece; 0: nothing does.
-func (t *tx) receipt(in Inbound, p place, accepted Acceptance) (int64, error) {
+func (t *tx) receipt(in Inbound, e encoded, p place, accepted Acceptance) (int64, error) {
 	if in.Receipt == nil || !p.behind {
 		return 0, nil
+	}
+	if in.Queue.steers() {
+		if waits, err := t.outlasts(in, e); err != nil || !waits {
+			return 0, err
+		}
 	}
 	piece := in.Receipt(accepted)
 	piece.Kept = true
@@ -24,6 +29,21 @@ func (t *tx) receipt(in Inbound, p place, accepted Acceptance) (int64, error) {
 		return 0, err
 	}
 	return t.post(0, []Piece{piece})
+}
+
+// outlasts tells whether a new message that could be told to the session's running turn will not be: the two may not share a
+// turn, nobody wrote what the turn is for, or something waits before it that is not told either. False: it may yet be, or no
+// turn runs.
+func (t *tx) outlasts(in Inbound, e encoded) (waits bool, err error) {
+	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.message LIKE '%"origin":"%' OR h.claude_session != s.claude_session
+			OR EXISTS (SELECT 1 FROM inbox w WHERE w.session = l.session AND w.lane = l.lane AND w.batch IS NULL AND w.joined_run IS NULL
+				AND (w.share != h.share OR w.overrides != h.overrides OR COALESCE(w.claude_session, s.claude_session) != h.claude_session
+					OR w.mode NOT IN (?5, ?6) OR w.message LIKE '%"origin":"%' OR w.message LIKE '%"fresh":true%'))
+		FROM lanes l JOIN runs r ON r.id = l.run_id JOIN sessions s ON s.key = l.session
+			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
+		WHERE l.session = ?1 AND l.lane = 'turn'`,
+		[]any{in.Session, in.Message.Fresh, e.share, e.overrides, Steer, SteerBacklog}, &waits)
+	return waits, noRows(err)
 }
 
 // WaitingMessage is a message that waits in a session's turn lane.
