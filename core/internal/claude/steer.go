@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
@@ -81,13 +84,14 @@ func (t *track) cancel(uuid string) {
 	}
 }
 
-// withdrawal begins the ids of the requests that withdraw a line.
+// withdrawal begins the ids of the requests that withdraw a line, which goes on with the line's and with one of its own.
 const withdrawal = "withdraw "
 
 // withdrawn takes the answer to a request to withdraw a line. Where it is no, the CLI has taken the line up and says so.
 func (t *track) withdrawn(e *event) {
-	if uuid, ok := strings.CutPrefix(e.Response.RequestID, withdrawal); ok && e.Response.Response.Cancelled {
-		t.cancel(uuid)
+	if ids, ok := strings.CutPrefix(e.Response.RequestID, withdrawal); ok && e.Response.Response.Cancelled {
+		line, _, _ := strings.Cut(ids, " ")
+		t.cancel(line)
 	}
 }
 
@@ -183,8 +187,60 @@ func (s *session) withdraw() {
 	}
 	s.mu.Unlock()
 	for _, id := range ids {
-		s.request(withdrawal+id, map[string]any{"subtype": "cancel_async_message", "message_uuid": id})
+		s.takeBack(withdrawal+id, id)
 	}
+}
+
+func (s *session) takeBack(request, line string) {
+	s.request(request, map[string]any{"subtype": "cancel_async_message", "message_uuid": line})
+}
+
+// Withdraw takes back a line that a session's running turn was told, or is about to be. True: the turn will not see it any more,
+// nor will a later one under the same id; false: claude has read it, or may have. The CLI answers within milliseconds, also
+// while a tool runs.
+func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
+	const patience = 2 * time.Second
+	s := p.running(session)
+	if s == nil {
+		return false
+	}
+	switch s.forgo(line) {
+	case consumed:
+		return false
+	case cancelled:
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	id := withdrawal + line + " " + uuid.NewString()
+	answers, forget := s.expectAnswer(id)
+	defer forget()
+	s.takeBack(id, line)
+	select {
+	case e := <-answers:
+		return e.Response.Response.Cancelled || s.forgo(line) == cancelled // by another request
+	case <-s.exited:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// forgo tells what has become of a line that is not wanted any more. One that was not written yet will not be.
+func (s *session) forgo(line string) fortune {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.track == nil || s.before[line] {
+		return consumed
+	}
+	l := s.track.find(line)
+	switch {
+	case l == nil:
+		s.spent[line] = true
+		return cancelled
+	case l.fortune == waiting:
+		s.spent[line] = true
+	}
+	return l.fortune
 }
 
 // serves tells whether an idle process can run a turn, if it adopts the model and effort.

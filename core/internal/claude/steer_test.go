@@ -308,6 +308,65 @@ func TestStopWithdraws(t *testing.T) {
 	})
 }
 
+// A line is taken back as long as claude has not read it. The turn goes on without it, and under another id it can be told anew.
+func TestWithdraw(t *testing.T) {
+	everyWay(t, func(t *testing.T, r *rig) {
+		pool, box := r.pool(), newMailbox()
+		read := box.put("read")
+		turn := steerable(r.turn(directive(map[string]any{
+			"tool": until("one", "go-one"), "tools": []string{until("two", "go-two")}, "say": "heard: $STEERED",
+		})), box)
+		var taken atomic.Int64
+		turn.Progress = func(p agent.Progress) { taken.Store(int64(p.Steered)) }
+		if pool.Withdraw(r.Context(), r.session, read.UUID) {
+			t.Error("a line was taken back of no process")
+		}
+		a := r.begin(r.Context(), pool, turn)
+		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		r.touch("go-one")
+		poll(t, "the second tool runs, and the line was read", func() bool { return exists(r.file("two")) && taken.Load() == 1 })
+		wrong := box.put("wrong")
+		poll(t, "it is taken", func() bool { return box.given() == 2 })
+		var asked sync.WaitGroup
+		var withdrawn atomic.Int64
+		for range 2 { // at once, as an edit and a deletion may be
+			asked.Go(func() {
+				if pool.Withdraw(r.Context(), r.session, wrong.UUID) {
+					withdrawn.Add(1)
+				}
+			})
+		}
+		asked.Wait()
+		if pool.Withdraw(r.Context(), r.session, wrong.UUID) {
+			withdrawn.Add(1)
+		}
+		if withdrawn.Load() != 3 {
+			t.Error("a line was not taken back that claude had not read")
+		}
+		never := uuid.NewString() // about to be written
+		if !pool.Withdraw(r.Context(), r.session, never) {
+			t.Error("a line was not taken back that was not written")
+		}
+		box.lines = []agent.Line{{UUID: never, Text: "[Bob] never"}}
+		right := box.put("right")
+		poll(t, "it is taken", func() bool { return box.given() == 4 })
+		if pool.Withdraw(r.Context(), r.session, read.UUID) {
+			t.Error("a line was taken back that claude had read")
+		}
+		r.touch("go-two")
+		<-a.done
+		if want := "heard: [Bob] read\n[Bob] right"; a.err != nil || a.result.Text != want {
+			t.Errorf("answer = %q, %v; want %q", a.result.Text, a.err, want)
+		}
+		if diff := cmp.Diff([]string{read.UUID, right.UUID}, a.result.Covered); diff != "" {
+			t.Errorf("covered (-want +got):\n%s", diff)
+		}
+		if got := r.ask(pool, r.own(wrong)).Text; got != "echo: [Bob] wrong" {
+			t.Errorf("the line on its own is answered by %q", got)
+		}
+	})
+}
+
 // What claude begins in spite of the stop is stopped as well.
 func TestStopAlsoStopsWhatFollows(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
