@@ -22,6 +22,7 @@ import (
 func (s *Store) Claim(ctx context.Context, lane Lane, take func(*Run)) error {
 	var unreadable *unreadableError
 	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *Run, found bool, next int64, err error) {
+		unreadable = nil
 		run, next, err = t.claim(lane)
 		if errors.As(err, &unreadable) {
 			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
@@ -310,15 +311,18 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
 			return r, err
 		}
-		// A clock that was set back between the lives would make lanes wait that are long ready.
+		// A clock that was set back between the lives would make wait what is long ready.
 		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
 			return r, err
 		}
 		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
 			return r, err
 		}
+		if _, err = t.exec(`UPDATE out_lanes SET next_at = ?1 WHERE next_at > ?1`, t.now); err != nil {
+			return r, err
+		}
 		r.deliveries, err = t.reclaimDeliveries()
-		t.after.turns, t.after.controls, t.after.commands, t.after.deliveries = true, true, true, true
+		t.after.all()
 		return r, err
 	})
 	return int(r.runs), int(r.deliveries), err

@@ -261,12 +261,18 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
+	if _, err := b.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+		t.Fatal(err)
+	}
 	b.clock.Advance(-time.Hour)
 	b.reopen(t)
 	if _, _, err := b.Reclaim(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.claim(t)
+	if ds := b.deliveries(t, "telegram"); len(ds) != 1 {
+		t.Errorf("%d pieces are due, want the one that was posted", len(ds))
+	}
 }
 
 func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {

@@ -33,6 +33,11 @@ func (e *effects) ready(lane Lane) {
 	}
 }
 
+// all says that anything may be claimable, or will at another time than before.
+func (e *effects) all() {
+	e.turns, e.controls, e.commands, e.deliveries = true, true, true, true
+}
+
 // lane tells whether a lane of the kind may be claimable.
 func (e *effects) lane(lane Lane) bool {
 	switch lane {

@@ -63,6 +63,7 @@ type writer struct {
 
 	queue    chan *operation
 	standing []*operation // the loop's
+	seen     int64        // the loop's: when it looked at the clock last
 	stop     chan struct{}
 	stopped  chan struct{}
 }
@@ -170,6 +171,9 @@ func (w *writer) loop() {
 				break fill
 			}
 		}
+		if op := w.setBack(); op != nil {
+			batch = slices.Insert(batch, 0, op) // What the others write goes by the clock as it is.
+		}
 		w.commit(slices.DeleteFunc(batch, func(op *operation) bool {
 			if op.wants != nil {
 				w.standing = append(w.standing, op) // It runs behind the others, and is due.
@@ -179,7 +183,7 @@ func (w *writer) loop() {
 	}
 }
 
-// alarm goes off when the first standing operation is due.
+// alarm goes off when the first standing operation is due, and from time to time before.
 func (w *writer) alarm() <-chan time.Time {
 	due := int64(0)
 	for _, op := range w.standing {
@@ -190,7 +194,7 @@ func (w *writer) alarm() <-chan time.Time {
 	if due == 0 {
 		return nil
 	}
-	return time.After(moment(due).Sub(w.now()))
+	return time.After(min(moment(due).Sub(w.now()), longestAlarm))
 }
 
 // commit runs the batch as one transaction, with the standing operations that it wakes, and tells each operation its outcome.
