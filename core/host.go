@@ -350,7 +350,7 @@ func (h *Host) opened(name, url string) {
 	fmt.Fprintf(h.options.Out, "Open %s: %s\n", name, url)
 }
 
-// upkeep has the store forget what is old.
+// upkeep has the host forget what is old.
 func (h *Host) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
@@ -358,6 +358,7 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := h.store.Purge(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget what is old", "error", err)
 		}
+		h.questions.Expire(ctx)
 		if err := h.media.forget(ctx); err != nil && ctx.Err() == nil {
 			h.log.Error("forget old files", "error", err)
 		}

@@ -71,3 +71,20 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 	}
 	return "This question is over.", true, nil
 }
+
+// Expire ends the offers that nobody has taken up in time. It is meant to be called every hour or so: each message that comes is
+// held against what is open.
+func (d *Desk) Expire(ctx context.Context) {
+	now := time.Now()
+	d.mu.Lock()
+	var over []question
+	for _, q := range d.open {
+		if q.body.About == aboutResume && now.After(q.row.ExpiresAt) {
+			over = append(over, q)
+		}
+	}
+	d.mu.Unlock()
+	for _, q := range over {
+		d.retire(ctx, q, store.QuestionExpired, q.body.Line)
+	}
+}

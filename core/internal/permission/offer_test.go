@@ -119,6 +119,31 @@ func TestOfferOfLongAgo(t *testing.T) {
 	})
 }
 
+// An offer that nobody heeds is not asked for ever: no later message is held against it, and it has no buttons any more.
+func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
+			t.Fatal(err)
+		}
+		<-r.posted
+		time.Sleep(23 * time.Hour)
+		d.Expire(t.Context())
+		if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {
+			t.Errorf("before its time: %s, %q", r.questions[0].State, r.edits)
+		}
+		time.Sleep(2 * time.Hour)
+		for range 2 {
+			d.Expire(t.Context())
+		}
+		if diff := cmp.Diff([]string{"I gave it up."}, r.edits); r.questions[0].State != store.QuestionExpired || diff != "" {
+			t.Error(r.questions[0].State, diff)
+		}
+	})
+}
+
 func TestOfferFails(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
