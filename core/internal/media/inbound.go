@@ -74,13 +74,17 @@ func (in *Inbound) Forget() error {
 	return forgetOld(in.workspace, inboundDir, func(info fs.FileInfo) bool { return info.Mode().IsRegular() })
 }
 
-// forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there.
+// forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there. Where
+// a link stands in its place it removes nothing: what that leads to is not the host's.
 func forgetOld(workspace, dir string, ours func(fs.FileInfo) bool) error {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("look into %s: it %w", dir, errLink)
+	}
 	folder, err := openDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -83,6 +83,42 @@ func TestForgetInbound(t *testing.T) {
 	}
 }
 
+// A link in the place of a folder of the host's leads to files that are not the host's to remove.
+func TestForgetFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	before := time.Now().Add(-media.KeptFor - time.Hour)
+	own := filepath.Join(b.workspace, "taxes")
+	for _, path := range []string{own, filepath.Join(own, "2024")} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(own, "receipt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"2024", "receipt"} {
+		if err := os.Chtimes(filepath.Join(own, name), before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"inbound", "outbound"} {
+		if err := os.Symlink("taxes", filepath.Join(b.workspace, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, err := range map[string]error{"inbound": media.NewInbound(b.Files, b.workspace).Forget(), "outbound": b.outgoing().Forget(t.Context())} {
+		if err == nil {
+			t.Errorf("nobody says that %s is no folder", name)
+		}
+	}
+	for _, name := range []string{"2024", "receipt"} {
+		if _, err := os.Stat(filepath.Join(own, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Neither is the host held up by pipes in the places of its folders.
 func TestPipesForFolders(t *testing.T) {
 	t.Parallel()
