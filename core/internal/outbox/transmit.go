@@ -47,7 +47,7 @@ func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery
 	if optional(d.Piece) {
 		return nil, nil
 	}
-	if deleter, ok := sender.(Deleter); ok && failureOf(err).Reason != chat.TargetGone {
+	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks call some messages gone that merely cannot be edited.
 		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Piece.To, d.Target) })
 		if err != nil {
 			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Piece.To.Chat, "error", err)

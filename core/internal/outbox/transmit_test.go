@@ -142,8 +142,12 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 		"a plain channel, not deleted": {piece: remove, plain: true, journal: []string{"delivered as []"}},
 		"never sent":                   {piece: unsent, told: []string{sent}, journal: []string{"delivered as [new more]"}},
 		"gone": {
+			piece: orSend, fails: map[string][]error{"edit": {gone}, "delete": {gone}},
+			told: []string{"edit fails", "delete fails", sent}, journal: []string{"delivered as [new more]"},
+		},
+		"gone, they say": {
 			piece: orSend, fails: map[string][]error{"edit": {gone}},
-			told: []string{"edit fails", sent}, journal: []string{"delivered as [new more]"},
+			told: []string{"edit fails", "delete a/m", sent}, journal: []string{"delivered as [new more]"},
 		},
 		"gone, let be":         {piece: change, fails: map[string][]error{"edit": {gone}}, told: []string{"edit fails"}, journal: []string{"delivered as []"}},
 		"gone, deleted before": {piece: remove, fails: map[string][]error{"delete": {gone}}, told: []string{"delete fails"}, journal: []string{"delivered as []"}},
@@ -178,7 +182,7 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 		},
 		"sent in the end and refused": {
 			piece: orSend, fails: map[string][]error{"edit": {gone}, "send": {refuse(chat.Forbidden, 0)}},
-			told: []string{"edit fails", "send fails"}, journal: []string{"buried (forbidden) x"},
+			told: []string{"edit fails", "delete a/m", "send fails"}, journal: []string{"buried (forbidden) x"},
 		},
 		"within the window": {piece: orSend, age: 14 * time.Minute, told: []string{edited}, journal: []string{"delivered as [m]"}},
 		"behind the window": {

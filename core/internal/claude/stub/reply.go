@@ -2,6 +2,7 @@ package stub
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -159,6 +160,9 @@ func (s *session) answer(script Script, text, thinking string, m message) {
 	for _, block := range blocks {
 		n := len(words(block))
 		r.say(block, func(i int) {
+			if i > 0 && script.Pause != "" {
+				s.shell(fmt.Sprintf("WORD=%d; %s", i+1, script.Pause), Script{}, m)
+			}
 			if i == (n+1)/2 || n == 1 {
 				s.crash(script, "answer", m)
 				if script.Hang != "" {

@@ -13,6 +13,7 @@ type Script struct {
 	Thinking     string   `json:"thinking,omitempty"`       // what is thought before
 	DelayMS      int      `json:"delay_ms,omitempty"`       // before the answer begins
 	TokenDelayMS int      `json:"token_delay_ms,omitempty"` // between the words of the answer
+	Pause        string   `json:"pause,omitempty"`          // a shell command that is run before each word of the answer but the first; $WORD is the word's number
 	Tool         string   `json:"tool,omitempty"`           // a shell command, run as the Bash tool before the answer
 	Tools        []string `json:"tools,omitempty"`          // more of them, one after the other
 	Before       string   `json:"before,omitempty"`         // the text before the first use of a tool
