@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -59,20 +58,12 @@ const (
 	maxData    = 100 // characters
 )
 
-// render is a text as Discord shows it. One that would become too long for a message stays as it is.
-func render(text string) string {
-	if shown := markdown.ToDiscord(text); len(utf16.Encode([]rune(shown))) <= maxText {
-		return shown
-	}
-	return text
-}
-
 // newPost is what sending and editing have in common. What the agent writes pings nobody.
 func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
 		return post{}, refuse(chat.Invalid, "the message has no text")
 	}
-	p := post{Content: render(text), Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	p := post{Content: markdown.ToDiscord(text, maxText), Mentions: mentions{Parse: []string{}}, Components: []row{}}
 	if len(buttons) > maxRows {
 		return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d rows of buttons; Discord takes %d", len(buttons), maxRows))
 	}

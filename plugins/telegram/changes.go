@@ -30,7 +30,7 @@ func (c *channel) edit(ctx context.Context, method string, to chat.Address, id c
 	if method == "editMessageCaption" {
 		most, field, entities = maxCaption, "caption", "caption_entities"
 	}
-	plain, looks := markdown.ToEntities(text)
+	plain, looks := markdown.ToEntities(text, most)
 	parts := markdown.Split(plain, looks, most)
 	switch len(parts) {
 	case 0:
@@ -93,7 +93,7 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 		delete(params, "rich_message")
 	}
 	params["text"] = ""
-	plain, looks := markdown.ToEntities(text)
+	plain, looks := markdown.ToEntities(text, maxText)
 	if parts := markdown.Split(plain, looks, maxText); len(parts) > 0 {
 		adorn(params, "text", "entities", parts[0])
 	}

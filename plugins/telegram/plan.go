@@ -82,7 +82,7 @@ type step struct {
 // plan cuts a message into what Telegram takes at a time. A text that fits is the caption of the files, if they go at once;
 // any other comes before them.
 func plan(out chat.Outgoing) ([]step, error) {
-	text, entities := markdown.ToEntities(out.Text)
+	text, entities := markdown.ToEntities(out.Text, maxText)
 	parts := markdown.Split(text, entities, maxText)
 	steps, err := enclosures(out.Media)
 	if err != nil {

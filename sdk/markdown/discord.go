@@ -6,20 +6,35 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/text"
 )
 
 // ToDiscord returns Markdown as Discord shows it. Discord knows all of it but tables, of which the bars would be seen, so
-// each becomes a block of code with straight columns. A source without tables is returned as it is.
-func ToDiscord(source string) string {
+// each becomes a block of code with columns, as straight as the text can have them and keep to a limit in UTF-16 code units;
+// zero is none. A source without tables is returned as it is, and so is one that exceeds the limit in any case.
+func ToDiscord(source string, limit int) string {
 	if !strings.Contains(source, "|") {
 		return source
 	}
-	w := walker{source: []byte(normalise(source)), out: &writer{}}
+	w := walker{source: []byte(normalise(source))}
+	document := parse(w.source)
+	for _, w.padding = range paddings {
+		shown, found := w.tables(document)
+		if !found {
+			break
+		}
+		if limit <= 0 || utf16Len(shown) <= limit {
+			return shown
+		}
+	}
+	return source
+}
+
+// tables returns the source with its tables as blocks of code; false: there are none.
+func (w walker) tables(document ast.Node) (string, bool) {
 	var out strings.Builder
 	end := 0 // of what is written
 	// The function returns no error, so there is none.
-	_ = ast.Walk(newParser().Parse(text.NewReader(w.source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		table, ok := n.(*extast.Table)
 		if !ok || !entering {
 			return ast.WalkContinue, nil
@@ -33,11 +48,8 @@ func ToDiscord(source string) string {
 		}
 		return ast.WalkSkipChildren, nil
 	})
-	if end == 0 {
-		return source
-	}
 	out.Write(w.source[end:])
-	return out.String()
+	return out.String(), end > 0
 }
 
 // extent is where a table's lines are in the source, without the last line end, and what stands before it on each of them:

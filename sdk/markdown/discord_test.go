@@ -34,8 +34,27 @@ func TestToDiscord(t *testing.T) {
 		{"a heading with a bar", "a | b\n=====", "a | b\n====="},
 		{"code behind a table", "|a|\n|-|\n```\nx|y\n```", "```\na\n─\n```\n```\nx|y\n```"},
 	} {
-		if diff := cmp.Diff(test.want, markdown.ToDiscord(test.text)); diff != "" {
+		if diff := cmp.Diff(test.want, markdown.ToDiscord(test.text, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// A table with columns as wide as its widest cells may be too long for a message that its Markdown fits into.
+func TestTablesKeepToALimit(t *testing.T) {
+	t.Parallel()
+	source := "|name|what it is|\n|-|-|\n" + strings.Repeat("|a|b|\n", 60) + "|" + strings.Repeat("c", 28) + "|d|"
+	for _, limit := range []int{0, 2500, 1500, 700, len(source), 10} {
+		shown := markdown.ToDiscord(source, limit)
+		text, _ := markdown.ToEntities(source, limit)
+		if len(source) <= limit && (len(shown) > limit || len(text) > limit) {
+			t.Errorf("limit %d: %d and %d bytes of %d", limit, len(shown), len(text), len(source))
+		}
+		if strings.Contains(shown, "|") != (limit == 10) {
+			t.Errorf("limit %d: Discord is sent\n%s", limit, shown)
+		}
+		if straight := strings.Contains(text, "\na"+strings.Repeat(" ", 27)+"  b\n"); straight != (limit == 0 || limit == 2500) {
+			t.Errorf("limit %d: the columns are straight: %t, in\n%s", limit, straight, text)
 		}
 	}
 }
@@ -46,8 +65,8 @@ func FuzzToDiscord(f *testing.F) {
 	f.Add("> a|\n> -|\n\\|")
 	f.Add("- x\n\n  |a|\n  |-|\n>|")
 	f.Fuzz(func(t *testing.T, text string) {
-		once := markdown.ToDiscord(text)
-		if again := markdown.ToDiscord(once); again != once {
+		once := markdown.ToDiscord(text, 0)
+		if again := markdown.ToDiscord(once, 0); again != once {
 			t.Errorf("%q becomes %q and then %q", text, once, again)
 		}
 		if once != text && strings.Count(once, "```") < 2 {

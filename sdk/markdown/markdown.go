@@ -40,11 +40,20 @@ func (e Entity) end() int { return e.Offset + e.Length }
 // quotes do not lie in each other, links lead to http, https and tg addresses only (others are written out). There are
 // at most [MaxEntities]; of more, styles are dropped before links and code, and no text is.
 //
-// A source that is not blank gives a text that is not blank. Raw HTML is shown as it is written.
-func ToEntities(source string) (string, []Entity) {
+// A source that is not blank gives a text that is not blank. Raw HTML is shown as it is written. Tables are laid out in
+// columns, as straight as the text can have them and keep to a limit in UTF-16 code units; zero is none. That is all that
+// the limit does: a text may exceed it.
+func ToEntities(source string, limit int) (string, []Entity) {
 	source = normalise(source)
-	w := &writer{}
-	walker{source: []byte(source), out: w}.document()
+	document := parse([]byte(source))
+	var w *writer
+	for _, padding := range paddings {
+		w = &writer{}
+		walker{source: []byte(source), out: w, padding: padding}.children(document)
+		if limit <= 0 || w.units <= limit || !strings.Contains(source, "|") {
+			break
+		}
+	}
 	if strings.TrimSpace(w.text.String()) == "" {
 		return strings.TrimSpace(source), nil
 	}

@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, entities := markdown.ToEntities(string(in))
+			text, entities := markdown.ToEntities(string(in), 0)
 			checkEntities(t, text, entities)
 			got := text + "\n----\n" + describe(text, entities)
 			golden := strings.TrimSuffix(source, ".md") + ".golden"
@@ -112,7 +112,7 @@ func TestToEntities(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			text, entities := markdown.ToEntities(c.source)
+			text, entities := markdown.ToEntities(c.source, 0)
 			if text != c.text {
 				t.Errorf("text %q, want %q", text, c.text)
 			}
@@ -126,7 +126,7 @@ func TestToEntities(t *testing.T) {
 func TestTooManyEntities(t *testing.T) {
 	t.Parallel()
 	source := strings.Repeat("**b** ", 150) + "[link](https://a.example)"
-	text, entities := markdown.ToEntities(source)
+	text, entities := markdown.ToEntities(source, 0)
 	if want := strings.Repeat("b ", 150) + "link"; text != want {
 		t.Errorf("text lost: %q", text)
 	}
@@ -152,7 +152,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, entities := markdown.ToEntities(source)
+			text, entities := markdown.ToEntities(source, 0)
 			checkEntities(t, text, entities)
 			if len(text) > 16*len(source)+100 {
 				t.Errorf("%d bytes became %d", len(source), len(text))
@@ -177,7 +177,7 @@ func FuzzToEntities(f *testing.F) {
 		f.Add(seed, 40)
 	}
 	f.Fuzz(func(t *testing.T, source string, limit int) {
-		text, entities := markdown.ToEntities(source)
+		text, entities := markdown.ToEntities(source, 0)
 		checkEntities(t, text, entities)
 		if strings.TrimSpace(source) != "" && strings.TrimSpace(text) == "" {
 			t.Errorf("%q became blank", source)
@@ -195,7 +195,7 @@ func TestMarkdownProperty(t *testing.T) {
 			"|", "|-|-|\n", "\n", "\n\n", "    ", "  ", "a", "word ", "😀", "é", "\\", "&amp;", "<b>", "https://b.example", "!",
 		})
 		source := strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "pieces"), "")
-		text, entities := markdown.ToEntities(source)
+		text, entities := markdown.ToEntities(source, 0)
 		checkEntities(t, text, entities)
 		checkSplit(t, text, entities, rapid.IntRange(2, 60).Draw(t, "limit"))
 	})
@@ -288,7 +288,7 @@ func look(text string, entities []markdown.Entity) string {
 
 func TestSplitAtLineEnds(t *testing.T) {
 	t.Parallel()
-	text, entities := markdown.ToEntities("first line\n\n```go\nsecond line\nthird line\n```")
+	text, entities := markdown.ToEntities("first line\n\n```go\nsecond line\nthird line\n```", 0)
 	got := markdown.Split(text, entities, 24)
 	want := []markdown.Part{
 		{Text: "first line\n\nsecond line", Entities: []markdown.Entity{{Type: "pre", Offset: 12, Length: 11, Language: "go"}}},
@@ -313,6 +313,6 @@ func BenchmarkToEntities(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		markdown.ToEntities(source)
+		markdown.ToEntities(source, 0)
 	}
 }

@@ -15,8 +15,9 @@ import (
 // makes all; beyond this a table stays the text that it is.
 const maxCells = 5000
 
-// maxPadding is the widest column to which cells are padded, in characters; wider cells push their row.
-const maxPadding = 30
+// paddings are the widest columns to which cells are padded, in characters; wider cells push their row. A narrower one is
+// for a text that would otherwise be too long.
+var paddings = []int{30, 16, 8, 0}
 
 // boundedTables makes tables of paragraphs that are not too big.
 type boundedTables struct{ parser.ParagraphTransformer }
@@ -51,7 +52,7 @@ func (w walker) table(n *extast.Table) string {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil && len(cells) < len(widths); cell = cell.NextSibling() {
 			content := w.cell(cell)
-			widths[len(cells)] = max(widths[len(cells)], min(utf8.RuneCountInString(content), maxPadding))
+			widths[len(cells)] = max(widths[len(cells)], min(utf8.RuneCountInString(content), w.padding))
 			cells = append(cells, content)
 		}
 		rows = append(rows, cells)

@@ -23,6 +23,8 @@ type walker struct {
 	out    *writer
 	// marked says that a list item's bullet was just written: its first paragraph goes on the same line.
 	marked bool
+	// padding is the widest column of a table to which cells are padded.
+	padding int
 }
 
 func newParser() parser.Parser {
@@ -38,9 +40,8 @@ func newParser() parser.Parser {
 	)
 }
 
-func (w walker) document() {
-	w.children(newParser().Parse(text.NewReader(w.source)))
-}
+// parse returns a document that any number of walkers may walk.
+func parse(source []byte) ast.Node { return newParser().Parse(text.NewReader(source)) }
 
 func (w walker) children(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

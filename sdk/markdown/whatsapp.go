@@ -16,7 +16,7 @@ var whatsAppMarks = map[string]string{Bold: "*", Italic: "_", Strikethrough: "~"
 func ToWhatsApp(source string) string {
 	source = normalise(source)
 	w := &writer{}
-	walker{source: []byte(source), out: w}.document()
+	walker{source: []byte(source), out: w, padding: paddings[0]}.children(parse([]byte(source)))
 	text := w.text.String()
 	if strings.TrimSpace(text) == "" {
 		return strings.TrimSpace(source)

@@ -21,13 +21,14 @@ type Rule struct {
 //
 // The text is Markdown. A piece ends, in this order of preference, after a paragraph, a line, a sentence or a word, and
 // in the last three quarters of what fits, if it can. A fenced code block that fits into one piece is not split; another
-// one is split between lines, closed in one piece and opened in the next with the same fence and language. Links, URLs and
-// inline code are only split where nothing else can be, and so are words; a character stays together with its accents
-// and modifiers, if these alone do not exceed the limit.
+// one is split between lines, closed in one piece and opened in the next with the same fence and language. It is the same
+// with tables: each piece of one begins with the table's header. Links, URLs and inline code are only split where nothing
+// else can be, and so are words; a character stays together with its accents and modifiers, if these alone do not exceed
+// the limit.
 //
 // Only blanks at the ends of the pieces are lost, and the closing line of a fence may be written anew. Where the limit
-// leaves no room for the fences, code is split like text; a character that is larger than the limit becomes "?". The work
-// grows with the length of the text, whatever is in it.
+// leaves no room for the fences or the header, code and tables are split like text; a character that is larger than the
+// limit becomes "?". The work grows with the length of the text, whatever is in it.
 func Split(text string, r Rule) []string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if strings.TrimSpace(text) == "" {
@@ -48,7 +49,7 @@ func (r Rule) Fits(text string) bool {
 	return (r.Limit.Max <= 0 || Size(text, r.Limit.Unit) <= r.Limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
 }
 
-// piece is text[start:end], with the fence lines that are put around it.
+// piece is text[start:end], with the lines of a block that are put around it.
 type piece struct {
 	start, end  int
 	open, close string
@@ -77,18 +78,18 @@ func (d *document) fill(start int) (piece, int) {
 	for len(d.breaks) > 0 && d.breaks[0].end <= start {
 		d.breaks = d.breaks[1:]
 	}
-	for len(d.fences) > 0 && d.fences[0].end <= start {
-		d.fences = d.fences[1:]
+	for len(d.blocks) > 0 && d.blocks[0].end <= start {
+		d.blocks = d.blocks[1:]
 	}
 	for len(d.spans) > 0 && d.spans[0].end <= start {
 		d.spans = d.spans[1:]
 	}
-	breaks, fences, spans := d.breaks, d.fences, d.spans
+	breaks, blocks, spans := d.breaks, d.blocks, d.spans
 
 	p := piece{start: start}
 	used := 0
-	if len(fences) > 0 && fences[0].within(start) {
-		p.open = fences[0].open
+	if len(blocks) > 0 && blocks[0].within(start) {
+		p.open = blocks[0].open
 		used = Size(p.open, d.limit.Unit)
 	}
 	lines := 1
@@ -116,8 +117,8 @@ func (d *document) fill(start int) (piece, int) {
 		}
 		r, width := utf8.DecodeRuneInString(d.text[at:])
 		boundary := g.boundary(r)
-		for len(fences) > 0 && fences[0].end <= at {
-			fences = fences[1:]
+		for len(blocks) > 0 && blocks[0].end <= at {
+			blocks = blocks[1:]
 		}
 		for len(spans) > 0 && spans[0].end <= at {
 			spans = spans[1:]
@@ -131,10 +132,10 @@ func (d *document) fill(start int) (piece, int) {
 				forced.rank = inSpanWord
 			}
 			switch {
-			case len(fences) == 0 || fences[0].open == "" || at <= fences[0].start:
+			case len(blocks) == 0 || blocks[0].open == "" || at <= blocks[0].start:
 				consider(forced)
-			case fences[0].within(at):
-				forced.close = fences[0].close
+			case blocks[0].within(at):
+				forced.close = blocks[0].close
 				consider(forced)
 			}
 		}

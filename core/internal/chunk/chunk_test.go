@@ -80,6 +80,18 @@ func TestSplit(t *testing.T) {
 		{"backticks in the info make no fence", "``` a`b\none two\nthree", runes(16), []string{"``` a`b\none two", "three"}},
 		{"fence in CRLF", "```go\r\none\r\ntwo\r\nthree\r\n```", runes(24), []string{"```go\r\none\r\ntwo\n```", "```go\nthree\r\n```"}},
 
+		{"table kept whole", "The table is\n|a|b|\n|-|-|\n|1|2|\nand so on", runes(20), []string{"The table is", "|a|b|\n|-|-|\n|1|2|", "and so on"}},
+		{"table split", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5|6|", runes(24), []string{"|a|b|\n|-|-|\n|1|2|\n|3|4|", "|a|b|\n|-|-|\n|5|6|"}},
+		{"two tables", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n\n|c|d|\n|-|-|\n|5|6|\n|7|8|\n|9|0|", runes(25), []string{"|a|b|\n|-|-|\n|1|2|\n|3|4|", "|c|d|\n|-|-|\n|5|6|\n|7|8|", "|c|d|\n|-|-|\n|9|0|"}},
+		{"table without bars at the ends", "a | b\n:-- | --:\n1 | 2\n3 | 4\n5 | 6", runes(32), []string{"a | b\n:-- | --:\n1 | 2\n3 | 4", "a | b\n:-- | --:\n5 | 6"}},
+		{"table in a quote", "> |a|b|\n> |-|-|\n> |1|2|\n> |3|4|\n> |5|6|", runes(36), []string{"> |a|b|\n> |-|-|\n> |1|2|\n> |3|4|", "> |a|b|\n> |-|-|\n> |5|6|"}},
+		{"long row of a table", "|a|b|\n|-|-|\n|one two|three four|\n|5|6|", runes(24), []string{"|a|b|\n|-|-|\n|one", "|a|b|\n|-|-|\ntwo|three", "|a|b|\n|-|-|\nfour|\n|5|6|"}},
+		{"no room for the header", "|aaa|bbb|\n|---|---|\n|1|2|\n|3|4|", runes(25), []string{"|aaa|bbb|\n|---|---|\n|1|2|", "|3|4|"}},
+		{"another number of cells makes no table", "|a|b|\n|-|\n|1|2|\n|3|4|", runes(16), []string{"|a|b|\n|-|\n|1|2|", "|3|4|"}},
+		{"a bar in a cell", "|a\\|b|\n|-|\n|1|\n|2|", runes(20), []string{"|a\\|b|\n|-|\n|1|\n|2|"}},
+		{"a bar in a cell, split", "|a\\|b|\n|-|\n|1|\n|2|\n|3|\n|4|", runes(22), []string{"|a\\|b|\n|-|\n|1|\n|2|\n|3|", "|a\\|b|\n|-|\n|4|"}},
+		{"table in code", "```\n|a|\n|-|\n|1|\n|2|\n```", runes(20), []string{"```\n|a|\n|-|\n|1|\n```", "```\n|2|\n```"}},
+
 		{"bytes", "ééééé", chat.TextLimit{Max: 5, Unit: chat.Bytes}, []string{"éé", "éé", "é"}},
 		{"runes", "😀😀😀", runes(2), []string{"😀😀", "😀"}},
 		{"UTF-16", "😀😀😀", chat.TextLimit{Max: 5, Unit: chat.UTF16}, []string{"😀😀", "😀"}},
@@ -183,7 +195,7 @@ func markdown() *rapid.Generator[string] {
 	token := rapid.SampledFrom([]string{
 		"word", "a", "Sentence.", "Really?", "\"No!\"", " ", " ", " ", "  ", "\n", "\n", "\n\n", "\n \n", "\r\n", "\t", "```", "\n```\n", "\n```go\n",
 		"\n````\n", "\n~~~\n", "~~~", "\n   ```\n", "`", "``", "[", "]", "](", "(", ")", "[a b](c)", "https://example.com/a_(b)", "\\", "- ", "1. ",
-		"# ", "> ", "é", "e\u0301", "😀", "👨\u200d👩\u200d👧", "🇩🇪", "\u200d", "\u0301", "日本語。", "」", "\u00a0", "\xff", ":", "    ",
+		"# ", "> ", "|", "|a|b|\n|-|-|\n", "\n|1|2|", "\n-|-\n", "é", "e\u0301", "😀", "👨\u200d👩\u200d👧", "🇩🇪", "\u200d", "\u0301", "日本語。", "」", "\u00a0", "\xff", ":", "    ",
 	})
 	return rapid.Map(rapid.SliceOfN(token, 0, 200), func(tokens []string) string { return strings.Join(tokens, "") })
 }
@@ -195,16 +207,16 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// Whoever puts the pieces together, reads the text: each fence of a piece is closed in it, and without blanks and fence
-// lines the pieces are the text.
+// Whoever puts the pieces together, reads the text: each fence of a piece is closed in it, each row of a table has the
+// header over it, and without blanks, fence lines and headers the pieces are the text.
 func TestPiecesAreTheText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := document().Draw(t, "text")
 		pieces := chunk.Split(text, chunk.Rule{Limit: runes(rapid.IntRange(24, 300).Draw(t, "limit"))})
 		for _, p := range pieces {
-			if strings.Count(p, "```")%2 != 0 {
-				t.Fatalf("a fence is not closed in %q", p)
+			if strings.Count(p, "```")%2 != 0 || !headed(p) {
+				t.Fatalf("a fence is not closed, or a table has no header, in %q", p)
 			}
 		}
 		if diff := cmp.Diff(bare(text), bare(strings.Join(pieces, "\n"))); diff != "" {
@@ -236,6 +248,12 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 		"a line and a fence":    "x\n```\n" + strings.Repeat("code\n", 190) + "```\n",
 		"blank code":            "```\n" + strings.Repeat("\n", 2000) + "x\n```\n",
 		"long closing lines":    "```\nx\n" + strings.Repeat("`", 3000) + "\n",
+		"bars":                  "|",
+		"rows":                  "|a b|c|\n",
+		"tables":                "|a|b|\n|-|-|\n|1|2|\n\n",
+		"headers":               "|a|b|\n|-|-|\n",
+		"long tables":           "|a|b|\n|-|-|\n" + strings.Repeat("|1|2 3|\n", 600) + "\n",
+		"long rows":             "|a|b|\n|-|-|\n|" + strings.Repeat("c d ", 600) + "|\n\n",
 		"accents":               "\u0301",
 		"flags":                 "🇩🇪",
 		"sentences, no blanks":  "。",
@@ -263,6 +281,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("One two. Three\n\n```go\ncode\ncode\n```\nand [a b](c) `d e` https://x.yz", 20, 1)
 	f.Add("~~~\n\n\n\n~~~~~~~~~~~~~\n```", 16, 2)
 	f.Add("👨\u200d👩\u200d👧🇩🇪🇫🇷e\u0301\u0301\u0301", 3, 3)
+	f.Add("|a|b|\n|-|-|\n|1|2|\n|3|4|\n> |5\n|c|\n|-", 24, 1)
 	f.Add("``` \xff\n   ```x\n\r\n```", 9, 1)
 	f.Fuzz(func(t *testing.T, text string, limit, unit int) {
 		check(t, text, chunk.Rule{Limit: chat.TextLimit{Max: limit % 200, Unit: chat.Unit(unit % 4)}, Lines: limit / 200 % 20, Paragraphs: unit/4%2 == 1})

@@ -16,7 +16,7 @@ type document struct {
 	paragraphs bool
 	start      int // of the first line that is not blank; the text's length if all are
 	breaks     []brk
-	fences     []fence
+	blocks     []block
 	spans      []span
 	open       int // where a link or inline code begins whose end is not there; the text's length if there is none
 	walked     int // characters looked at; the tests hold it to be linear
@@ -40,23 +40,24 @@ const (
 	line                  // after one
 	sentence              // after one
 	word                  // after one
-	inCode                // between lines of a fenced block that must be split
+	inBlock               // between lines of code or a table that must be split
 	early
 )
 
 // The ranks that are the same everywhere in a piece.
 const (
-	inWholeCode rank = 2*early + iota // between lines of a fenced block that fits into one piece
-	beyond                            // what is better than beyond counts as worse by beyond where a piece has too many lines
+	inWholeBlock rank = 2*early + iota // between lines of code or a table that fits into one piece
+	beyond                             // what is better than beyond counts as worse by beyond where a piece has too many lines
 )
 
 // The ranks of breaks that are there for want of another.
 const (
-	inWord      rank = 2*beyond + iota
-	inSpan           // between words of a link or of inline code
-	inSpanWord       // within a URL, or within a word of a link or of inline code
-	inCharacter      // before an accent or a modifier
-	none             // no break
+	inRow rank = 2*beyond + iota // between words of a table's row
+	inWord
+	inSpan      // between words of a link or of inline code
+	inSpanWord  // within a URL, or within a word of a link or of inline code
+	inCharacter // before an accent or a modifier
+	none        // no break
 )
 
 // newDocument finds the places where the text may be split.
@@ -91,6 +92,12 @@ func newDocument(text string, r Rule) *document {
 			endText()
 			begin(at)
 			at, ends = d.fence(at, m)
+			continue
+		}
+		if body, ok := d.header(at, l); ok {
+			endText()
+			begin(at)
+			at, ends = d.table(at, body)
 			continue
 		}
 		switch trimmed := trimRight(l); {

@@ -2,18 +2,6 @@ package chunk
 
 import "strings"
 
-// fence is a fenced code block. Its body is what stands between its two lines, without the blanks at the end.
-type fence struct {
-	start, body, bodyEnd, end int
-
-	closed bool // its closing line is there
-
-	open, close string // what begins and ends a piece in the middle of it; empty: pieces of it stand as text
-}
-
-// within tells whether a piece that begins or ends here needs the fence's lines around it.
-func (f fence) within(at int) bool { return f.open != "" && f.body < at && at < f.bodyEnd }
-
 // marker is what opens a fence.
 type marker struct {
 	indent string // at most three spaces
@@ -45,10 +33,9 @@ func (m marker) closes(line string) bool {
 // at the block's end, without their next.
 func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	opening := d.line(start)
-	f := fence{start: start, body: start + len(opening), close: "\n" + m.indent + m.run}
+	f := block{start: start, body: start + len(opening), close: "\n" + m.indent + m.run}
 	f.bodyEnd, f.end = f.body, start+len(trimRight(opening))
 
-	type stretch struct{ start, end int }
 	var lines []stretch // of the body, but for blank ones
 	for next = f.body; next < len(d.text) && !f.closed; {
 		l := d.line(next)
@@ -70,14 +57,11 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	} else {
 		f.close = ""
 	}
-	r := inCode
-	if Size(d.text[start:f.end], d.limit.Unit) <= d.limit.Max {
-		r = inWholeCode
-	}
+	r := d.between(f)
 	for i := 1; i < len(lines); i++ {
 		d.breaks = append(d.breaks, brk{end: lines[i-1].end, next: lines[i].start, rank: r, close: f.close})
 	}
-	d.fences = append(d.fences, f)
+	d.blocks = append(d.blocks, f)
 	d.open = len(d.text)
 
 	if f.closed && f.close != "" {

@@ -30,8 +30,8 @@ type Cut struct {
 
 // Next returns the next piece of a text of which the first bytes have been sent, and how many bytes have been once the
 // piece is; an empty piece says that the text has to grow first, or that nothing is left. It ends neither in a link nor in
-// a fenced block that goes on, but where the text does not fit otherwise; then the block is closed in it, and opened anew
-// in what follows. The text must be valid UTF-8, and grow only at its end.
+// a fenced block or a table that goes on, but where the text does not fit otherwise; then the block is closed in it, and
+// opened anew in what follows, or the table's header repeated. The text must be valid UTF-8, and grow only at its end.
 func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
 	// Most texts are one piece: where they could be split need not be known.
 	if whole := trimRight(text); sent <= 0 && r.Fits(whole) {
@@ -85,9 +85,9 @@ func (d *document) last(start int, r Rule, c Cut) (best brk, found bool) {
 	return best, found
 }
 
-// pauses tells whether the text may stop where it ends: behind a sentence, and not in the midst of a link or of code.
+// pauses tells whether the text may stop where it ends: behind a sentence, and not in the midst of a link, code or a table.
 func (d *document) pauses() bool {
-	if d.open < len(d.text) || len(d.fences) > 0 && d.fences[len(d.fences)-1].end == len(d.text) {
+	if d.open < len(d.text) || len(d.blocks) > 0 && d.blocks[len(d.blocks)-1].end == len(d.text) {
 		return false
 	}
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(d.text, `"'”’)]*_»」』）`))
@@ -95,16 +95,16 @@ func (d *document) pauses() bool {
 }
 
 // Rest returns what is left of a text of which the first bytes have been sent. A fenced block that they end in is opened
-// anew.
+// anew, and a table begins with its header again.
 func Rest(text string, sent int) string {
 	if sent <= 0 {
 		return text
 	}
 	d := newDocument(text, Rule{})
 	start := d.resume(sent)
-	for _, f := range d.fences {
-		if f.within(start) {
-			return f.open + d.text[start:]
+	for _, b := range d.blocks {
+		if b.within(start) {
+			return b.open + d.text[start:]
 		}
 	}
 	return d.text[start:]
@@ -117,12 +117,12 @@ func Closed(text string) string {
 		return text
 	}
 	d := newDocument(text, Rule{})
-	if len(d.fences) == 0 {
+	if len(d.blocks) == 0 {
 		return text
 	}
-	f := d.fences[len(d.fences)-1]
+	f := d.blocks[len(d.blocks)-1]
 	switch {
-	case f.closed || f.end < len(d.text):
+	case f.closed || f.end < len(d.text): // as every table is
 		return text
 	case f.close == "":
 		return trimRight(text[:f.start])
@@ -146,9 +146,9 @@ func (d *document) resume(sent int) int {
 		return d.start
 	}
 	at := d.something(min(sent, len(d.text)))
-	for _, f := range d.fences {
-		if f.open != "" && f.closed && f.bodyEnd <= sent && at < f.end && at > f.start {
-			return d.something(f.end)
+	for _, b := range d.blocks {
+		if b.open != "" && b.closed && b.bodyEnd <= sent && at < b.end && at > b.start {
+			return d.something(b.end)
 		}
 	}
 	return at

@@ -93,6 +93,12 @@ func TestNext(t *testing.T) {
 		{"behind a fence", "```\none\n```\n\nTwo", 0, 100, paragraphs, "```\none\n```", 11},
 		{"in a fence over the limit", "```go\none\ntwo\nthree\nfour", 0, 20, paragraphs, "```go\none\ntwo\n```", 13},
 		{"in the midst of a fence", "```go\none\n  two\nthree\n```\n\nfour five", 9, 40, paragraphs, "```go\n  two\nthree\n```", 25},
+		{"a table in the making", "One.\n\n|a|b|\n|-|-|\n|1|2|\n|3", 0, 100, lines, "One.", 4},
+		{"a pause in a table", "a|b\n-|-\n1|2.", 0, 100, paused, "", 0},
+		{"a header whose delimiter is not there yet", "One.\n|a|b|\n|-", 0, 100, lines, "One.", 4},
+		{"behind a table", "|a|b|\n|-|-|\n|1|2|\n\nThree", 0, 100, paragraphs, "|a|b|\n|-|-|\n|1|2|", 17},
+		{"in a table over the limit", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5", 0, 24, paragraphs, "|a|b|\n|-|-|\n|1|2|\n|3|4|", 23},
+		{"in the midst of a table", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n\nfive six", 17, 40, paragraphs, "|a|b|\n|-|-|\n|3|4|", 23},
 		{"the fence is closed behind its last line", "```go\none\n```\nfour\n\nfive", 9, 40, paragraphs, "four", 18},
 	}
 	for _, tt := range tests {
@@ -109,6 +115,7 @@ func TestNext(t *testing.T) {
 func TestRest(t *testing.T) {
 	t.Parallel()
 	const code = "One\n```go\na\n  b\n```\nTwo"
+	const table = "One\n|a|b|\n|-|-|\n|1|2|\n|3|4|\nTwo"
 	for _, tt := range []struct {
 		text, sent, want string
 	}{
@@ -121,6 +128,8 @@ func TestRest(t *testing.T) {
 		{code, "One\n```go\na\n  b", "Two"},
 		{code, "One\n```go\na\n  b\n```", "Two"},
 		{"~~~\na\nb", "~~~\na", "~~~\nb"},
+		{table, "One\n|a|b|\n|-|-|\n|1|2|", "|a|b|\n|-|-|\n|3|4|\nTwo"},
+		{table, "One\n|a|b|\n|-|-|\n|1|2|\n|3|4|", "Two"},
 	} {
 		if got := chunk.Rest(tt.text, len(tt.sent)); got != tt.want {
 			t.Errorf("%q behind %q: %q, want %q", tt.text, tt.sent, got, tt.want)
@@ -143,6 +152,7 @@ func TestClosed(t *testing.T) {
 		"```go\none\n``":            "```go\none\n```",
 		"   ~~~~\none\n   ~~":       "   ~~~~\none\n   ~~~~",
 		"```\none\n```\n\n```\ntwo": "```\none\n```\n\n```\ntwo\n```",
+		"```\na\n```\n|b|c|\n|-|-|": "```\na\n```\n|b|c|\n|-|-|",
 	} {
 		if got := chunk.Closed(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -169,7 +179,7 @@ func TestTextInTheMaking(t *testing.T) {
 				if piece == "" {
 					break
 				}
-				if end <= sent || chunk.Size(piece, chat.Runes) > rule.Limit.Max || strings.Count(piece, "```")%2 != 0 {
+				if end <= sent || chunk.Size(piece, chat.Runes) > rule.Limit.Max || strings.Count(piece, "```")%2 != 0 || !headed(piece) {
 					t.Fatalf("from %d to %d: %q", sent, end, piece)
 				}
 				pieces, sent = append(pieces, piece), end
@@ -210,22 +220,44 @@ func TestOnePiece(t *testing.T) {
 	})
 }
 
-// document makes Markdown of paragraphs and code.
+// document makes Markdown of paragraphs, code and tables.
 func document() *rapid.Generator[string] {
 	paragraph := rapid.StringMatching(`([a-z]{1,9}[.,]? ){1,30}[a-z]{1,9}`)
 	code := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`\t?[a-z(){};]{0,30}`), 1, 30), func(lines []string) string {
 		return "```go\n" + strings.Join(lines, "\n") + "\n```"
 	})
-	return rapid.Map(rapid.SliceOfN(rapid.OneOf(paragraph, code), 1, 8), func(blocks []string) string {
+	table := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`\|r[a-z.]{0,9}\|([a-z]{1,9} ){0,9}[a-z]\|`), 0, 30), func(rows []string) string {
+		return header + strings.Join(rows, "\n")
+	})
+	return rapid.Map(rapid.SliceOfN(rapid.OneOf(paragraph, code, table), 1, 8), func(blocks []string) string {
 		return strings.Join(blocks, "\n\n")
 	})
 }
 
-// bare returns a text without blanks and the lines of fences.
+// header begins each table that document makes.
+const header = "|H|-|\n|-|-|\n"
+
+// headed tells whether the header stands over every row of a table in the piece.
+func headed(piece string) bool {
+	over := false
+	for line := range strings.Lines(piece) {
+		switch {
+		case strings.HasPrefix(line, "|H"):
+			over = true
+		case strings.TrimSpace(line) == "":
+			over = false
+		case strings.HasPrefix(line, "|r") && !over:
+			return false
+		}
+	}
+	return true
+}
+
+// bare returns a text without blanks, the lines of fences and the headers of tables.
 func bare(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "```") {
+		if !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "|H") && !strings.HasPrefix(line, "|-") {
 			b.WriteString(strings.Join(strings.FieldsFunc(line, unicode.IsSpace), ""))
 		}
 	}
