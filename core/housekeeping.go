@@ -107,8 +107,8 @@ func (h *Host) directChat(ctx context.Context, channel string, user chat.UserID)
 	return known.Route, true
 }
 
-// likelyChat is the direct chat that somebody wrote in last or, as long as that is not known, the one of their own id, as
-// most networks have it. On one that has not, what is sent there is given up and listed among what did not arrive.
+// likelyChat is the direct chat that somebody wrote in last or, as long as that is not known, their own id, by which channels
+// find it.
 func (h *Host) likelyChat(ctx context.Context, channel string, user chat.UserID) chat.Address {
 	if to, known := h.directChat(ctx, channel, user); known {
 		return to

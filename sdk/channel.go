@@ -16,8 +16,9 @@ type Channel interface {
 	// seconds. An error that it returns while ctx lives has the host restart the plugin with backoff, unless it wraps
 	// [ErrBadCredentials] or [ErrLoggedOut], which only a person can mend.
 	Run(ctx context.Context, in Inbox) error
-	// Send sends one message. An error that is no [*chat.Failure] counts as a temporary one with unknown outcome. Calls
-	// for one destination come one after the other.
+	// Send sends one message. A chat that is named by a person's id is their direct chat: of somebody who has not written
+	// the host knows no other id. An error that is no [*chat.Failure] counts as a temporary one with unknown outcome. Calls for
+	// one destination come one after the other.
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }
 

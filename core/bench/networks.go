@@ -58,7 +58,7 @@ func openTelegram() (*network, error) {
 func openDiscord() (*network, error) {
 	server := discordtest.Start()
 	server.User("200000000000000001", "anna")
-	server.Direct("300000000000000001")
+	server.Direct("200000000000000001", "300000000000000001")
 	return &network{
 		block: fmt.Sprintf("token = %q\n    test_endpoint = %q", server.Token(), server.URL()), chat: "300000000000000001", stop: server.Stop,
 		say: func(text string) (time.Time, error) {

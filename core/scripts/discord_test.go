@@ -26,7 +26,7 @@ func newDiscord(log *journal.Journal) *discord {
 	for name, id := range people {
 		d.User(snowflake(id), name)
 		d.channels[name] = chat{id: id + 1000}
-		d.Direct(snowflake(id + 1000))
+		d.Direct(snowflake(id), snowflake(id+1000))
 	}
 	d.Channel("900", "901", "kitchen")
 	return d

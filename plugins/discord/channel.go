@@ -37,6 +37,7 @@ type channel struct {
 	log     hclog.Logger
 	pace    pace
 	reacted reacted
+	directs directs
 
 	mu      sync.Mutex
 	trouble error // why the bot is not connected

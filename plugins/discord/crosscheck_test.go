@@ -55,7 +55,7 @@ func TestDiscordJS(t *testing.T) {
 	defer cancel()
 	s := discordtest.New(t)
 	s.User("7", "anna")
-	s.Direct("70")
+	s.Direct("7", "70")
 	s.Channel("900", "901", "general")
 	if line := script(ctx, t, "bot.mjs", s.URL(), s.Token()); line != "started" {
 		t.Fatalf("the bot said %q", line)

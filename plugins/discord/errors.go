@@ -90,8 +90,8 @@ func (e *callError) reason() chat.Reason {
 
 // failure is err as the host understands it.
 func failure(err error) error {
-	if err == nil {
-		return nil
+	if _, known := errors.AsType[*chat.Failure](err); err == nil || known {
+		return err
 	}
 	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	if e, ok := errors.AsType[*callError](err); ok {

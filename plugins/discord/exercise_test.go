@@ -266,7 +266,7 @@ func TestExercise(t *testing.T) {
 			n := &network{server: s, state: states.of(s.URL()), said: make(chan [2]string, 1000), ids: map[string][2]string{}}
 			for _, id := range []string{"7001", "7002"} {
 				s.User("1"+id, "person "+id)
-				s.Direct(id)
+				s.Direct("1"+id, id)
 			}
 			s.Channel("900", "901", "general")
 			s.Thread("901", "950", "topic")
@@ -307,7 +307,7 @@ func start(t *testing.T, prepare func(*discordtest.Server)) fixture {
 	f := fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}}
 	f.server.User("7", "anna")
 	f.server.User("8", "bob")
-	f.server.Direct("70")
+	f.server.Direct("7", "70")
 	f.server.Channel("900", "901", "general")
 	if prepare != nil {
 		prepare(f.server)

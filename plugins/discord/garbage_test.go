@@ -32,7 +32,7 @@ func FuzzEvents(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	s := discordtest.New(f)
-	s.Direct("70")
+	s.Direct("7", "70")
 	api, err := newREST(s.Token(), s.URL())
 	if err != nil {
 		f.Fatal(err)

@@ -241,7 +241,7 @@ func TestFilesOfRefusedChats(t *testing.T) {
 	defer api.close()
 	r := newReceiver(api, sdk.Env{State: newLedger(), Media: store, Log: quiet()}, refusing{}, testPace())
 	r.self = "1"
-	s.Direct("5")
+	s.Direct("7", "5")
 	for range 4 {
 		s.Say("5", "7", "x", discordtest.WithFile("f", "text/plain", make([]byte, 10<<20)))
 	}

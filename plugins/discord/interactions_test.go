@@ -77,7 +77,7 @@ func busy(t *testing.T) (f fixture, let func(chat.Verdict)) {
 	t.Helper()
 	f = fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}, quick: true}
 	f.server.User("7", "anna")
-	f.server.Direct("70")
+	f.server.Direct("7", "70")
 	f = f.again(t)
 	verdict := make(chan chat.Verdict, 1)
 	host := f.host.Host

@@ -16,8 +16,8 @@ import (
 func TestLimitsAreKept(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
-	s.Direct("70")
-	s.Direct("80")
+	s.Direct("7", "70")
+	s.Direct("8", "80")
 	s.Limit(3, 200*time.Millisecond)
 	c := newChannel(t, s)
 	held := 0
@@ -55,8 +55,8 @@ func TestGlobalLimit(t *testing.T) {
 		{"of all", discordtest.TooManyOfAll(time.Minute), true},
 	} {
 		s := discordtest.New(t)
-		s.Direct("70")
-		s.Direct("80")
+		s.Direct("7", "70")
+		s.Direct("8", "80")
 		c := newChannel(t, s)
 		s.Fail(http.MethodPost, "/messages", 1, test.fault)
 		if _, err := c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x"}); err == nil {

@@ -98,10 +98,6 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 // Send implements sdk.Channel. A text and up to ten files are one message, more files are more. The same key again is the
 // same messages: Discord knows each by its nonce for some minutes.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	id, err := target(out.To)
-	if err != nil {
-		return chat.Receipt{}, err
-	}
 	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
 	if err != nil {
 		return chat.Receipt{}, err
@@ -113,6 +109,15 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	if parseID(string(out.ReplyTo)) != 0 {
 		first.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
 	}
+	var receipt chat.Receipt
+	err = c.at(ctx, out.To, func(channel string) error {
+		receipt, err = c.send(ctx, channel, out, first, files)
+		return err
+	})
+	return receipt, err
+}
+
+func (c *channel) send(ctx context.Context, channel string, out chat.Outgoing, first post, files [][]chat.Media) (chat.Receipt, error) {
 	var receipt chat.Receipt
 	for nth := range max(1, len(files)) {
 		p := post{Mentions: first.Mentions, Components: []row{}}
@@ -130,9 +135,9 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		if len(files) > 0 {
 			enclosed = files[nth]
 		}
-		sent, err := c.post(ctx, "channels/"+id+"/messages", p, enclosed)
+		sent, err := c.post(ctx, "channels/"+channel+"/messages", p, enclosed)
 		if err != nil {
-			return chat.Receipt{}, failure(err)
+			return chat.Receipt{}, err
 		}
 		receipt.IDs = append(receipt.IDs, chat.MessageID(sent.ID))
 	}
@@ -152,57 +157,47 @@ func (c *channel) post(ctx context.Context, path string, p post, files []chat.Me
 	return sent, c.rest.upload(ctx, what, path, form, &sent)
 }
 
-// messagePath is where a message is.
-func messagePath(to chat.Address, id chat.MessageID) (string, error) {
-	channel, err := target(to)
-	if err != nil {
-		return "", err
-	}
-	if parseID(string(id)) == 0 {
-		return "", refuse(chat.TargetGone, "this is no id of a message of Discord")
-	}
-	return "channels/" + channel + "/messages/" + string(id), nil
+// of does something with a message.
+func (c *channel) of(ctx context.Context, to chat.Address, id chat.MessageID, do func(path string) error) error {
+	return c.at(ctx, to, func(channel string) error {
+		if parseID(string(id)) == 0 {
+			return refuse(chat.TargetGone, "this is no id of a message of Discord")
+		}
+		return do("channels/" + channel + "/messages/" + string(id))
+	})
 }
 
 // Edit implements sdk.Editor.
 func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
-	path, err := messagePath(to, id)
-	if err != nil {
-		return err
-	}
 	p, err := newPost(text, buttons, false)
 	if err != nil {
 		return err
 	}
 	p.Flags = c.flags
-	return failure(c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil))
+	return c.of(ctx, to, id, func(path string) error { return c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil) })
 }
 
 // Delete implements sdk.Deleter. A message that is not there is deleted.
 func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
-	path, err := messagePath(to, id)
-	if err != nil {
+	return c.of(ctx, to, id, func(path string) error {
+		err := c.rest.call(ctx, "DELETE message", http.MethodDelete, path, nil, nil)
+		if e, ok := errors.AsType[*callError](err); ok && e.code == unknownMessage {
+			return nil
+		}
 		return err
-	}
-	err = c.rest.call(ctx, "DELETE message", http.MethodDelete, path, nil, nil)
-	if e, ok := errors.AsType[*callError](err); ok && e.code == unknownMessage {
-		return nil
-	}
-	return failure(err)
+	})
 }
 
 // React implements sdk.Reactor. An emoji takes the place of all that the bot put on the message before; an empty one takes it
 // back.
 func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
-	path, err := messagePath(to, id)
-	if err != nil {
+	return c.of(ctx, to, id, func(path string) error {
+		err := c.react(ctx, path, id, emoji)
+		if err != nil {
+			c.reacted.forget(id)
+		}
 		return err
-	}
-	if err := c.react(ctx, path, id, emoji); err != nil {
-		c.reacted.forget(id)
-		return failure(err)
-	}
-	return nil
+	})
 }
 
 func (c *channel) react(ctx context.Context, path string, id chat.MessageID, emoji string) error {
@@ -244,9 +239,10 @@ func (c *channel) put(ctx context.Context, path string) ([]string, error) {
 
 // Typing implements sdk.Typer. It shows for 10 seconds or until a message comes; it cannot be taken back.
 func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
-	id, err := target(to)
-	if err != nil || !active {
-		return err
+	if !active {
+		return nil
 	}
-	return failure(c.rest.call(ctx, "POST typing", http.MethodPost, "channels/"+id+"/typing", nil, nil))
+	return c.at(ctx, to, func(channel string) error {
+		return c.rest.call(ctx, "POST typing", http.MethodPost, "channels/"+channel+"/typing", nil, nil)
+	})
 }

@@ -78,7 +78,7 @@ func TestEditDeleteReactType(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	s.User("7", "anna")
-	s.Direct("70")
+	s.Direct("7", "70")
 	c, to := newChannel(t, s), chat.Address{Chat: "70"}
 	asked := chat.MessageID(s.Say("70", "7", "hello"))
 	receipt, err := c.Send(t.Context(), chat.Outgoing{To: to, Text: "hi"})
@@ -121,7 +121,7 @@ func TestReactionsOfAnEarlierLife(t *testing.T) {
 	for _, emoji := range []string{"👍", "✍", "tea:12", ""} {
 		s := discordtest.New(t)
 		s.User("7", "anna")
-		s.Direct("70")
+		s.Direct("7", "70")
 		to, asked := chat.Address{Chat: "70"}, chat.MessageID(s.Say("70", "7", "hello"))
 		s.React(string(asked), "7", "🎉", true)
 		s.Fail("DELETE", "🎉", 1, discordtest.Refuse(403, 50013, "Missing Permissions"))
@@ -146,7 +146,7 @@ func TestReactionThatFailed(t *testing.T) {
 	for _, c := range []struct{ method, part string }{{"GET", "/messages/"}, {"DELETE", "👀"}, {"PUT", "👍"}} {
 		s := discordtest.New(t)
 		s.User("7", "anna")
-		s.Direct("70")
+		s.Direct("7", "70")
 		to, asked := chat.Address{Chat: "70"}, chat.MessageID(s.Say("70", "7", "hello"))
 		if err := newChannel(t, s).React(t.Context(), to, asked, "👀"); err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := discordtest.New(t)
-			s.Direct("70")
+			s.Direct("7", "70")
 			ch := newChannel(t, s)
 			s.Fail(http.MethodPost, "/messages", 1, c.fault)
 			out := chat.Outgoing{Key: "k", To: chat.Address{Chat: "70"}, Text: "hello"}
@@ -221,7 +221,7 @@ func TestFailures(t *testing.T) {
 func TestFailuresBeforeDiscord(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
-	s.Direct("70")
+	s.Direct("7", "70")
 	c := newChannel(t, s)
 	for _, test := range []struct {
 		name string
@@ -274,7 +274,8 @@ func TestOnlyDiscordIsAsked(t *testing.T) {
 func TestTables(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
-	long := "|" + strings.Repeat("x", 500) + "|y|\n|-|-|\n" + strings.Repeat("|a|b|\n", 5) + strings.Repeat("z", maxText-600)
+	short := "|" + strings.Repeat("x", 500) + "|y|\n|-|-|\n|a|b|\n\n"
+	long := short + strings.Repeat("z", maxText-len(short))
 	for text, want := range map[string]string{
 		"|a|b|\n|-|-|\n|1|2|\n|3|4|": "```\na  b\n─  ─\n1  2\n3  4\n```",
 		long:                         long,
@@ -286,5 +287,57 @@ func TestTables(t *testing.T) {
 		if got := f.server.Get(string(receipt.IDs[0])).Text; got != want {
 			t.Errorf("Discord shows %q, want %q", got, want)
 		}
+	}
+}
+
+// TestPeopleByTheirIDs: who has never written is known by their own id, and has a direct channel once it is asked for.
+func TestPeopleByTheirIDs(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	s.User("9", "cleo")
+	to, reason := chat.Address{Chat: "9"}, func(err error) chat.Reason {
+		f, _ := errors.AsType[*chat.Failure](err)
+		if f == nil {
+			t.Fatalf("got %v", err)
+		}
+		return f.Reason
+	}
+	c := newChannel(t, s)
+	s.Fail("POST", "/users/@me/channels", 1, discordtest.TooManyRequests(0))
+	if _, err := c.Send(t.Context(), chat.Outgoing{Key: "k", To: to, Text: "hello"}); reason(err) != chat.RateLimited {
+		t.Errorf("a direct channel that is refused for now gives %v", err)
+	}
+	receipt, err := c.Send(t.Context(), chat.Outgoing{Key: "k", To: to, Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := s.DirectOf("9")
+	if sent := s.Replies(direct); len(sent) != 1 || sent[0].ID != string(receipt.IDs[0]) || sent[0].Text != "hello" {
+		t.Fatalf("cleo has %+v, the receipt is %+v", sent, receipt)
+	}
+	for range 2 { // The second life has to find the channel again.
+		if err := errors.Join(
+			c.Edit(t.Context(), to, receipt.IDs[0], "hello, cleo", nil),
+			c.React(t.Context(), to, receipt.IDs[0], "👍"),
+			c.Typing(t.Context(), to, true),
+		); err != nil {
+			t.Error(err)
+		}
+		c = newChannel(t, s)
+	}
+	if m := s.Get(string(receipt.IDs[0])); m.Text != "hello, cleo" || m.Edits != 2 || len(m.Reactions) != 1 || s.Typings(direct) != 2 {
+		t.Errorf("cleo has %+v, and was shown typing %d times", m, s.Typings(direct))
+	}
+	if err := c.Delete(t.Context(), to, receipt.IDs[0]); err != nil || len(s.Replies(direct)) != 0 {
+		t.Errorf("delete: %v, and cleo has %+v", err, s.Replies(direct))
+	}
+	for _, nobody := range []chat.ID{"77", discordtest.BotID} {
+		if _, err := c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: nobody}, Text: "x"}); reason(err) != chat.ChatNotFound {
+			t.Errorf("to %s: %v", nobody, err)
+		}
+	}
+	s.Forbid(direct)
+	if _, err := c.Send(t.Context(), chat.Outgoing{To: to, Text: "x"}); reason(err) != chat.Forbidden {
+		t.Errorf("to somebody who takes no messages: %v", err)
 	}
 }

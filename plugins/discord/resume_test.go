@@ -18,7 +18,7 @@ import (
 // TestRestartResumes: a restart within a session's life goes on with it, so that also comes what Discord has in no history.
 func TestRestartResumes(t *testing.T) {
 	t.Parallel()
-	f := start(t, func(s *discordtest.Server) { s.Direct("80") })
+	f := start(t, func(s *discordtest.Server) { s.Direct("8", "80") })
 	s := f.server
 	said := s.Say("70", "7", "before")
 	f.message(t, "before")
@@ -110,7 +110,7 @@ func TestLeftWhileOwing(t *testing.T) {
 func TestLateMessage(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
-	s.Direct("70")
+	s.Direct("7", "70")
 	api, err := newREST(s.Token(), s.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func (s shelf) put(name, kind string, size int) chat.Media {
 func sender(t *testing.T) (*discordtest.Server, *channel, shelf) {
 	t.Helper()
 	s := discordtest.New(t)
-	s.Direct("70")
+	s.Direct("7", "70")
 	c, files := newChannel(t, s), shelf{}
 	c.env.Media = files
 	return s, c, files

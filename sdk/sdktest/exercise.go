@@ -70,6 +70,7 @@ func (s Setup) obligations() []obligation {
 		{"tells that its account is gone", tellsRevocation},
 		{"leaves nothing behind after Shutdown", leavesNothing},
 		{"sends", sends},
+		{"sends to a person by their id", sendsToPeople},
 		{"sends a text as long as its limit in one piece", sendsTheLongest},
 		{"sends the same key once", sendsOnce},
 		{"sends files", sendsFiles},

@@ -106,6 +106,7 @@ var sinners = []struct{ obligation, sin, said string }{
 	{"sends", "leaves a goroutine", "are left after Shutdown"},
 	{"sends", "logs the password", "is in a log or an error"},
 	{"sends", "sends nothing", "until both messages arrive"},
+	{"sends to a person by their id", "knows nobody by their id", "want it sent to their direct chat"},
 	{"sends a text as long as its limit in one piece", "cuts texts", "in one piece"},
 	{"sends the same key once", "sends the same key again", "shows"},
 	{"sends the same key once", "forgets keys with its life", "shows"},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,6 +237,9 @@ func (r *resident) Send(ctx context.Context, out chat.Outgoing) (receipt chat.Re
 		return receipt, err
 	}
 	v := r.village
+	if r.sin != "knows nobody by their id" {
+		out.To.Chat = chat.ID(strings.TrimPrefix(string(out.To.Chat), neighbour))
+	}
 	v.do(func() {
 		if err = r.refusal(out); err != nil {
 			return

@@ -29,6 +29,18 @@ func sends(t testing.TB, s Setup) {
 	}
 }
 
+// sendsToPeople: the id of somebody who has not written is all that the host knows of them.
+func sendsToPeople(t testing.TB, s Setup) {
+	network, config := s.network(t)
+	h, _ := s.start(t, config)
+	network.Deliver(s.Chats[0], "this is me")
+	out := chat.Outgoing{Key: "person", To: chat.Address{Channel: Instance, Chat: chat.ID(h.NextEvent().Sender.ID)}, Text: "to you"}
+	if _, err := h.Send(out); err != nil {
+		t.Fatalf("send to the person %s, as if to a chat: %v; want it sent to their direct chat", out.To.Chat, err)
+	}
+	eventually(t, "it arrives in the person's direct chat", func() bool { return slices.Contains(network.Sent(s.Chats[0]), "to you") })
+}
+
 func sendsTheLongest(t testing.TB, s Setup) {
 	network, h := s.connect(t)
 	limit := h.Limits(chat.Direct).Text

@@ -49,6 +49,9 @@ const (
 	corner chat.ThreadID = "the corner" // of the square
 )
 
+// neighbour begins the id of whoever lives at a chat.
+const neighbour = "neighbour at "
+
 func newVillage() *village {
 	return &village{
 		changed: make(chan struct{}), closed: make(chan struct{}), refuses: map[chat.ID]chat.Reason{}, typed: map[chat.ID]bool{},
@@ -72,7 +75,7 @@ func (v *village) bring(to chat.ID, l *letter) {
 			l.event.Chat.Kind = chat.Group
 		}
 		l.event.ID = chat.EventID(fmt.Sprintf("v:%d", len(v.post)))
-		l.event.Sender, l.event.At = chat.Sender{ID: "a neighbour"}, time.Now()
+		l.event.Sender, l.event.At = chat.Sender{ID: chat.UserID(neighbour + to)}, time.Now()
 		if m, ok := l.event.Body.(chat.Message); ok {
 			m.ID = chat.MessageID(l.event.ID)
 			l.event.Body = m

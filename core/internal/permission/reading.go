@@ -60,7 +60,7 @@ func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
 	defer d.mu.Unlock()
 	var since time.Time // what was promised last comes first
 	for id, q := range d.open {
-		if q.row.To == caller.Address {
+		if asksIn(q.row.To, caller) {
 			open = append(open, q)
 		}
 		for _, p := range q.body.Reasons {
@@ -70,6 +70,13 @@ func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
 		}
 	}
 	return open, reason
+}
+
+// asksIn tells whether what was sent to an address is seen where the caller writes. Of somebody who had not written before, the
+// address is their own id.
+func asksIn(to chat.Address, caller chat.Caller) bool {
+	person := chat.Address{Channel: caller.Address.Channel, Chat: chat.ID(caller.Sender.ID)}
+	return to == caller.Address || caller.Kind == chat.Direct && to == person
 }
 
 // repliedTo finds the question that a message asks.

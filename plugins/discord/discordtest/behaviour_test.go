@@ -25,7 +25,7 @@ func newBot(t *testing.T) bot {
 	t.Helper()
 	s := New(t)
 	s.User("7", "anna")
-	s.Direct("70")
+	s.Direct("7", "70")
 	s.Channel("900", "901", "general")
 	return bot{t, s}
 }

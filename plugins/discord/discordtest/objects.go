@@ -20,6 +20,9 @@ func (s *Server) channelObject(c *channel) object {
 	if c.guild != "" {
 		o["guild_id"] = c.guild
 	}
+	if c.person != "" {
+		o["recipients"] = []object{s.userObject(c.person)}
+	}
 	if c.parent != "" {
 		o["parent_id"] = c.parent
 	}

@@ -16,7 +16,24 @@ func (s *Server) User(id, name string) {
 }
 
 // Direct makes a person's direct channel, whose id is given.
-func (s *Server) Direct(id string) { s.make(&channel{id: id, kind: direct}) }
+func (s *Server) Direct(user, id string) { s.make(&channel{id: id, kind: direct, person: user}) }
+
+// DirectOf is the id of a person's direct channel; empty: there is none.
+func (s *Server) DirectOf(user string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.directOf(user)
+}
+
+// directOf is [Server.DirectOf]; mu is held.
+func (s *Server) directOf(user string) string {
+	for _, c := range s.channels {
+		if c.person == user {
+			return c.id
+		}
+	}
+	return ""
+}
 
 // Channel makes a text channel of a guild.
 func (s *Server) Channel(guild, id, name string) {

@@ -39,6 +39,34 @@ func (s *Server) getMe(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, s.userObject(BotID))
 }
 
+// postDirect opens a person's direct channel, which is always the same one.
+func (s *Server) postDirect(w http.ResponseWriter, r *http.Request) {
+	var with struct {
+		ID string `json:"recipient_id"`
+	}
+	if json.NewDecoder(r.Body).Decode(&with) != nil {
+		refuse(w, http.StatusBadRequest, 50035, "Invalid Form Body")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch _, known := s.users[with.ID]; {
+	case !known:
+		refuse(w, http.StatusNotFound, 10013, "Unknown User")
+		return
+	case with.ID == BotID:
+		refuse(w, http.StatusBadRequest, 50033, "Invalid Recipient(s)")
+		return
+	}
+	id := s.directOf(with.ID)
+	if id == "" {
+		id = s.newID()
+		s.channels[id] = &channel{id: id, kind: direct, person: with.ID}
+		s.order = append(s.order, id)
+	}
+	answer(w, http.StatusOK, s.channelObject(s.channels[id]))
+}
+
 func (s *Server) getApplication(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, object{"id": ApplicationID, "name": "claw"})
 }

@@ -72,6 +72,7 @@ type Server struct {
 // channel is a conversation.
 type channel struct {
 	id, guild, parent, name string
+	person                  string // of a direct channel
 	kind                    int
 	last                    string // the last message's id
 	typing, asked           int
@@ -229,6 +230,7 @@ func (s *Server) routes() http.Handler {
 		"GET /gateway":                                                        s.getGateway,
 		"GET /gateway/bot":                                                    s.getGateway,
 		"GET /users/@me":                                                      s.getMe,
+		"POST /users/@me/channels":                                            s.postDirect,
 		"GET /applications/@me":                                               s.getApplication,
 		"PUT /applications/{app}/commands":                                    s.putCommands,
 		"GET /channels/{channel}":                                             s.getChannel,

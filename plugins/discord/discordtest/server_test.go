@@ -22,7 +22,7 @@ func TestLibrary(t *testing.T) {
 	t.Parallel()
 	s := New(t)
 	s.User("7", "anna")
-	s.Direct("70")
+	s.Direct("7", "70")
 	bot, err := discordgo.New("Bot " + s.Token())
 	if err != nil {
 		t.Fatal(err)

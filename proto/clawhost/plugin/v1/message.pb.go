@@ -190,7 +190,8 @@ type Address struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin instance. The host fills it in for a plugin's own events.
 	Channel string `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	ChatId  string `protobuf:"bytes,2,opt,name=chat_id,json=chatId,proto3" json:"chat_id,omitempty"`
+	// In what the host sends it may be a person's id, which is meant for their direct chat.
+	ChatId string `protobuf:"bytes,2,opt,name=chat_id,json=chatId,proto3" json:"chat_id,omitempty"`
 	// Empty outside threads.
 	ThreadId      string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// maxDirects is how many people's direct channels are remembered.
+const maxDirects = 1000
+
+// directs are the direct channels of people whom the host names by their own ids, as it does who has not written yet.
+type directs struct {
+	mu sync.Mutex
+	of map[string]string // by the person's id
+}
+
+func (d *directs) known(person string) (channel string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	channel, ok = d.of[person]
+	return channel, ok
+}
+
+func (d *directs) learn(person, channel string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil || len(d.of) >= maxDirects {
+		d.of = map[string]string{}
+	}
+	d.of[person] = channel
+}
+
+// at does something in the channel of an address. Where there is no such channel it may be a person: then it is done again,
+// in their direct channel.
+func (c *channel) at(ctx context.Context, to chat.Address, do func(channel string) error) error {
+	id, err := target(to)
+	if err != nil {
+		return err
+	}
+	if direct, known := c.directs.known(id); known {
+		return failure(do(direct))
+	}
+	err = do(id)
+	if e, ok := errors.AsType[*callError](err); !ok || e.code != unknownChannel || to.Thread != "" {
+		return failure(err)
+	}
+	var direct struct{ ID string }
+	switch open := c.rest.call(ctx, "POST direct channel", http.MethodPost, "users/@me/channels", map[string]string{"recipient_id": id}, &direct); {
+	case refused(open) || open == nil && parseID(direct.ID) == 0:
+		return failure(err) // It is no person either.
+	case open != nil:
+		return failure(open)
+	}
+	c.directs.learn(id, direct.ID)
+	return failure(do(direct.ID))
+}
