@@ -113,6 +113,37 @@ func (s *stage) next(b *bot, in chat, matches func(message) bool) (next message,
 	return next, err
 }
 
+// drafts is the command of the same name.
+func (s *stage) drafts(ts *testscript.TestScript, args []string) error {
+	b, in, pattern, err := s.findAnd(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	d, ok := b.network.(drafter)
+	if !ok {
+		return fmt.Errorf("no drafts are shown in %s", args[0])
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	text, err := d.draft(ctx, in, pattern.MatchString)
+	fmt.Fprintln(ts.Stdout(), text)
+	return err
+}
+
+// stops is the command of the same name.
+func (s *stage) stops(_ *testscript.TestScript, args []string) error {
+	b, in, err := s.find(args[0])
+	if err != nil {
+		return err
+	}
+	d, ok := b.network.(drafter)
+	if !ok {
+		return fmt.Errorf("nothing can be stopped in %s", args[0])
+	}
+	d.stop(in)
+	return nil
+}
+
 // silent is the command of the same name.
 func (s *stage) silent(_ *testscript.TestScript, neg bool, args []string) error {
 	if neg || s.host == nil {

@@ -1,13 +1,15 @@
 // Package scripts proves what clawhost does as a person sees it: each script in testdata/script is one behaviour, shown by
-// the real binaries, with the stand-in for claude and a Telegram, a Discord and a WhatsApp of the test's own. It has only tests.
+// the real binaries, with the stand-in for claude and a Telegram, a Discord and a WhatsApp of the test's own, or at the page of
+// the web chat. It has only tests.
 //
 // A script has a folder, a host and a bot to itself. Anna (1001), Bob (1002) and Carol (1003) write to the bot, alone, in
 // the group "kitchen" (-1001) or in the forum "house" (-1002). A chat is named by the person or the group, with the topic
 // behind it ("house/tea") and another bot before it: a second one of Telegram ("work:anna"), or the one of Discord
 // ("discord:anna"), where there is the channel "discord:kitchen" (901) and threads in it ("discord:kitchen/tea"). What
 // mentions @claw_bot mentions the bot in each. A script whose config names WhatsApp has "whatsapp:anna" (+15550000002), Bob and
-// Carol (the next two numbers), and their group "whatsapp:kitchen"; the numbered lines of a message are its buttons there. A script
-// without a config.hcl has testdata/config.hcl.
+// Carol (the next two numbers), and their group "whatsapp:kitchen"; the numbered lines of a message are its buttons there. At
+// the page of the web chat sits Anna: "webchat:anna" is its first conversation, "webchat:anna/tea" another one. A script without
+// a config.hcl has testdata/config.hcl.
 // The commands beside those of testscript:
 //
 //	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
@@ -27,8 +29,8 @@
 //	                           its label ("-": none); it is the stdout; "! shows" waits until no message matches
 //	sends CHAT NAME FILE       wait until the bot has sent a file of that name with the content of FILE
 //	taken                      wait until the host has taken in all that people did; for Discord the log's level must be debug
-//	drafts WHO PATTERN         wait until the draft in a private chat matches; it is the stdout
-//	stops WHO                  press the button of that draft
+//	drafts CHAT PATTERN        wait until the draft in a private chat, or on the page, matches; it is the stdout
+//	stops CHAT                 press the button of that draft
 //	presses WHO CHAT PATTERN BUTTON
 //	                           press a button of the bot's newest message that matches
 //	edits WHO CHAT PATTERN TEXT

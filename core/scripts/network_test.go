@@ -40,6 +40,14 @@ type network interface {
 	chats() []chat
 }
 
+// drafter is a network that shows an answer of the bot's before it is sent.
+type drafter interface {
+	// draft waits until what a chat shows matches, and returns it.
+	draft(ctx context.Context, in chat, matches func(text string) bool) (string, error)
+	// stop presses the button that ends the answer.
+	stop(in chat)
+}
+
 // chat is where messages are written: a thread of a chat, or the chat itself.
 type chat struct{ id, thread int64 }
 
@@ -97,7 +105,9 @@ func (s *stage) findAnd(name, pattern string) (*bot, chat, *regexp.Regexp, error
 
 // said are the messages of a chat now, oldest first.
 func (b *bot) said(in chat) []message {
-	list, _ := b.await(context.Background(), in, func([]message) bool { return true })
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // It does not wait.
+	list, _ := b.await(now, in, func([]message) bool { return true })
 	return list
 }
 

@@ -29,6 +29,7 @@ var binaries = map[string]string{
 	"clawhost-telegram": "plugins/telegram",
 	"clawhost-discord":  "plugins/discord",
 	"clawhost-whatsapp": "plugins/whatsapp",
+	"clawhost-webchat":  "plugins/webchat",
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
@@ -83,7 +84,7 @@ func run(t *testing.T, scripts string) {
 
 			"topics": taking("topics GROUP", (*stage).addTopics), "menu": taking("menu PATTERN", (*stage).menu),
 			"upgrades": taking("upgrades WHO den hall", (*stage).upgrade),
-			"drafts":   taking("drafts WHO PATTERN", (*stage).drafts), "stops": taking("stops WHO", inPrivate((*telegramtest.User).Stop)),
+			"drafts":   taking("drafts CHAT PATTERN", (*stage).drafts), "stops": taking("stops CHAT", (*stage).stops),
 			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
@@ -194,6 +195,9 @@ func setUp(env *testscript.Env, bin string) error {
 		env.Setenv("WHATSAPP_URL", w.URL())
 		env.Setenv("WHATSAPP_ROOT", w.Root())
 	}
+	w := newWebchat(s.log)
+	env.Defer(w.Stop)
+	s.bots["webchat"] = &bot{w, map[chat]int64{}}
 	env.Values[(*stage)(nil)] = s
 	env.Defer(s.end)
 	return nil

@@ -151,22 +151,12 @@ func (s *stage) upgrade(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// drafts is the command of the same name.
-func (s *stage) drafts(ts *testscript.TestScript, args []string) error {
-	t, in, err := s.telegram(args[0])
-	if err != nil {
-		return err
-	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
-	if err != nil {
-		return err
-	}
-	ctx, cancel := s.await()
-	defer cancel()
-	d, err := t.AwaitDraft(ctx, in.id, func(d telegramtest.Draft) bool { return pattern.MatchString(d.Text) })
-	fmt.Fprintln(ts.Stdout(), d.Text)
-	return err
+func (t *telegram) draft(ctx context.Context, in chat, matches func(string) bool) (string, error) {
+	d, err := t.AwaitDraft(ctx, in.id, func(d telegramtest.Draft) bool { return matches(d.Text) })
+	return d.Text, err
 }
+
+func (t *telegram) stop(in chat) { t.User(in.id).Stop() }
 
 // inPrivate makes a command of what somebody does in their own chat.
 func inPrivate(do func(*telegramtest.User)) func(*stage, *testscript.TestScript, []string) error {
