@@ -88,6 +88,7 @@ type Host struct {
 	typist     *turn.Typist
 	reactor    *reactor
 	drafts     drafts
+	shows      shows
 	mute       once // conversations that know that they cannot be spoken to
 	observers  *hook.Observers
 	followers  *hook.Followers
@@ -198,7 +199,7 @@ func (h *Host) wire() {
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, EditWindow: h.editWindow,
-		Settled: h.typist.Delivered, Buried: h.questions.Unseen,
+		Settled: h.settled, Buried: h.questions.Unseen,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,

@@ -40,7 +40,17 @@ func (h *Host) signal(ctx context.Context, to chat.Address, active bool) error {
 	if !ok {
 		return nil
 	}
-	return live.Typing(ctx, to, active)
+	err := live.Typing(ctx, to, active)
+	if !active {
+		h.shows.redraw(to) // A turn that goes on in silence is still to be seen.
+	}
+	return err
+}
+
+// settled is told that a piece has arrived in a chat, or never will.
+func (h *Host) settled(to chat.Address) {
+	h.typist.Delivered(to)
+	h.shows.redraw(to)
 }
 
 // received tells who listens of a message that was taken, and its chat at once that it is heard where the config wants that.

@@ -52,6 +52,7 @@ func (v *view) Anew(ctx context.Context) {
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
 	if v.options.Mode != stream.Off || v.options.Tools != nil {
 		v.stream = stream.Start(ctx, v.options, &surface{host: v.host, run: v.run, stop: v.options.Stop})
+		v.host.shows.begin(v.stream, v.options.To)
 	}
 }
 
@@ -82,6 +83,7 @@ func (v *view) Close() {
 func (v *view) End() turn.Sent {
 	sent := turn.Sent{Begun: v.outcome.Begun, Preview: v.run.Preview}
 	if v.stream != nil {
+		v.host.shows.end(v.stream)
 		v.outcome = v.stream.End()
 		sent = turn.Sent{Begun: v.outcome.Begun, Preview: v.outcome.Preview, Shown: v.outcome.Shown}
 		v.outcome.Preview = 0 // It is for the turn to put to use.

@@ -62,7 +62,8 @@ type Typer interface {
 // The host calls Draft for one answer with one id, which is not zero, and each time with all of the text so far: CommonMark
 // that fits the text limit and may end in the middle of anything; an empty text says that the answer has just begun. No
 // more often than the limits' [chat.EditLimits] allow. The draft ends with the message that follows it, or by itself: the
-// network shows it for a while only, and nothing depends on it. An error is none of the answer's.
+// network shows it for a while only, and nothing depends on it. Where the message was no part of the answer the host shows
+// the draft again. An error is none of the answer's.
 type Drafter interface {
 	Draft(ctx context.Context, to chat.Address, draftID int64, text string) error
 }

@@ -38,9 +38,10 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 	switch {
 	case text == "":
 		return time.Time{}
-	case text == s.shown && (s.options.Mode == Preview || now.Before(s.shownAt.Add(draftLife))):
+	case text == s.shown && (s.options.Mode == Preview || !s.gone.Load() && now.Before(s.shownAt.Add(draftLife))):
 		return again
 	}
+	s.gone.Store(false)
 	if s.put(ctx, flight, text) {
 		s.shown = text
 	}

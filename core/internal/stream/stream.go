@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
@@ -14,11 +15,12 @@ type Stream struct {
 	options Options
 	surface Surface
 	cancel  context.CancelFunc
-	news    chan struct{} // holds one: there is a progress that was not looked at
+	news    chan struct{} // holds one: there is something that was not looked at
 	ended   chan struct{}
 
 	mu     sync.Mutex
 	latest agent.Progress
+	gone   atomic.Bool // a draft is perhaps not to be seen any more
 
 	// What follows is the goroutine's own, until ended is closed.
 
@@ -69,6 +71,17 @@ func (s *Stream) Progress(p agent.Progress) {
 	s.mu.Lock()
 	s.latest = p
 	s.mu.Unlock()
+	s.poke()
+}
+
+// Redraw says that a draft is perhaps not to be seen any more, as something was sent behind it: it is shown again. It does not
+// block.
+func (s *Stream) Redraw() {
+	s.gone.Store(true)
+	s.poke()
+}
+
+func (s *Stream) poke() {
 	select {
 	case s.news <- struct{}{}:
 	default:

@@ -548,6 +548,37 @@ func TestDraft(t *testing.T) {
 	})
 }
 
+// What is sent behind a draft ends it: it is shown again, and no more often than drafts may be.
+func TestDraftIsShownAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Draft, Interval: time.Second})
+		u.stream.Redraw() // There is nothing to show yet.
+		u.write("One")
+		pass(5 * time.Second)
+		u.stream.Redraw()
+		pass(100 * time.Millisecond)
+		u.stream.Redraw()
+		u.stream.Redraw()
+		pass(5 * time.Second)
+		u.room.err = errRefused
+		u.stream.Redraw()
+		pass(time.Second)
+		u.room.err = nil
+		u.finish()
+		u.stream.Redraw()
+		u.happened("0s draft: One", "5.1s draft: One", "6.1s draft: One", "10.2s draft: One", "11.2s send: One")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		u := start(t, stream.Options{Mode: stream.Preview})
+		u.write("One")
+		u.stream.Redraw()
+		pass(5 * time.Second)
+		u.finish()
+		u.happened("0s preview 1: One", "5.1s settle 1: One")
+	})
+}
+
 // Where the agent may be silent nothing is seen of a turn before it has a word.
 func TestNothingIsSeenBeforeAWord(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,55 @@
+package core
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/stream"
+	"github.com/clawhost/clawhost/core/internal/turn"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// drawn is a chat that keeps the drafts that it was shown.
+type drawn struct {
+	stream.Surface
+	texts []string
+}
+
+func (d *drawn) Draft(_ context.Context, text string) error {
+	d.texts = append(d.texts, text)
+	return nil
+}
+
+// A draft is drawn again behind what is sent to its chat by anybody, for as long as the turn goes on.
+func TestRedraw(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &Host{typist: turn.NewTypist()}
+		here, elsewhere := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "1", Thread: "2"}
+		surface := &drawn{}
+		v := &view{host: h, run: &store.Run{}, stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here, Rule: chunk.Rule{}}, surface)}
+		h.shows.begin(v.stream, here)
+		v.Progress(agent.Progress{Text: "so far"})
+		for _, sent := range []chat.Address{elsewhere, here, here} {
+			time.Sleep(time.Second)
+			h.settled(sent)
+		}
+		time.Sleep(time.Second)
+		v.End()
+		h.settled(here)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"so far", "so far", "so far"}, surface.texts); diff != "" {
+			t.Error(diff)
+		}
+		if len(h.shows.at) != 0 {
+			t.Errorf("%d turns are still shown", len(h.shows.at))
+		}
+	})
+}
