@@ -74,5 +74,10 @@ func (t turnsOf) Running(session string) (time.Time, bool) { return t.host.dispa
 // Nudge tells a session's running turn that messages wait.
 func (t turnsOf) Nudge(session string) { t.host.dispatcher.Nudge(session) }
 
+// Withdraw takes back a message that a claude session's running turn was told.
+func (t turnsOf) Withdraw(ctx context.Context, claudeSession, message string) bool {
+	return t.host.claude.Withdraw(ctx, claudeSession, message)
+}
+
 // End ends a run that has lost its lane.
 func (t turnsOf) End(run int64) { t.host.dispatcher.End(run) }

@@ -116,6 +116,50 @@ func (r *rig) wantCovered(got agent.Result, want ...agent.Line) {
 	}
 }
 
+// A line that the model has not read is taken back, and told anew under another id; one that it has read is not.
+func TestWithdrawnLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, messagesapi.Options{}, nil)
+	pool, box := r.pool(), new(mailbox)
+	r.api.Enqueue(gated("one", "go-one"), gated("two", "go-two"), messagesapi.Reply{Text: "done"})
+	read := box.put("read line")
+	turn, nudged := r.turn("water the plants"), make(chan struct{}, 1)
+	turn.Steer, turn.Nudged = box.steer, nudged
+	a := r.begin(r.ctx, pool, turn)
+	r.awaitFile("one")
+	r.poll("the line is taken", func() bool { return box.given() == 1 })
+	r.open("go-one")
+	r.awaitFile("two")
+	wrong := box.put("wrong line")
+	nudged <- struct{}{}
+	r.poll("the line is taken", func() bool { return box.given() == 2 })
+	if !pool.Withdraw(r.ctx, r.session, wrong.UUID) {
+		t.Error("a line was not taken back that was not read")
+	}
+	right := box.put("right line")
+	nudged <- struct{}{}
+	r.poll("the line is taken", func() bool { return box.given() == 3 })
+	if pool.Withdraw(r.ctx, r.session, read.UUID) {
+		t.Error("a line was taken back that was read")
+	}
+	r.open("go-two")
+	<-a.done
+	if a.err != nil || a.result.Text != "done" {
+		t.Fatalf("result = %+v, %v", a.result, a.err)
+	}
+	r.wantCovered(a.result, read, right)
+	for text, want := range map[string]int{"read line": 2, "wrong line": 0, "right line": 1} {
+		if n := r.told(text); n != want {
+			t.Errorf("%q is in %d requests, want %d", text, n, want)
+		}
+	}
+	// Given up by its writer, it could still be a message of its own.
+	r.api.Enqueue(messagesapi.Reply{Text: "after all"})
+	if got := r.run(pool, r.own(wrong)); got.Text != "after all" {
+		t.Errorf("the line on its own brings %+v", got)
+	}
+}
+
 // A line that comes while a tool runs reaches the model behind the tool's result, in the same turn.
 func TestSteeredLine(t *testing.T) {
 	t.Parallel()

@@ -14,23 +14,22 @@ import (
 const (
 	madeCommand = "An edit has made a command of this message, and edits run nothing. I took it back: write the command as a new message."
 	otherRights = "You may not do the same here any more as when this was written, so I took it back. Write it again."
-	editedLate  = "I had passed this on to what is running when you edited it, so the edit came too late. Write what has changed as a new message."
-	deletedLate = "I had passed on to what is running what you deleted, so it is not taken back. `/stop` ends what is running."
+	editedLate  = "Claude had read this already when you edited it, so the edit came too late. Write what has changed as a new message."
+	deletedLate = "Claude had read already what you deleted, so it is not taken back. `/stop` ends what is running."
 )
 
-// edit has a message that waits be as if it had been written as it is now; one that is being answered, or was, is left as it
-// is. The network's word is taken for it that only who may edits. One that cannot wait where it is any more, because it is a
-// command now or its writer's authority another one, is taken back.
+// edit has a message that waits be as if it had been written as it is now, and one that the running turn was told and has not
+// read; one that is being answered, or was, is left as it is. The network's word is taken for it that only who may edits. One
+// that cannot wait where it is any more, because it is a command now or its writer's authority another one, is taken back.
 func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body chat.Edited) (Outcome, error) {
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
-	old, standing, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
-	if err == nil && standing == store.StandingTold && body.Text != old.Written() { // else only how it looks has changed
-		return in.late(ctx, channel, e, store.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate})
-	}
-	if err != nil || standing != store.StandingWaiting {
-		return changed(standing, err)
+	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
+	old := found.Message
+	told := found.Standing == store.StandingTold && body.Text != old.Written() // else only how it looks has changed
+	if err != nil || found.Standing != store.StandingWaiting && !told {
+		return changed(found.Standing, err)
 	}
 	said := chat.Message{
 		ID: body.ID, Text: body.Text, Mentions: body.Mentions,
@@ -63,37 +62,69 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	if err != nil {
 		return Outcome{}, err
 	}
+	late := store.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
+	unread, ok := in.untold(ctx, found)
+	if !ok {
+		return in.late(ctx, channel, e, late)
+	}
+	var standing store.Standing
 	switch {
 	case decision.Authority != old.Authority:
-		return in.takeBack(ctx, old, otherRights)
+		standing, err = in.takeBack(ctx, old, unread, otherRights)
 	case now.Message.Command != nil:
-		return in.takeBack(ctx, old, madeCommand)
+		standing, err = in.takeBack(ctx, old, unread, madeCommand)
+	default:
+		old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
+		if told {
+			old.Edition = e.ID
+		}
+		if standing, err = in.options.Store.Amend(ctx, old, now.Model, unread); told && standing == store.StandingWaiting {
+			in.options.Turns.Nudge(found.Session)
+		}
 	}
-	old.Text, old.Raw, old.Overrides, old.Origin, old.Fresh = now.Message.Text, now.Message.Raw, now.Message.Overrides, now.Message.Origin, now.Message.Fresh
-	return changed(in.options.Store.Amend(ctx, old, now.Model))
+	if told && err == nil && standing != store.StandingWaiting { // as when another turn has it by now
+		return in.late(ctx, channel, e, late)
+	}
+	return changed(standing, err)
 }
 
-// takeBack drops a message that waits, and tells its writer why.
-func (in *Inbox) takeBack(ctx context.Context, m store.Message, why string) (Outcome, error) {
-	return changed(in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, store.Piece{To: m.Address(), ReplyTo: m.ID, Text: why}))
+// untold takes a message back that the running turn was told, and returns the run that has not read it; zero: it was told to
+// none. False: it was read.
+func (in *Inbox) untold(ctx context.Context, f store.Found) (unread int64, ok bool) {
+	if f.Standing != store.StandingTold {
+		return 0, true
+	}
+	return f.Run, in.options.Turns.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
-// delete takes a message back that waits; one that is being answered, or was, is left as it is.
+// takeBack drops a message that waits, or that the run unread was told, and tells its writer why.
+func (in *Inbox) takeBack(ctx context.Context, m store.Message, unread int64, why string) (store.Standing, error) {
+	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, store.Piece{To: m.Address(), ReplyTo: m.ID, Text: why})
+}
+
+// delete takes a message back that waits, or that the running turn was told and has not read; one that is being answered, or
+// was, is left as it is.
 func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body chat.Deleted) (Outcome, error) {
 	if len(body.ID) > wire.MaxID {
 		return rejected("the message's id is too long"), nil
 	}
-	old, standing, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
-	if err == nil && standing == store.StandingTold {
-		return in.late(ctx, channel, e, store.Piece{To: old.Address(), Text: deletedLate})
-	}
+	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
 	if err != nil {
-		return changed(standing, err)
+		return changed(found.Standing, err)
 	}
-	return changed(in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID))
+	late := store.Piece{To: found.Message.Address(), Text: deletedLate}
+	unread, ok := in.untold(ctx, found)
+	if !ok {
+		return in.late(ctx, channel, e, late)
+	}
+	standing, err := in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID, unread)
+	if unread != 0 && err == nil && standing != store.StandingWaiting {
+		return in.late(ctx, channel, e, late)
+	}
+	return changed(standing, err)
 }
 
-// late tells a chat, once, that a change came too late for a message that the running turn was told.
+// late tells a chat, once, that a change came too late for a message that the running turn has read.
 func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice store.Piece) (Outcome, error) {
 	if _, err := in.options.Store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)

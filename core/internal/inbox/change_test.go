@@ -130,14 +130,19 @@ func TestChangesThatComeTooLate(t *testing.T) {
 		event   chat.Event
 		replyTo chat.MessageID
 		want    string
+		after   store.Standing // what has become of the message that claude had not read; empty: it had
 	}{
-		"an edit":                 {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late"},
-		"an edit of how it looks": {event("owner", chat.Edited{ID: "m", Text: "old"}), "", ""},
-		"a deletion":              {event("owner", chat.Deleted{ID: "m"}), "", "not taken back"},
+		"an edit":                          {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", ""},
+		"an edit of how it looks":          {event("owner", chat.Edited{ID: "m", Text: "old"}), "", "", ""},
+		"an edit that makes a command":     {event("owner", chat.Edited{ID: "m", Text: "/status"}), "m", "the edit came too late", ""},
+		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", ""},
+		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", store.StandingRunning},
+		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", store.StandingRunning},
+		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", store.StandingTold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: store.StandingTold, waiting: was}
+			j := &journal{standing: store.StandingTold, waiting: was, unread: test.after != "", after: test.after}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
 			if err != nil || outcome.Verdict != chat.Rejected || len(j.amended)+len(j.changes) != 0 {
 				t.Errorf("%+v, error %v: %+v", outcome, err, j)
@@ -157,6 +162,41 @@ func TestChangesThatComeTooLate(t *testing.T) {
 			j.fail = errors.New("the disk is full")
 			if _, err := box(j).Submit(t.Context(), "tg", test.event); err == nil {
 				t.Error("the host seems to have what it has not")
+			}
+		})
+	}
+}
+
+// What the running turn was told and has not read is changed as if it had only waited, and told anew.
+func TestChangesOfWhatIsUnread(t *testing.T) {
+	t.Parallel()
+	was := store.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Authority: chat.Owner, Text: "old"}
+	edit := event("owner", chat.Edited{ID: "m", Text: "new"})
+	for name, test := range map[string]struct {
+		event   chat.Event
+		amended string
+		changes []string
+		told    string
+		nudged  []string
+	}{
+		"an edit":                      {event: edit, amended: "new", nudged: []string{"tg:owner"}},
+		"an edit that makes a command": {event: event("owner", chat.Edited{ID: "m", Text: "/status"}), changes: []string{"tg/owner/m is gone"}, told: "made a command"},
+		"a deletion":                   {event: event("owner", chat.Deleted{ID: "m"}), changes: []string{"tg/owner/m is gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{standing: store.StandingTold, waiting: was, unread: true}
+			if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
+				t.Fatalf("%+v, error %v", outcome, err)
+			}
+			if diff := cmp.Diff(test.changes, j.changes) + cmp.Diff(test.nudged, j.nudged); diff != "" {
+				t.Error(diff)
+			}
+			if test.amended != "" && (len(j.amended) != 1 || j.amended[0].Text != test.amended || j.amended[0].Edition != edit.ID) || test.amended == "" && len(j.amended) != 0 {
+				t.Errorf("amended %+v", j.amended)
+			}
+			if test.told == "" != (len(j.told) == 0) || test.told != "" && !strings.Contains(j.told[0].Text, test.told) {
+				t.Errorf("told %+v", j.told)
 			}
 		})
 	}

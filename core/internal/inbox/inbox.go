@@ -31,9 +31,9 @@ type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (store.Overrides, error)
-	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Message, store.Standing, error)
-	Amend(ctx context.Context, m store.Message, model *string) (store.Standing, error)
-	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error)
+	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Found, error)
+	Amend(ctx context.Context, m store.Message, model *string, unread int64) (store.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...store.Piece) (store.Standing, error)
 	Post(ctx context.Context, key string, pieces ...store.Piece) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	// Origin returns the first id that a chat had; its own where it has not moved.
@@ -62,6 +62,9 @@ type Commands interface {
 type Turns interface {
 	// Nudge tells a session's running turn that messages wait that it could be told.
 	Nudge(session string)
+	// Withdraw takes back a message that a claude session's running turn was told, by its id for claude. False: it was read, or
+	// may have been.
+	Withdraw(ctx context.Context, claudeSession, message string) bool
 	// End ends a run that has lost its lane.
 	End(run int64)
 }

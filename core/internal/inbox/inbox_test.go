@@ -37,7 +37,9 @@ type journal struct {
 	behind    []string
 	changes   []string
 	standing  store.Standing
-	waiting   store.Message // what Find finds
+	unread    bool           // claude has not read what it was told
+	after     store.Standing // where a message is by the time of its change, which does not happen then; empty: as before
+	waiting   store.Message  // what Find finds
 	amended   []store.Message
 	told      []store.Piece
 	posted    []string // the keys
@@ -55,16 +57,39 @@ func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
 	return false, j.fail
 }
 
-func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (store.Message, store.Standing, error) {
-	return j.waiting, j.standing, j.fail
+func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (store.Found, error) {
+	f := store.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
+	if j.standing == store.StandingTold {
+		f.Run, f.ClaudeSession = 5, "claude"
+	}
+	return f, j.fail
 }
 
-func (j *journal) Amend(_ context.Context, m store.Message, model *string) (store.Standing, error) {
-	j.amended = append(j.amended, m)
+// stands is where a message is after a change; what run 5 was told waits if that has not read it.
+func (j *journal) stands(unread int64) store.Standing {
+	switch {
+	case j.after != "":
+		return j.after
+	case j.standing == store.StandingTold && unread == 5:
+		return store.StandingWaiting
+	default:
+		return j.standing
+	}
+}
+
+// Withdraw takes back what claude has not read.
+func (j *journal) Withdraw(_ context.Context, claudeSession, message string) bool {
+	return j.unread && claudeSession == "claude" && message == "u"
+}
+
+func (j *journal) Amend(_ context.Context, m store.Message, model *string, unread int64) (store.Standing, error) {
+	if j.after == "" {
+		j.amended = append(j.amended, m)
+	}
 	if model != nil {
 		j.changes = append(j.changes, "the model is "+*model)
 	}
-	return j.standing, j.fail
+	return j.stands(unread), j.fail
 }
 
 func (j *journal) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
@@ -73,10 +98,12 @@ func (j *journal) Post(_ context.Context, key string, pieces ...store.Piece) (in
 	return 1, j.fail
 }
 
-func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, notice ...store.Piece) (store.Standing, error) {
-	j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
-	j.told = append(j.told, notice...)
-	return j.standing, j.fail
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...store.Piece) (store.Standing, error) {
+	if j.after == "" {
+		j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
+		j.told = append(j.told, notice...)
+	}
+	return j.stands(unread), j.fail
 }
 
 func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }

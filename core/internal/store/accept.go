@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,6 +17,9 @@ import (
 
 // messageNamespace is the namespace of the messages' uuids. It never changes: claude knows a message again by its uuid.
 var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
+
+// uuid is the id of an event's message for claude.
+func (m Message) uuid(e event) string { return messageUUID(e.channel, cmp.Or(m.Edition, e.id)) }
 
 // messageUUID is the id of an event's message for claude, the same in every life of the host.
 func messageUUID(channel string, id chat.EventID) string {

@@ -39,8 +39,9 @@ func (r *inboxRow) scan(rows *sql.Rows) error {
 }
 
 func (r *inboxRow) decode() error {
-	r.UUID = messageUUID(r.id.channel, r.id.id)
-	return json.Unmarshal([]byte(r.message), &r.Message)
+	err := json.Unmarshal([]byte(r.message), &r.Message)
+	r.UUID = r.Message.uuid(r.id)
+	return err
 }
 
 // batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -156,14 +157,21 @@ func said(done []removed) []chat.TranscriptEntry {
 // covered takes the messages with these uuids out of the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	var seqs []int64
-	err := t.each(`SELECT channel, event_id, seq FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+	// Only what was edited is looked into for its id. Within a text the quotes of the pattern have a backslash before them.
+	err := t.each(`SELECT channel, event_id, seq, CASE WHEN message LIKE '%"edition":"%' THEN message ELSE '{}' END FROM inbox
+		WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
 		var e event
 		var seq int64
-		err := rows.Scan(&e.channel, &e.id, &seq)
-		if slices.Contains(uuids, messageUUID(e.channel, e.id)) {
+		var message string
+		if err := rows.Scan(&e.channel, &e.id, &seq, &message); err != nil {
+			return err
+		}
+		var m Message
+		_ = json.Unmarshal([]byte(message), &m) // one that cannot be read was not edited
+		if slices.Contains(uuids, m.uuid(e)) {
 			seqs = append(seqs, seq)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

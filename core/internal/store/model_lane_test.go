@@ -623,7 +623,7 @@ func (m *model) join(t *rapid.T) {
 		o.joined = true
 		m.retract(o.receipt)
 		o.receipt = 0
-		want = append(want, o.Message.Text+store.MessageUUID("c", o.EventID))
+		want = append(want, o.Message.Text+o.uuid())
 	}
 	joined, err := m.store.Join(m.ctx, id)
 	for _, q := range joined {
@@ -645,7 +645,7 @@ func (m *model) complete(t *rapid.T) {
 		}
 		covered := rapid.IntRange(0, 5).Draw(t, "covered")
 		if covered == 0 || o.joined && covered < 4 {
-			c.Covered = append(c.Covered, store.MessageUUID("c", o.EventID))
+			c.Covered = append(c.Covered, o.uuid())
 			return true
 		}
 		return false

@@ -99,6 +99,7 @@ type model struct {
 	lastRun      int64
 	pieces       int
 	thens        int
+	editions     int
 	uncertain    int64
 }
 

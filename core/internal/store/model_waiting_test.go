@@ -3,6 +3,7 @@ package store_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -93,15 +94,14 @@ func (m *model) withdraw(t *rapid.T) {
 	var standing store.Standing
 	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket })
 	if i >= 0 {
-		standing = store.StandingRunning
-		if l.queue[i].waits() {
-			standing = store.StandingWaiting
-		} else if l.queue[i].joined {
-			standing = store.StandingTold
-		}
+		standing = l.queue[i].standing()
 	}
 	if i >= 0 && rapid.Bool().Draw(t, "by its message") && l.queue[i].Message.ID != "" {
-		got, err := m.store.WithdrawMessage(m.ctx, "c", chat.ID(session), l.queue[i].Message.ID)
+		var unread int64
+		if standing, unread = m.unread(t, l, l.queue[i]); unread == l.run && standing == store.StandingTold {
+			standing = store.StandingWaiting
+		}
+		got, err := m.store.WithdrawMessage(m.ctx, "c", chat.ID(session), l.queue[i].Message.ID, unread)
 		if err != nil || got != standing {
 			t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, standing)
 		}
@@ -115,6 +115,35 @@ func (m *model) withdraw(t *rapid.T) {
 	l.rearm(m.clock.Now())
 }
 
+func (m modelMessage) standing() store.Standing {
+	switch {
+	case m.joined && m.cleared:
+		return store.StandingNone
+	case m.joined:
+		return store.StandingTold
+	case m.waits():
+		return store.StandingWaiting
+	default:
+		return store.StandingRunning
+	}
+}
+
+// unread draws which run has not read a message that was told to one.
+func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (store.Standing, int64) {
+	found, err := m.store.Find(m.ctx, "c", chat.ID(o.Session), o.Message.ID)
+	if standing := o.standing(); err != nil || found.Standing != standing {
+		t.Fatalf("message %d of %s is found %+v, %v; want %q", o.ticket, o.Session, found, err, standing)
+	}
+	if found.Standing == store.StandingTold && (found.Run != l.run || found.UUID != o.uuid()) {
+		t.Fatalf("message %d of %s was told to run %d as %s, want %d and %s", o.ticket, o.Session, found.Run, found.UUID, l.run, o.uuid())
+	}
+	return found.Standing, rapid.SampledFrom([]int64{0, l.run, l.run - 1}).Draw(t, "unread")
+}
+
+func (m modelMessage) uuid() string {
+	return store.MessageUUID("c", cmp.Or(m.Message.Edition, m.EventID))
+}
+
 func (m *model) amend(t *rapid.T) {
 	session, l, ticket := m.drawWaiting(t)
 	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket })
@@ -122,17 +151,21 @@ func (m *model) amend(t *rapid.T) {
 		t.Skip("no message of the network")
 	}
 	o := &l.queue[i]
-	want, edited := store.StandingRunning, o.Message
+	want, unread := m.unread(t, l, *o)
+	edited := o.Message
 	edited.Text += "!"
-	if o.joined {
-		want = store.StandingTold
-	} else if o.waits() {
-		want, o.Message = store.StandingWaiting, edited
+	if want == store.StandingTold && unread == l.run {
+		want, o.joined = store.StandingWaiting, false
+		m.editions++
+		edited.Edition = chat.EventID(fmt.Sprint("edit-", m.editions))
+	}
+	if want == store.StandingWaiting {
+		o.Message = edited
 		if edited.Fresh || edited.Origin != "" {
 			o.joinable = ""
 		}
 	}
-	got, err := m.store.Amend(m.ctx, edited, nil)
+	got, err := m.store.Amend(m.ctx, edited, nil, unread)
 	if err != nil || got != want {
 		t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, want)
 	}

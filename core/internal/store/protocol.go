@@ -60,6 +60,9 @@ type Message struct {
 	Fresh     bool           `json:"fresh,omitempty"`   // begin a new claude session before this message, or where it is dropped
 	Silent    bool           `json:"silent,omitempty"`  // the answer is not sent to the chat (a plugin's turn)
 	Timeout   time.Duration  `json:"timeout,omitempty"` // zero: the configured one
+	// Edition is the edit that the message is of, where claude was told it as it was before and has not read that: the UUID is
+	// the edit's then, as claude does not take the old one again. Empty: none.
+	Edition chat.EventID `json:"edition,omitempty"`
 }
 
 // Written is the text as it was written.
@@ -238,7 +241,7 @@ type Queued struct {
 	Seq           int64
 	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
 	Message       Message
-	UUID          string    // the message's id for claude, derived from channel and event id
+	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
 	ClaudeSession string    // the claude session that it was first claimed for
 	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
 	ReceivedAt    time.Time

@@ -99,7 +99,7 @@ func TestReactions(t *testing.T) {
 		}, want: []shown{{second: store.StageDropped, "3": store.StageWaiting}, {}}},
 		"deleted": {steps: []step{
 			func(t *testing.T, b *bundle, _ *store.Run) {
-				if _, err := b.WithdrawMessage(b.ctx, "telegram", "anna", second); err != nil {
+				if _, err := b.WithdrawMessage(b.ctx, "telegram", "anna", second, 0); err != nil {
 					t.Fatal(err)
 				}
 			},

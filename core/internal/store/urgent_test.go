@@ -243,10 +243,10 @@ func TestAnEditedMessageOfABurst(t *testing.T) {
 			}
 			m := edited("telegram", "anna", "3")
 			test.change(&m)
-			if got, standing, err := b.Find(b.ctx, "telegram", "anna", "3"); err != nil || standing != store.StandingWaiting || got.Text != "message 3" {
-				t.Fatalf("%+v stands %q, %v", got, standing, err)
+			if got, err := b.Find(b.ctx, "telegram", "anna", "3"); err != nil || got.Standing != store.StandingWaiting || got.Message.Text != "message 3" {
+				t.Fatalf("found %+v, %v", got, err)
 			}
-			if standing, err := b.Amend(b.ctx, m, new("opus")); err != nil || standing != store.StandingWaiting {
+			if standing, err := b.Amend(b.ctx, m, new("opus"), 0); err != nil || standing != store.StandingWaiting {
 				t.Fatal(standing, err)
 			}
 			b.complete(t, run)
@@ -266,7 +266,7 @@ func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	b.accept(t, inbound("anna", 2))
 	notice := store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
 	for n, want := range []store.Standing{store.StandingWaiting, store.StandingNone} {
-		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", notice); err != nil || got != want {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0, notice); err != nil || got != want {
 			t.Errorf("%d: %q, %v, want %q", n, got, err, want)
 		}
 	}
@@ -310,9 +310,9 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 				var got store.Standing
 				var err error
 				if what == "edited" {
-					got, err = b.Amend(b.ctx, edited(test.channel, test.chat, test.id), nil)
+					got, err = b.Amend(b.ctx, edited(test.channel, test.chat, test.id), nil, 0)
 				} else {
-					got, err = b.WithdrawMessage(b.ctx, test.channel, test.chat, test.id)
+					got, err = b.WithdrawMessage(b.ctx, test.channel, test.chat, test.id, 0)
 				}
 				if got != test.want || err != nil {
 					t.Errorf("it stands %q, %v; want %q", got, err, test.want)
@@ -326,11 +326,98 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 	}
 }
 
+// What a running turn was told and is known not to have read can be changed like what waits; it is told anew then, by another id.
+func TestAMessageThatWasToldUnread(t *testing.T) {
+	t.Parallel()
+	told := func(t *testing.T) (*bundle, *store.Run, store.Found) {
+		t.Helper()
+		b, run := busy(t)
+		b.accept(t, steered(2))
+		b.accept(t, steered(3))
+		want(t, "told", []int64{2, 3}, b.join(t, run))
+		found, err := b.Find(b.ctx, "telegram", "anna", "2")
+		if err != nil || found.Standing != store.StandingTold || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
+			found.Run != run.ID || found.ClaudeSession != run.Message.ClaudeSession {
+			t.Fatalf("found %+v, %v", found, err)
+		}
+		return b, run, found
+	}
+	t.Run("edited", func(t *testing.T) {
+		t.Parallel()
+		b, run, found := told(t)
+		found.Message.Text, found.Message.Edition = "new", "edit-1"
+		for _, other := range []int64{0, run.ID + 1} {
+			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != store.StandingTold {
+				t.Errorf("it stands %q, %v", got, err)
+			}
+		}
+		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != store.StandingWaiting {
+			t.Errorf("it stands %q, %v", got, err)
+		}
+		again, err := b.Join(b.ctx, run.ID)
+		edition := store.MessageUUID("telegram", "edit-1")
+		if err != nil || len(again) != 1 || again[0].Message.Text != "new" || again[0].UUID != edition {
+			t.Errorf("told %+v, %v", again, err)
+		}
+		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != store.StandingTold {
+			t.Errorf("found %+v, %v", found, err)
+		}
+		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{edition, uuid(3)}}); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
+		if err != nil || len(entries) != 3 || entries[1].Text != "new" {
+			t.Errorf("the transcript is %+v, %v", entries, err)
+		}
+		b.idle(t)
+	})
+	t.Run("edited, and not told again", func(t *testing.T) {
+		t.Parallel()
+		b, run, found := told(t)
+		found.Message.Text, found.Message.Edition = "new", "edit-1"
+		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != store.StandingWaiting {
+			t.Errorf("it stands %q, %v", got, err)
+		}
+		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2), uuid(3)}}); err != nil {
+			t.Fatal(err)
+		}
+		if next := b.claim(t); next.Message.Message.Text != "new" || next.Message.UUID != store.MessageUUID("telegram", "edit-1") {
+			t.Errorf("then runs %+v", next.Message)
+		}
+	})
+	t.Run("deleted", func(t *testing.T) {
+		t.Parallel()
+		b, run, _ := told(t)
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != store.StandingTold {
+			t.Errorf("it stands %q, %v", got, err)
+		}
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != store.StandingWaiting {
+			t.Errorf("it stands %q, %v", got, err)
+		}
+		if lanes, err := b.Lanes(b.ctx); err != nil || lanes[0].Waiting != 0 {
+			t.Errorf("lanes %+v, %v", lanes, err)
+		}
+		b.complete(t, run)
+		want(t, "runs", []string{"3"}, b.turns(t))
+		b.idle(t)
+	})
+	t.Run("cleared", func(t *testing.T) {
+		t.Parallel()
+		b, run, _ := told(t)
+		if _, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != store.StandingNone {
+			t.Errorf("it stands %q, %v", got, err)
+		}
+	})
+}
+
 func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
-	if _, err := b.Amend(b.ctx, edited("telegram", "anna", "2"), nil); err != nil {
+	if _, err := b.Amend(b.ctx, edited("telegram", "anna", "2"), nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.complete(t, run)
@@ -394,7 +481,7 @@ func TestReceipts(t *testing.T) {
 		}},
 		"withdrawn": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, whatever) }},
 		"deleted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
-			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2")
+			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0)
 			return err
 		}},
 		"cleared": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {

@@ -42,7 +42,7 @@ func (t *tx) outlasts(in Inbound, e encoded) (waits bool, err error) {
 		FROM lanes l JOIN runs r ON r.id = l.run_id JOIN sessions s ON s.key = l.session
 			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`,
-		[]any{in.Session, in.Message.Fresh, e.share, e.overrides, Steer, SteerBacklog}, &waits)
+		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides, Steer, SteerBacklog}, &waits)
 	return waits, noRows(err)
 }
 
@@ -107,29 +107,46 @@ func (t *tx) withdraw(session string, gone []removed) error {
 	return t.rearm(session, TurnLane)
 }
 
-// found is a message in a turn lane that was found by the network's id.
-type found struct {
-	session  string
-	seq      int64
-	standing Standing
-	message  Message
+// Found is a message of the turn lanes that was found by the network's id. The zero Found is none.
+type Found struct {
+	Session  string
+	Standing Standing
+	Message  Message
+	UUID     string // the message's for claude
+	// Run is the one that the message was told to, and ClaudeSession that run's; zero: it was told to none.
+	Run           int64
+	ClaudeSession string
+
+	event
+	seq    int64
+	reacts bool
 }
 
-// find finds the message of a chat in the turn lanes; its standing is [StandingNone] where it is in none.
-func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
+// changes tells whether the message can be changed: it waits, or was told to a run that is known not to have read it.
+func (f Found) changes(unread int64) bool {
+	return f.Standing == StandingWaiting || f.Standing == StandingTold && f.Run == unread
+}
+
+// find finds the message of a chat in the turn lanes. One that was cleared is in none any more.
+func find(q querier, channel string, in chat.ID, id chat.MessageID) (f Found, err error) {
 	if id == "" {
 		return f, nil
 	}
-	err = q.each(`SELECT session, seq, CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END, message FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2`,
-		[]any{id, channel, StandingTold, StandingRunning, StandingWaiting}, func(rows *sql.Rows) error {
-			var got found
+	err = q.each(`SELECT session, seq, event_id, reacts, message, COALESCE(joined_run, 0),
+			COALESCE((SELECT h.claude_session FROM runs r JOIN inbox h ON h.session = r.session AND h.lane = r.lane AND h.seq = r.seq
+				WHERE r.id = inbox.joined_run), ''),
+			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
+		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND mode != ?6`,
+		[]any{id, channel, StandingTold, StandingRunning, StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
+			got := Found{event: event{channel: channel}}
 			var message string
-			if err := rows.Scan(&got.session, &got.seq, &got.standing, &message); err != nil {
+			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {
 				return err
 			}
-			if json.Unmarshal([]byte(message), &got.message) != nil || got.message.Chat.ID != in {
+			if json.Unmarshal([]byte(message), &got.Message) != nil || got.Message.Chat.ID != in {
 				return nil
 			}
+			got.UUID = got.Message.uuid(got.event)
 			f = got
 			return errEnough
 		})
@@ -137,58 +154,76 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 }
 
 // Find returns the message of a chat in the turn lanes, by the network's id, and where it stands.
-func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (Message, Standing, error) {
+func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (Found, error) {
 	f, err := find(s.view(ctx), channel, in, id)
 	if err != nil {
-		return Message{}, "", fmt.Errorf("find a message: %w", err)
+		return Found{}, fmt.Errorf("find a message: %w", err)
 	}
-	return f.message, f.standing, nil
+	return f, nil
 }
 
 // Amend puts a message in the place of the one with its id that waits in its chat, because its writer has edited that. It is
 // of the same authority and address; how it waits was decided when it came. The model, where it is not nil, becomes the
-// session's. It tells where the message stands; one that a turn has is left as it is.
-func (s *Store) Amend(ctx context.Context, m Message, model *string) (Standing, error) {
+// session's. It tells where the message stands; one that a turn has is left as it is, but for one that was told to the run
+// unread, whose claude will not read it any more: it waits then, to be told under its Edition. Zero is no run.
+func (s *Store) Amend(ctx context.Context, m Message, model *string, unread int64) (Standing, error) {
 	e, err := encode(Inbound{Message: m})
 	if err != nil {
 		return "", fmt.Errorf("amend: %w", err)
 	}
 	return step(ctx, s, "amend", func(t *tx) (Standing, error) {
 		f, err := find(t, m.Channel, m.Chat.ID, m.ID)
-		if err != nil || f.standing != StandingWaiting {
-			return f.standing, err
+		if err != nil || !f.changes(unread) {
+			return f.Standing, err
+		}
+		if f.Standing == StandingTold {
+			if err := t.untell(f); err != nil {
+				return "", err
+			}
 		}
 		if model != nil {
-			if err := t.configure(f.session, func(o *Overrides) { o.Model = *model }); err != nil {
+			if err := t.configure(f.Session, func(o *Overrides) { o.Model = *model }); err != nil {
 				return "", err
 			}
 		}
 		// What begins a conversation, or is no person's words, ends the burst that it is in.
 		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
-			f.session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "")
-		return f.standing, err
+			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "")
+		return StandingWaiting, err
 	})
 }
 
+// untell has a message wait again that was told to a running run.
+func (t *tx) untell(f Found) error {
+	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session, f.seq); err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
+		return err
+	}
+	return t.show(f.event, f.reacts, StageWaiting)
+}
+
 // WithdrawMessage drops a message that waits, because it was deleted in its chat, as [Store.Withdraw] does. It tells where
-// the message stood; one that a turn has is left as it is. The notice, which tells the chat of it, enters the outbox with it.
-func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, notice ...Piece) (Standing, error) {
+// the message stood; one that a turn has is left as it is, but for one that was told to the run unread, as [Store.Amend] does.
+// The notice, which tells the chat of it, enters the outbox with it.
+func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...Piece) (Standing, error) {
 	if err := checkPieces(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}
 	return step(ctx, s, "withdraw message", func(t *tx) (Standing, error) {
 		f, err := find(t, channel, in, id)
-		if err != nil || f.standing != StandingWaiting {
-			return f.standing, err
+		if err != nil || !f.changes(unread) {
+			return f.Standing, err
 		}
-		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+removedColumns, f.session, f.seq)
+		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+removedColumns, f.Session, f.seq)
 		if err != nil {
 			return "", err
 		}
 		if _, err := t.post(0, notice); err != nil {
 			return "", err
 		}
-		return f.standing, t.withdraw(f.session, gone)
+		return StandingWaiting, t.withdraw(f.Session, gone)
 	})
 }
