@@ -79,15 +79,16 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		return nil, 0, err
 	}
 	head := &batch[0]
+	told, err := decodeTold(head.told)
+	if err != nil {
+		return nil, 0, &unreadableError{session: session, seq: head.Seq, err: err}
+	}
 	if !head.bound.Valid && head.Message.Fresh {
 		if _, _, err := t.beginClaudeSession(session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview}
-	if run.Told, err = decodeTold(head.told); err != nil {
-		return nil, 0, fmt.Errorf("session %s: %w", session, err)
-	}
+	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}

@@ -277,21 +277,26 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 
 func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.accept(t, inbound("anna", 1))
-	if _, err := raw(t, b.path).Exec(`UPDATE inbox SET message = 'no JSON'`); err != nil {
-		t.Fatal(err)
-	}
-	b.clock.Advance(time.Second)
-	b.accept(t, inbound("bert", 1))
-	if run, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
-		t.Fatalf("claimed %+v, %v, want an error that names the session", run, err)
-	}
-	if run := b.claim(t); run.Session.Key != "telegram:bert" {
-		t.Errorf("claimed of %s", run.Session.Key)
-	}
-	b.clock.Advance(time.Hour)
-	if _, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil {
-		t.Error("the message is gone, or was not looked at again")
+	for _, column := range []string{"message", "told"} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, inbound("anna", 1))
+			if _, err := raw(t, b.path).Exec(`UPDATE inbox SET ` + column + ` = 'no JSON'`); err != nil {
+				t.Fatal(err)
+			}
+			b.clock.Advance(time.Second)
+			b.accept(t, inbound("bert", 1))
+			if run, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
+				t.Fatalf("claimed %+v, %v, want an error that names the session", run, err)
+			}
+			if run := b.claim(t); run.Session.Key != "telegram:bert" {
+				t.Errorf("claimed of %s", run.Session.Key)
+			}
+			b.clock.Advance(time.Hour)
+			if _, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil {
+				t.Error("the message is gone, or was not looked at again")
+			}
+		})
 	}
 }

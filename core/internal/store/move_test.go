@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -107,6 +108,21 @@ func TestAChatThatMovesToWhereSomethingWaits(t *testing.T) {
 	if status, err := b.Destinations(b.ctx); err != nil || len(status) != 0 {
 		t.Errorf("still waits: %+v, %v", status, err)
 	}
+}
+
+// What a plugin sends to the id that it has of a chat is told to the session of that chat, whatever its id is by now.
+func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.complete(t, b.claim(t))
+	b.move(t, "1", "anna", "b")
+	from := store.Elsewhere{Said: chat.TranscriptEntry{Role: chat.System, Text: "clock: tea time"}, Note: "tea time"}
+	if _, err := b.PostFrom(b.ctx, "", from, piece("anna", "tea time")); err != nil {
+		t.Fatal(err)
+	}
+	b.accept(t, inbound("anna", 2))
+	want(t, "told", []store.Note{{Kind: store.NoteEvent, At: start, Text: "tea time", Count: 1}}, b.claim(t).Notes)
 }
 
 func TestMovesAreBounded(t *testing.T) {

@@ -78,5 +78,5 @@ func (t *tx) postOnce(key string, from Elsewhere, pieces []Piece) (firstID int64
 			return 0, false, err
 		}
 	}
-	return firstID, true, t.mirror(from, pieces[0].To)
+	return firstID, true, t.mirror(from, t.moves.now(pieces[0].To))
 }
