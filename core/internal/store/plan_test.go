@@ -144,6 +144,36 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	}
 }
 
+// TestPurgeLooksAtNoMoreThanItRemoves asks SQLite how it finds what is old: while it does, all steps wait.
+func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bounded := map[string]bool{
+		"SCAN pairings":  true, // a few of each channel
+		"SCAN reactions": true, // of messages that wait or run, and of a day where a channel is away
+		"SCAN inbox":     true, // what waits
+		"SCAN runs":      true, // the first of them
+	}
+	checked := 0
+	for query := range s.writer.statements.prepared {
+		if !strings.HasPrefix(query, "DELETE") {
+			continue
+		}
+		checked++
+		for _, line := range plan(t, s, query) {
+			if (strings.HasPrefix(line, "SCAN ") || strings.Contains(line, "TEMP B-TREE")) && !bounded[line] {
+				t.Errorf("%s in\n%s", line, query)
+			}
+		}
+	}
+	if checked < 13 {
+		t.Errorf("only %d queries were looked at", checked)
+	}
+}
+
 // stepsOfConversations takes the steps that only some messages need.
 func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Acceptance, claim func() *Run) {
 	t.Helper()

@@ -62,7 +62,7 @@ func (s *Store) purge(ctx context.Context, dedupeKeys int) error {
 		{`DELETE FROM reactions WHERE (channel, event_id) IN
 			(SELECT channel, event_id FROM reactions WHERE changed_at <= ?1 AND stage IN ('done', 'failed', 'dropped') LIMIT ?2)`, millis(now.Add(-reactionAge))},
 		{`DELETE FROM media WHERE (instance, ref) IN
-			(SELECT instance, ref FROM media WHERE created_at <= ?1 LIMIT ?2)`, millis(now.Add(-mediaAge))},
+			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, millis(now.Add(-mediaAge))},
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		{`DELETE FROM extracts WHERE source IN
