@@ -1,0 +1,168 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// reply sends the answer and completes the run, in one transaction.
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) Reply) error {
+	visible := answer.Parse(r.Text, true).Text
+	done := store.Completion{
+		State:   store.RunDone,
+		Covered: r.Covered,
+		Turn:    h.figures(run, r),
+		Answer:  visible,
+		Then:    h.options.Next(run, r),
+	}
+	if !run.Message.Message.Silent {
+		said := reply(ctx, r)
+		done.Pieces, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
+	}
+	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
+		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
+	}
+	return h.complete(ctx, run, done)
+}
+
+// onto has the first piece take the preview's place. With no piece the preview is taken back.
+func onto(run *store.Run, preview int64, pieces []store.Piece) []store.Piece {
+	switch {
+	case preview == 0:
+	case len(pieces) == 0:
+		return []store.Piece{{To: run.Message.Message.Address(), Edits: preview}}
+	default:
+		pieces[0].Edits, pieces[0].OrSend = preview, true
+	}
+	return pieces
+}
+
+// speaks tells whether pieces say anything.
+func speaks(pieces []store.Piece) bool {
+	return slices.ContainsFunc(pieces, func(p store.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
+}
+
+func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
+	return &store.TurnFigures{
+		Usage: store.Usage{
+			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
+		},
+		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
+		Model: r.Model, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
+		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == store.OriginFlush,
+	}
+}
+
+// fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
+// stopped it says so, and one that the host's end cut off goes back to its lane.
+func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent Sent, err error) error {
+	now := time.Now()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, agent.ErrStopped):
+		if err := h.complete(ctx, run, store.Completion{
+			State: store.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Pieces: h.left(run, sent),
+			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
+			Notes:      []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}},
+		}); err != nil {
+			return err
+		}
+		return agent.ErrStopped
+	case errors.Is(cause, store.ErrFenced):
+		if pieces := h.left(run, sent); len(pieces) > 0 {
+			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", pieces...); err != nil {
+				h.log.Warn("leave what an interrupted turn has shown", "run", run.ID, "error", err)
+			}
+		}
+		figures := h.figures(run, r)
+		figures.Flush = false // it was cut short
+		h.spent(ctx, run, figures)
+		return cause
+	case cause != nil:
+		return cause
+	}
+	var failure *agent.Failure
+	if !errors.As(err, &failure) || again(failure) && run.Message.Attempts < maxAttempts {
+		return err
+	}
+	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
+	said := h.options.Trouble(failure)
+	done := store.Completion{
+		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
+		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
+	}
+	cutOff := again(failure) || failure.Class == agent.GivenUp
+	if cutOff {
+		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
+	}
+	switch m := run.Message.Message; {
+	case m.Origin == store.OriginFlush, m.Origin == store.OriginHeartbeat: // nobody asked for these; the log has it
+	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
+		done.Pieces = onto(run, sent.Preview, nil)
+	default:
+		done.Pieces = onto(run, sent.Preview, h.notice(run, said))
+	}
+	return h.complete(ctx, run, done)
+}
+
+// offer tells why a run is given up, and asks whether it is to be gone on with.
+func (h *Handler) offer(ctx context.Context, run *store.Run, why string) bool {
+	err := h.options.Offer(context.WithoutCancel(ctx), run, why)
+	if err != nil {
+		h.log.Warn("nobody is asked whether to go on", "run", run.ID, "error", err)
+	}
+	return err == nil
+}
+
+// left is what stays in the chat of an answer that was broken off: what was shown of it.
+func (h *Handler) left(run *store.Run, sent Sent) []store.Piece {
+	if sent.Shown == "" {
+		return onto(run, sent.Preview, nil)
+	}
+	return onto(run, sent.Preview, h.notice(run, sent.Shown))
+}
+
+// again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
+func again(f *agent.Failure) bool {
+	return f.Class == agent.Died || f.Class == agent.Unavailable
+}
+
+// notice is what the chat is told by the host; a silent turn tells it nothing.
+func (h *Handler) notice(run *store.Run, text string) []store.Piece {
+	if run.Message.Message.Silent {
+		return nil
+	}
+	return h.options.Notice(run, text)
+}
+
+// complete ends the run. The message has been answered, so the end of its context does not count any more.
+func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
+	if speaks(c.Pieces) {
+		c.Undelivered = func(dead []store.DeadPiece) []store.Piece { return h.options.Undelivered(run, dead) }
+	}
+	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
+		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
+			h.spent(ctx, run, c.Turn)
+		}
+		return fmt.Errorf("complete run %d: %w", run.ID, err)
+	}
+	if run.Lane == store.TurnLane {
+		h.options.Over(context.WithoutCancel(ctx), run, c)
+	}
+	return nil
+}
+
+// spent counts what a turn cost that somebody interrupted.
+func (h *Handler) spent(ctx context.Context, run *store.Run, f *store.TurnFigures) {
+	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
+		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
+	}
+}
