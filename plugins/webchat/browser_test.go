@@ -10,7 +10,6 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -46,8 +45,27 @@ func TestBrowser(t *testing.T) {
 	listen := strings.TrimPrefix(b.base, "http://")
 	hangUp := perform(ctx, t, b, heard)
 
-	browser := exec.CommandContext(ctx, "node", "e2e/chat.mjs", b.base+"/#token="+b.token)
-	browser.Env = append(os.Environ(), "RIG=1")
+	t.Setenv("RIG", "1")
+	browse(ctx, t, func(said string) bool {
+		switch said {
+		case "stop":
+			hangUp()
+			b.stop()
+		case "start":
+			b = startAt(t, dir, listen, hear)
+			hangUp = perform(ctx, t, b, heard)
+		default:
+			return false
+		}
+		return true
+	}, "e2e/chat.mjs", b.base+"/#token="+b.token)
+	hangUp()
+}
+
+// browse runs a script with the browser. Lines that it says are answered where they are heeded.
+func browse(ctx context.Context, t *testing.T, heed func(said string) bool, script string, args ...string) {
+	t.Helper()
+	browser := exec.CommandContext(ctx, "node", append([]string{script}, args...)...)
 	browser.Stderr = t.Output()
 	tell, err := browser.StdinPipe()
 	if err != nil {
@@ -62,14 +80,7 @@ func TestBrowser(t *testing.T) {
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		t.Log(lines.Text())
-		switch lines.Text() {
-		case "stop":
-			hangUp()
-			b.stop()
-		case "start":
-			b = startAt(t, dir, listen, hear)
-			hangUp = perform(ctx, t, b, heard)
-		default:
+		if !heed(lines.Text()) {
 			continue
 		}
 		if _, err := io.WriteString(tell, "done\n"); err != nil {
@@ -79,7 +90,6 @@ func TestBrowser(t *testing.T) {
 	if err := browser.Wait(); err != nil {
 		t.Error(err)
 	}
-	hangUp()
 }
 
 // puppet is an agent that does what it is told, or says it again.

@@ -20,8 +20,9 @@ export class Outbox {
 
   // start takes up what is left from before.
   async start() {
-    this.#entries = await kept();
-    for (const entry of this.#entries) this.#changed(entry, entry.error ? 'failed' : 'waiting');
+    const before = await kept();
+    this.#entries = [...before, ...this.#entries]; // something may have been written meanwhile
+    for (const entry of before) this.#changed(entry, entry.error ? 'failed' : 'waiting');
     this.#send();
   }
 
