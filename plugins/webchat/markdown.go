@@ -9,9 +9,12 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	htmlrenderer "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
 // newMarkdown returns a renderer whose HTML a page may insert as it is. HTML in the text is text: the parsers that would
@@ -37,16 +40,17 @@ func newMarkdown() goldmark.Markdown {
 				util.Prioritized(parser.NewAutoLinkParser(), 300),
 				util.Prioritized(parser.NewEmphasisParser(), 500),
 			),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-			parser.WithASTTransformers(util.Prioritized(safeLinks{}, 1000)),
+			// A table's header of many columns over many short rows would be as many cells as these make together.
+			parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(markdown.Tables(), 200))...),
+			parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0), util.Prioritized(safeLinks{}, 1000)),
 		)),
 		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 			extension.Strikethrough,
 			extension.Linkify,
 			extension.TaskList,
 		),
-		goldmark.WithRendererOptions(htmlrenderer.WithHardWraps()),
+		goldmark.WithRendererOptions(htmlrenderer.WithHardWraps(), renderer.WithNodeRenderers(
+			util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500))),
 	)
 }
 

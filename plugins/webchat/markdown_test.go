@@ -63,13 +63,26 @@ func TestRenderAlignsTablesWithoutStyle(t *testing.T) {
 	}
 }
 
-// The largest message there is, made to grow: each short row becomes as many cells as the first has.
+// More HTML than a page can do with is not made: what has so many links is shown as it was written.
 func TestRenderBoundsHTML(t *testing.T) {
 	t.Parallel()
-	source := "|" + strings.Repeat("a|", 100) + "\n|" + strings.Repeat("-|", 100) + "\n" + strings.Repeat("|\n", 7000)
-	got := render(newMarkdown(), source)
-	if len(got) > maxHTML || !strings.HasPrefix(got, "<pre>|a|a|") {
+	got := render(newMarkdown(), strings.Repeat("http://a.bc ", 20_000))
+	if len(got) > maxHTML || !strings.HasPrefix(got, "<pre>http://a.bc ") {
 		t.Errorf("got %d bytes, beginning %.40q", len(got), got)
+	}
+}
+
+// Each short row of a table has as many cells as the first: those of the largest message there is would take gigabytes.
+func TestRenderBoundsTables(t *testing.T) {
+	t.Parallel()
+	table := func(columns, rows int) string {
+		return strings.Repeat("|a", columns) + "|\n" + strings.Repeat("|-", columns) + "|\n" + strings.Repeat("|\n", rows)
+	}
+	if got := render(newMarkdown(), table(4000, 8000)); strings.Contains(got, "<table>") || !strings.Contains(got, "|a|a|a|") {
+		t.Errorf("got %d bytes, beginning %.40q", len(got), got)
+	}
+	if got := render(newMarkdown(), table(20, 200)); strings.Count(got, "<td>") != 20*200 {
+		t.Errorf("a table that is not too big has %d cells", strings.Count(got, "<td>"))
 	}
 }
 

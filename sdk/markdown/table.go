@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -18,6 +19,12 @@ const maxCells = 5000
 // paddings are the widest columns to which cells are padded, in characters; wider cells push their row. A narrower one is
 // for a text that would otherwise be too long.
 var paddings = []int{30, 16, 8, 0}
+
+// Tables returns a transformer that makes tables of paragraphs as the one of the parser's extension does, but for those that
+// are too big. Parsers of texts that others write need it.
+func Tables() parser.ParagraphTransformer {
+	return boundedTables{extension.NewTableParagraphTransformer()}
+}
 
 // boundedTables makes tables of paragraphs that are not too big.
 type boundedTables struct{ parser.ParagraphTransformer }

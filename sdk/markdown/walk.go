@@ -35,7 +35,7 @@ func newParser() parser.Parser {
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999))...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
-			util.Prioritized(boundedTables{extension.NewTableParagraphTransformer()}, 200))...),
+			util.Prioritized(Tables(), 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
 }
