@@ -4,9 +4,11 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
+	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
 // office is a group.
@@ -15,9 +17,15 @@ const office = -1001
 // inOffice starts a host that shows in a group what is written, where the owner and Anna, who is a stranger, sit.
 func inOffice(t *testing.T) (h *host, owner, anna *conversation) {
 	t.Helper()
-	h = newHost(t, setup{stream: "preview", access: fmt.Sprintf(`
+	return inOfficeWith(t, setup{stream: "preview"})
+}
+
+func inOfficeWith(t *testing.T, s setup) (h *host, owner, anna *conversation) {
+	t.Helper()
+	s.access = fmt.Sprintf(`
   owners = ["telegram:%d"]
-  group "%d" {}`, ownerID, office)})
+  group "%d" {}`, ownerID, office)
+	h = newHost(t, s)
 	h.telegram.Group(office, "The Office")
 	h.start()
 	owner, anna = h.owner(), &conversation{host: h, user: h.telegram.User(2000), chat: office}
@@ -58,5 +66,59 @@ func TestAnAnswerGrowsInAGroup(t *testing.T) {
 	owner.silent()
 	if n := len(h.telegram.Calls("sendMessage")); n != 3 {
 		t.Errorf("%d messages were sent, want 3", n)
+	}
+}
+
+// What the model's stream has brought before it was cut, or refused, goes from the chat again.
+func TestWhatIsTakenBackGoesFromAGroup(t *testing.T) {
+	t.Parallel()
+	h, owner, _ := inOffice(t)
+	seen := make(chan struct{})
+	h.api.Enqueue(
+		messagesapi.Reply{Text: "one two three", Gates: map[int]<-chan struct{}{1: seen}, Cut: new(2)},
+		messagesapi.Reply{Text: "four five"},
+	)
+	owner.say("@claw_bot count")
+	shown := owner.shows("one")
+	close(seen)
+	if final := owner.shows("four five"); final.ID != shown.ID || len(final.Buttons) != 0 {
+		t.Errorf("the answer is %+v, want an edit of message %d, with no button", final, shown.ID)
+	}
+
+	seen = make(chan struct{})
+	refused := messagesapi.Refusal("I will not")
+	refused.Gates = map[int]<-chan struct{}{1: seen}
+	h.api.Enqueue(refused, messagesapi.Refusal("I will not"))
+	owner.say("@claw_bot misbehave")
+	shown = owner.shows("I")
+	close(seen)
+	trouble := owner.awaits("that it is declined", func(m telegramtest.Message) bool { return strings.HasPrefix(m.Text, "Claude declined to answer this.") })
+	if trouble.ID != shown.ID || len(trouble.Buttons) != 0 {
+		t.Errorf("the refusal is %+v, want an edit of message %d, with no button", trouble, shown.ID)
+	}
+	owner.read = 2
+	owner.silent()
+}
+
+// An answer that grows while the host is killed is there once, in the message that it grew in.
+func TestHostKilledWhileAnAnswerGrows(t *testing.T) {
+	t.Parallel()
+	h, owner, _ := inOffice(t)
+	seen := make(chan struct{})
+	h.api.Enqueue(messagesapi.Reply{Text: "one two three", Gates: map[int]<-chan struct{}{1: seen}})
+	owner.say("@claw_bot count")
+	shown := owner.shows("one")
+	h.delivered()
+	h.kill()
+	close(seen)
+	h.poll("claude ends", func() bool { return len(h.claudes()) == 0 }) // it ends its turn
+	h.start()
+	if final := owner.shows("one two three"); final.ID != shown.ID || len(final.Buttons) != 0 {
+		t.Errorf("the answer is %+v, want an edit of message %d, with no button", final, shown.ID)
+	}
+	owner.read = 1
+	owner.silent()
+	if n := len(h.api.Messages()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
 	}
 }
