@@ -80,6 +80,9 @@ func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn) {
 	s.configuring = false
 	if s.closed {
 		s.stop(s.life, parts)
+		if conn != nil {
+			_ = conn.Close()
+		}
 		return
 	}
 	s.parts, s.conn = parts, conn

@@ -61,8 +61,10 @@ func (r *receiver) settle(ctx context.Context) error {
 	}
 	for len(r.owed) > 0 {
 		channel := r.owed[0]
-		if err := r.backfill(ctx, channel, "", r.cursors.after(channel)); err != nil {
-			return fmt.Errorf("catch up in channel %s: %w", channel, err)
+		if _, known := r.cursors.at[channel]; known { // It may have been forgotten for another one.
+			if err := r.backfill(ctx, channel, "", r.cursors.after(channel)); err != nil {
+				return fmt.Errorf("catch up in channel %s: %w", channel, err)
+			}
 		}
 		r.owed = r.owed[1:]
 	}

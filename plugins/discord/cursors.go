@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +39,8 @@ const (
 	slack = 5 * time.Second
 	// presentEvery is how often the bot's presence is written down.
 	presentEvery = time.Minute
+	// maxCursors is how many channels are known. Anybody may open a direct one.
+	maxCursors = 5000
 )
 
 func newCursors(state sdk.State) cursors {
@@ -91,10 +96,17 @@ func each(ctx context.Context, state sdk.State, prefix string, f func(name strin
 	}
 }
 
-// meet writes a channel down that is new, as one whose next message is this one.
+// meet writes a channel down that is new, as one whose next message is this one. Of too many that has been silent for the
+// longest is forgotten.
 func (c *cursors) meet(ctx context.Context, channel, guild string, next snowflake) error {
 	if _, known := c.at[channel]; known {
 		return nil
+	}
+	if len(c.at) >= maxCursors {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(c.at)), func(a, b string) int { return cmp.Compare(c.at[a].last, c.at[b].last) })
+		if err := c.drop(ctx, oldest); err != nil {
+			return err
+		}
 	}
 	first := cursor{last: next - 1, guild: guild}
 	if err := c.put(ctx, channel, first); err != nil {

@@ -135,11 +135,14 @@ type answers struct {
 	waiting map[string]chan chat.Verdict // by the interaction's id
 }
 
-// expect has decided find an interaction, which is to be forgotten; nil: somebody waits for it already.
+// maxWaiting is how many interactions wait for the host at the same time. Discord says under more of them that they failed.
+const maxWaiting = 1000
+
+// expect has decided find an interaction, which is to be forgotten; nil: somebody waits for it already, or too many wait.
 func (a *answers) expect(id string) <-chan chat.Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, waits := a.waiting[id]; waits {
+	if _, waits := a.waiting[id]; waits || len(a.waiting) >= maxWaiting {
 		return nil
 	}
 	verdict := make(chan chat.Verdict, 1)

@@ -232,3 +232,26 @@ func TestManyChannels(t *testing.T) {
 		f.message(t, "meanwhile")
 	}
 }
+
+// TestCursorsAreBounded: of too many channels that has been silent for the longest is forgotten, also on disk.
+func TestCursorsAreBounded(t *testing.T) {
+	t.Parallel()
+	kept := newLedger()
+	c := newCursors(kept)
+	for id := snowflake(1); id <= maxCursors; id++ {
+		if err := c.meet(t.Context(), id.String(), "", 100+id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.passed("1", 100_000)
+	for range 2 { // Known the second time.
+		if err := c.meet(t.Context(), "90000", "", 90_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, first := c.at["1"]
+	_, second := c.at["2"]
+	if _, third := c.at["3"]; len(c.at) != maxCursors || len(kept.values) != maxCursors || !first || second || !third {
+		t.Errorf("%d channels are known, %d on disk; the first %t, the second %t, the third %t", len(c.at), len(kept.values), first, second, third)
+	}
+}

@@ -92,7 +92,9 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	files := fetcher{api: c.api, store: c.media, log: c.log, wait: c.pace.first}
-	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, refused: map[chat.ID]int64{}}
+	r := &receiver{
+		api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, refused: map[chat.ID]int64{}, slots: make(chan struct{}, maxAnswers),
+	}
 	err := r.run(ctx)
 	if ctx.Err() != nil {
 		return nil

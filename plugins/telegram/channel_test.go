@@ -405,9 +405,9 @@ func TestEmptyPollDropsTheOffset(t *testing.T) {
 	}
 }
 
-// TestRefusedChatIsLogged once, so that the operator learns its id.
-func TestRefusedChatIsLogged(t *testing.T) {
-	t.Parallel()
+// refusing is a channel that runs in a group, and whose host refuses everything.
+func refusing(t *testing.T) (*telegramtest.Server, *telegramtest.User, *sdktest.Harness) {
+	t.Helper()
 	s := telegramtest.New(t)
 	s.Group(-200, "group")
 	anna := s.User(7)
@@ -415,6 +415,13 @@ func TestRefusedChatIsLogged(t *testing.T) {
 	h.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
 	h.Configure(map[string]any{"token": s.Token(), "api_endpoint": s.URL()})
 	h.Run()
+	return s, anna, h
+}
+
+// TestRefusedChatIsLogged once, so that the operator learns its id.
+func TestRefusedChatIsLogged(t *testing.T) {
+	t.Parallel()
+	s, anna, h := refusing(t)
 	anna.Send(-200, "one")
 	anna.Send(-200, "two")
 	if err := s.AwaitConfirmed(t.Context()); err != nil {
@@ -430,13 +437,7 @@ func TestRefusedChatIsLogged(t *testing.T) {
 // that the host has no use for says nothing about the chat.
 func TestTheBotsPlacesAreLogged(t *testing.T) {
 	t.Parallel()
-	s := telegramtest.New(t)
-	s.Group(-200, "group")
-	anna := s.User(7)
-	h := sdktest.New(t, component())
-	h.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
-	h.Configure(map[string]any{"token": s.Token(), "api_endpoint": s.URL()})
-	h.Run()
+	s, anna, h := refusing(t)
 	if _, err := h.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "7"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -455,6 +456,34 @@ func TestTheBotsPlacesAreLogged(t *testing.T) {
 	}
 	if strings.Contains(h.Logs(), "not allowed") {
 		t.Errorf("a chat seems not to be allowed:\n%s", h.Logs())
+	}
+}
+
+// TestAnswersAreBounded: however many press buttons while Telegram hangs, few answers are on their way, and the presses are
+// taken all the same.
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	s, in := telegramtest.New(t), newInbox()
+	anna := s.User(7)
+	c := newChannel(t, s)
+	over := make(chan struct{})
+	s.Fail("answerCallbackQuery", 1000, telegramtest.Stalled(over))
+	stop := run(t, c, in)
+	if _, err := c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "May I?", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	const presses = 3 * maxAnswers
+	for range presses {
+		anna.Press(7, s.Replies(7)[0].ID, "y")
+	}
+	in.await(t, "the presses", func() bool { return len(in.events) == presses })
+	close(over)
+	if _, err := s.AwaitCalls(t.Context(), "answerCallbackQuery", maxAnswers); err != nil {
+		t.Fatal(err)
+	}
+	_ = stop()
+	if n := len(s.Calls("answerCallbackQuery")); n != maxAnswers {
+		t.Errorf("%d of %d presses were answered at once, want %d", n, presses, maxAnswers)
 	}
 }
 

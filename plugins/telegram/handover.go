@@ -38,7 +38,7 @@ func (r *receiver) handOver(ctx context.Context, updates []received) error {
 			r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
 		}
 		if u.CallbackQuery != nil {
-			r.answers.Go(func() { r.answer(ctx, u.CallbackQuery.ID) })
+			r.answer(ctx, u.CallbackQuery.ID)
 		}
 	}
 	return nil

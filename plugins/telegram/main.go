@@ -4,7 +4,8 @@ package main
 
 import "github.com/clawhost/clawhost/sdk"
 
-const version = "0.1.0"
+// version is set at build time.
+var version = "dev"
 
 func main() {
 	sdk.Serve("telegram", version, sdk.NewChannel((*channel)(nil).Limits(0), open))

@@ -53,7 +53,11 @@ type receiver struct {
 	detail  string
 	refused map[chat.ID]int64 // chats of which the host refused something, and the bytes that were fetched for it
 	answers sync.WaitGroup
+	slots   chan struct{} // one for each answer that is on its way
 }
+
+// maxAnswers is how many presses of buttons are answered at the same time. Behind more of them a button spins for a while.
+const maxAnswers = 16
 
 // run receives until ctx ends or the token is refused.
 func (r *receiver) run(ctx context.Context) error {
@@ -198,8 +202,19 @@ func (r *receiver) poll(ctx context.Context, timeout time.Duration) ([]received,
 	return updates, nil
 }
 
-// answer ends the spinning of a pressed button. Nothing depends on it.
+// answer ends the spinning of a pressed button, without waiting for it. Nothing depends on it.
 func (r *receiver) answer(ctx context.Context, query string) {
+	select {
+	case r.slots <- struct{}{}:
+		r.answers.Go(func() {
+			defer func() { <-r.slots }()
+			r.stopSpinning(ctx, query)
+		})
+	default:
+	}
+}
+
+func (r *receiver) stopSpinning(ctx context.Context, query string) {
 	if _, err := r.ask(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query}); err != nil && ctx.Err() == nil {
 		r.log.Debug("a button press was not answered", "error", err)
 	}

@@ -47,27 +47,32 @@ func endsRunSubmitting(t testing.TB, s Setup, submit SubmitFunc) {
 	run.Stop()
 }
 
-func endsRunAway(t testing.TB, s Setup) {
+// connected runs the channel on a network that shows a feature, and waits until it is connected.
+func connected[N Network](t testing.TB, s Setup, f Feature) (network N, h *Harness, run *Run, ok bool) {
+	t.Helper()
 	n, config := s.network(t)
-	network, ok := feature[AbsentNetwork](t, s, n, Absences)
+	if network, ok = feature[N](t, s, n, f); ok {
+		h, run = s.start(t, config)
+		run.WaitFor(chat.Connected)
+	}
+	return network, h, run, ok
+}
+
+func endsRunAway(t testing.TB, s Setup) {
+	network, _, run, ok := connected[AbsentNetwork](t, s, Absences)
 	if !ok {
 		return
 	}
-	_, run := s.start(t, config)
-	run.WaitFor(chat.Connected)
 	network.Leave()
 	run.waitForNot(chat.Connected)
 	run.Stop()
 }
 
 func outlivesAbsence(t testing.TB, s Setup) {
-	n, config := s.network(t)
-	network, ok := feature[AbsentNetwork](t, s, n, Absences)
+	network, h, run, ok := connected[AbsentNetwork](t, s, Absences)
 	if !ok {
 		return
 	}
-	h, run := s.start(t, config)
-	run.WaitFor(chat.Connected)
 	network.Deliver(s.Chats[0], "before")
 	h.NextEvent()
 	eventually(t, "the channel is well", func() bool { return h.Health() == nil })
@@ -96,13 +101,10 @@ func outlivesAbsence(t testing.TB, s Setup) {
 }
 
 func tellsRevocation(t testing.TB, s Setup) {
-	n, config := s.network(t)
-	network, ok := feature[AccountNetwork](t, s, n, Accounts)
+	network, h, run, ok := connected[AccountNetwork](t, s, Accounts)
 	if !ok {
 		return
 	}
-	h, run := s.start(t, config)
-	run.WaitFor(chat.Connected)
 	network.Revoke()
 	for {
 		if state := run.NextState().State; state == chat.BadCredentials || state == chat.LoggedOut {
