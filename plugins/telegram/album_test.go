@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,63 +56,6 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 	}
 	if next, _ := b.NextEvent().Body.(chat.Message); next.Text != "done" {
 		t.Errorf("then came %+v", next)
-	}
-}
-
-// TestJoined puts together what is said of the files of an album.
-func TestJoined(t *testing.T) {
-	t.Parallel()
-	photo, video := chat.Media{Kind: chat.Image}, chat.Media{Kind: chat.Video}
-	quote, forward := &chat.Quote{ID: "1"}, &chat.Forward{From: "Berta"}
-	for name, c := range map[string]struct {
-		parts []chat.Message
-		want  chat.Message
-	}{
-		"without a caption": {
-			[]chat.Message{{ID: "1", Media: []chat.Media{photo}}, {ID: "2", Media: []chat.Media{video}}},
-			chat.Message{ID: "1", Media: []chat.Media{photo, video}},
-		},
-		"the caption names the bot": {
-			[]chat.Message{
-				{ID: "1", Media: []chat.Media{photo}},
-				{ID: "2", Text: "hi @bot", Media: []chat.Media{photo}, MentionsSelf: true, Mentions: []chat.Mention{{Offset: 3, Length: 4, IsSelf: true}}},
-			},
-			chat.Message{
-				ID: "2", Text: "hi @bot", Media: []chat.Media{photo, photo}, MentionsSelf: true, Mentions: []chat.Mention{{Offset: 3, Length: 4, IsSelf: true}},
-			},
-		},
-		"several captions": {
-			[]chat.Message{
-				{ID: "1", Text: "éins @a", Media: []chat.Media{photo}, Mentions: []chat.Mention{{Offset: 6, Length: 2}}},
-				{ID: "2", Media: []chat.Media{photo}},
-				{ID: "3", Text: "@b", Media: []chat.Media{photo}, Mentions: []chat.Mention{{Length: 2}}},
-			},
-			chat.Message{
-				ID: "1", Text: "éins @a\n@b", Media: []chat.Media{photo, photo, photo}, Mentions: []chat.Mention{{Offset: 6, Length: 2}, {Offset: 9, Length: 2}},
-			},
-		},
-		"forwarded, as an answer": {
-			[]chat.Message{
-				{ID: "1", Media: []chat.Media{photo}, ReplyTo: quote, Forwarded: forward},
-				{ID: "2", Media: []chat.Media{photo}, ReplyTo: &chat.Quote{ID: "2"}, Forwarded: forward},
-			},
-			chat.Message{ID: "1", Media: []chat.Media{photo, photo}, ReplyTo: quote, Forwarded: forward},
-		},
-		"more mentions than the host takes": {
-			slices.Repeat([]chat.Message{{Mentions: make([]chat.Mention, 100)}}, maxAlbum),
-			chat.Message{Mentions: make([]chat.Mention, maxMentions)},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			parts := make([]chat.Event, len(c.parts))
-			for i, body := range c.parts {
-				parts[i] = chat.Event{ID: chat.EventID(messageID(i)), Body: body}
-			}
-			if diff := cmp.Diff(chat.Event{ID: "0", Body: c.want}, joined(parts)); diff != "" {
-				t.Errorf("joined (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/clawhost/clawhost/sdk/album"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -25,7 +26,7 @@ func (r *receiver) handOver(ctx context.Context, updates []received) error {
 		return err
 	}
 	if len(parts) > 0 {
-		event := joined(parts)
+		event := album.Join(parts)
 		verdict, err := r.in.Submit(ctx, event)
 		if err != nil {
 			return err

@@ -33,6 +33,7 @@ type channel struct {
 	instance string
 	folder   string
 	log      hclog.Logger
+	state    sdk.State
 	media    sdk.Media
 	pace     pace
 	recent   *recent
@@ -80,6 +81,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		instance: env.Instance,
 		folder:   env.StateDir,
 		log:      env.Log,
+		state:    env.State,
 		media:    env.Media,
 		pace:     usualPace(),
 		recent:   newRecent(),

@@ -25,22 +25,25 @@ import (
 )
 
 // component is the channel, but impatient.
-func component() sdk.Component { return observed(&sdk.Env{}) }
+func component() sdk.Component { return observed(&sdk.Env{}, quick()) }
 
-// observed is the channel, but impatient; env is what it got from its host.
-func observed(got *sdk.Env) sdk.Component {
+// observed is the channel with another patience; env is what it got from its host.
+func observed(got *sdk.Env, p pace) sdk.Component {
 	return sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, env sdk.Env, cfg config) (*channel, error) {
 		*got = env
 		c, err := open(ctx, env, cfg)
 		if err == nil {
-			c.pace = quick()
+			c.pace = p
 		}
 		return c, err
 	})
 }
 
 func quick() pace {
-	return pace{first: 10 * time.Millisecond, last: 100 * time.Millisecond, login: 5 * time.Second, settle: 300 * time.Millisecond, look: 50 * time.Millisecond, blip: time.Second}
+	return pace{
+		first: 10 * time.Millisecond, last: 100 * time.Millisecond, login: 5 * time.Second, settle: 300 * time.Millisecond,
+		look: 50 * time.Millisecond, blip: time.Second, album: time.Minute, albumWhole: time.Minute,
+	}
 }
 
 func TestMain(m *testing.M) {
@@ -312,10 +315,16 @@ type life struct {
 // start runs a paired channel; the settings are beside the server's.
 func start(t *testing.T, more ...map[string]any) life {
 	t.Helper()
+	return startAt(t, quick(), more...)
+}
+
+// startAt is start with another patience.
+func startAt(t *testing.T, p pace, more ...map[string]any) life {
+	t.Helper()
 	s := whatsapptest.New(t)
 	anna := s.Person(1)
 	env := &sdk.Env{}
-	h := sdktest.New(t, observed(env))
+	h := sdktest.New(t, observed(env, p))
 	h.StateDir = t.TempDir()
 	adopt(t, s, h.StateDir)
 	config := settings(s)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
@@ -53,8 +55,9 @@ func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	if !ok {
 		return chat.Rejected, nil
 	}
-	h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], m.Text)
-	h.taken++
+	texts := strings.Split(m.Text, "\n") // Of an album there is one for each file.
+	h.texts[e.Chat.ID] = append(h.texts[e.Chat.ID], texts...)
+	h.taken += len(texts)
 	close(h.changed)
 	h.changed = make(chan struct{})
 	return chat.Accepted, nil
@@ -99,8 +102,9 @@ func (h *unsteady) await(t *testing.T, n int) {
 // wrong, over several lives of the plugin.
 const (
 	people = 5
-	lives  = 5
-	each   = 12 // messages of a person in a life
+	lives  = 4
+	each   = 25 // messages of a person in a life
+	ahead  = 10 // messages that wait for the account when people write on: each connection gets some of them through
 )
 
 // TestFaults loses none and doubles none, and keeps the order where the network does.
@@ -123,6 +127,8 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 	s := whatsapptest.New(t)
 	folder := t.TempDir()
 	adopt(t, s, folder)
+	patient, stop := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer stop()
 	in := newUnsteady(seed)
 	mortal := newMortal(t, in, s, folder)
 	group := chatID(s.Group())
@@ -151,11 +157,20 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 				}
 			}
 			busy.Go(func() {
+				var album types.MessageID
 				for i := range each {
+					_ = s.AwaitUnacknowledged(patient, ahead)
 					text := fmt.Sprintf("%d.%d.%d", n, life, i)
-					if i%4 == 3 {
+					switch i % 8 {
+					case 3, 7:
 						p.SendGroup(&waE2E.Message{Conversation: proto.String(text)})
-					} else {
+					case 4, 5:
+						if i%8 == 4 {
+							album = p.Announce(types.EmptyJID, 2)
+						}
+						file := &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String(text)}}
+						p.Send(whatsapptest.OfAlbum(album, i%8-4, file))
+					default:
 						p.Say(text)
 					}
 				}
@@ -169,7 +184,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 		busy.Wait()
 		// The life ends in the middle of what was said, and the next one goes on.
 		in.await(t, people+life*people*each+people*each/2)
-		mortal.end()
+		mortal.end(ending(life % 2))
 	}
 	mortal.start()
 	s.Fault(0, whatsapptest.Faults{})
@@ -179,8 +194,6 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 		}
 	})
 	in.await(t, people+lives*people*each)
-	patient, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
 	if err := s.AwaitAcknowledged(patient); err != nil {
 		t.Errorf("not all messages are acknowledged: %v", err)
 	}
@@ -219,7 +232,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 			}
 		}
 	}
-	mortal.end()
+	mortal.end(inOrder)
 	mortal.checkRaces()
 	logins := s.Logins()
 	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent anew by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())

@@ -44,25 +44,29 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 		return chat.Event{}, nil, false
 	}
 	body, file, ok := in.body(ctx, client, m, author)
-	if ok {
-		switch b := body.(type) {
-		case chat.Message:
-			body, ok = in.addressed(b, event.Chat.Kind)
-		case chat.Edited:
-			var as chat.Message
-			as, ok = in.addressed(chat.Message{Text: b.Text, Mentions: b.Mentions}, event.Chat.Kind)
-			body = chat.Edited{ID: b.ID, Text: as.Text, Mentions: as.Mentions}
-		}
-	}
 	event.Body = body
 	return event, file, ok
+}
+
+// addressed holds an event against the prefix that the config asks for; false: what was said is not for the host.
+func (in inbound) addressed(event chat.Event) (chat.Event, bool) {
+	ok := true
+	switch body := event.Body.(type) {
+	case chat.Message:
+		event.Body, ok = in.cut(body, event.Chat.Kind)
+	case chat.Edited:
+		var as chat.Message
+		as, ok = in.cut(chat.Message{Text: body.Text, Mentions: body.Mentions}, event.Chat.Kind)
+		event.Body = chat.Edited{ID: body.ID, Text: as.Text, Mentions: as.Mentions}
+	}
+	return event, ok
 }
 
 // fromOwner tells whether a message of the account itself is its owner's word to the agent: one in the chat with oneself,
 // where the config wants that, and not one of the agent's.
 func (in inbound) fromOwner(m *events.Message, here chat.ID) bool {
 	return in.config.SelfChat && !m.Info.IsGroup && in.account().is(m.Info.Chat.ToNonAD()) &&
-		!in.recent.has(here, messageID(m.Info.ID, types.EmptyJID))
+		!in.recent.own(here, messageID(m.Info.ID, types.EmptyJID))
 }
 
 // noteOwn remembers which of the account's messages its owner has deleted on the phone.
@@ -75,9 +79,9 @@ func (in inbound) noteOwn(ctx context.Context, m *events.Message) {
 	in.recent.forget(chatID(other), messageID(p.GetKey().GetID(), types.EmptyJID))
 }
 
-// addressed holds a message against the prefix that the config asks for. Without it a message in a direct chat is not the
-// host's; one in a group is said among others. With it, it is said to the account.
-func (in inbound) addressed(m chat.Message, kind chat.Kind) (chat.Message, bool) {
+// cut takes the prefix off a message. Without one a message in a direct chat is not the host's, and one in a group is said
+// among others; with it, it is said to the account.
+func (in inbound) cut(m chat.Message, kind chat.Kind) (chat.Message, bool) {
 	prefix := in.config.Prefix
 	if prefix == "" {
 		return m, true
@@ -166,6 +170,7 @@ func (in inbound) opened(ctx context.Context, client *whatsmeow.Client, m *event
 			Key: content.GetSecretEncryptedMessage().GetTargetMessageKey(), Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), EditedMessage: edit,
 		}}, true
 	default:
+		content, _, _ = associated(content)
 		return content, content != nil
 	}
 }
@@ -179,7 +184,8 @@ func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info typ
 	}
 	switch p.GetType() {
 	case waE2E.ProtocolMessage_MESSAGE_EDIT:
-		text, quoting := said(p.GetEditedMessage())
+		edited, _, _ := associated(p.GetEditedMessage())
+		text, quoting := said(edited)
 		mentions, _ := in.mentions(ctx, text, quoting)
 		return chat.Edited{ID: own, Text: text, Mentions: mentions}, text != ""
 	case waE2E.ProtocolMessage_REVOKE:

@@ -34,8 +34,16 @@ type mortal struct {
 	job    job
 	races  string // where the race detector writes
 	client *http.Client
-	end    func()
+	end    func(how ending)
 }
+
+// ending is how a life ends.
+type ending int
+
+const (
+	inOrder ending = iota
+	killed
+)
 
 // job is what a mortal process is told.
 type job struct {
@@ -93,13 +101,15 @@ func newMortal(t *testing.T, in *unsteady, s *whatsapptest.Server, state string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	m := &mortal{t: t, job: job{Dir: dir, State: state, Endpoint: s.URL(), Root: s.Root()}, races: t.TempDir(), end: func() {}}
+	m := &mortal{t: t, job: job{Dir: dir, State: state, Endpoint: s.URL(), Root: s.Root()}, races: t.TempDir(), end: func(ending) {}}
 	m.client = over(m.job.channel())
 	listener, err := net.Listen("unix", m.job.host())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	mux.Handle("/state", &cupboard{values: map[string][]byte{}})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		var told submission
 		if json.NewDecoder(r.Body).Decode(&told) != nil {
 			w.WriteHeader(http.StatusBadRequest)
@@ -112,14 +122,15 @@ func newMortal(t *testing.T, in *unsteady, s *whatsapptest.Server, state string)
 		if _, err := in.Submit(r.Context(), event); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-	})}
+	})
+	server := &http.Server{Handler: mux}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = server.Serve(listener)
 	}()
 	t.Cleanup(func() {
-		m.end()
+		m.end(inOrder)
 		_ = server.Close()
 		<-served
 	})
@@ -142,11 +153,14 @@ func (m *mortal) start() {
 		m.t.Fatal(err)
 	}
 	ended := false
-	m.end = func() {
+	m.end = func(how ending) {
 		if ended {
 			return
 		}
 		ended = true
+		if how == killed {
+			_ = command.Process.Kill()
+		}
 		_ = stdin.Close()
 		_ = command.Wait()
 		m.client.CloseIdleConnections()
@@ -216,11 +230,13 @@ func die(raw string) error {
 	if err := json.Unmarshal([]byte(raw), &told); err != nil {
 		return err
 	}
-	c, err := open(context.Background(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: told.State}, config{TestEndpoint: told.Endpoint, TestNoiseRoot: told.Root})
+	host := over(told.host())
+	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: told.State, State: keeper{host: host}}
+	c, err := open(context.Background(), env, config{TestEndpoint: told.Endpoint, TestNoiseRoot: told.Root})
 	if err != nil {
 		return err
 	}
-	c.pace = quick()
+	c.pace = hasty()
 	listener, err := net.Listen("unix", told.channel())
 	if err != nil {
 		return err
@@ -246,7 +262,7 @@ func die(raw string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	in := messenger{over(told.host())}
+	in := messenger{host}
 	for {
 		// What ends by itself is started anew, as the host does.
 		err := c.Run(ctx, in)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,7 +18,8 @@ import (
 // sendTimeout bounds one message. The library answers a broken connection by sending the same again on the next one.
 const sendTimeout = 75 * time.Second
 
-// Send implements sdk.Channel.
+// Send implements sdk.Channel. All files are uploaded before the first message goes out: an album is announced whole, and
+// what cannot be uploaded has shown nothing.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	to, client, err := c.reach(ctx, out.To)
 	if err != nil {
@@ -29,123 +29,40 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	var receipt chat.Receipt
+	messages := make([]message, len(parts))
 	for n, p := range parts {
-		content, err := c.compose(ctx, client, out.To.Chat, p)
-		if err != nil {
+		if messages[n], err = c.compose(ctx, client, p); err != nil {
 			return chat.Receipt{}, err
 		}
-		if n == 0 && out.ReplyTo != "" {
-			c.quote(content, out)
-		}
-		id := client.GenerateMessageID()
-		if out.Key != "" {
-			id = sendID(c.instance, out.Key, n)
-		}
-		own := messageID(id, types.EmptyJID)
-		c.recent.keep(out.To.Chat, own, p.text)
-		if err := c.send(ctx, client, to, content, id); err != nil {
-			return chat.Receipt{}, err
-		}
-		receipt.IDs = append(receipt.IDs, own)
+		messages[n].id = c.newID(client, out.Key, n)
 	}
+	if out.ReplyTo != "" {
+		c.quote(messages[0].content, out)
+	}
+	var receipt chat.Receipt
+	var albums []chat.MessageID
+	for _, m := range c.inAlbums(client, to, out, messages) {
+		own := messageID(m.id, types.EmptyJID)
+		c.recent.keepOwn(out.To.Chat, own, m.text)
+		if err := c.send(ctx, client, to, m.content, m.id); err != nil {
+			return chat.Receipt{}, err
+		}
+		if m.content.AlbumMessage != nil {
+			albums = append(albums, own)
+		} else {
+			receipt.IDs = append(receipt.IDs, own)
+		}
+	}
+	receipt.IDs = append(receipt.IDs, albums...) // People answer them too, but the first id is one with text.
 	return receipt, nil
 }
 
-// part is one message of those that an outgoing one becomes.
-type part struct {
-	text string      // in WhatsApp's marks
-	file *chat.Media // nil: a text
-}
-
-// plan takes an outgoing message apart: each file is a message, and the text is the caption of the first, if it can have
-// one.
-func plan(out chat.Outgoing) ([]part, error) {
-	var parts []part
-	text := markdown.ToWhatsApp(out.Text)
-	if strings.TrimSpace(text) == "" {
-		text = ""
+// newID is the id of the n-th message that the host sends under a key. Without a key none is like it.
+func (c *channel) newID(client *whatsmeow.Client, key string, n int) types.MessageID {
+	if key == "" {
+		return client.GenerateMessageID()
 	}
-	for i := range out.Media {
-		m := &out.Media[i]
-		switch {
-		case m.Ref == "":
-			return nil, refuse(chat.MediaRejected, errors.New("a file has no bytes"))
-		case m.Size > maxFile:
-			return nil, refuse(chat.MediaRejected, fmt.Errorf("a file has %d bytes; %d are sent at most", m.Size, maxFile))
-		}
-		if text != "" && !shapeOf(*m).captioned {
-			parts = append(parts, part{text: text})
-			text = ""
-		}
-		parts = append(parts, part{text: text, file: m})
-		text = ""
-	}
-	if text != "" {
-		parts = append(parts, part{text: text})
-	}
-	if len(parts) == 0 {
-		return nil, refuse(chat.Invalid, errors.New("the message has no text"))
-	}
-	return parts, nil
-}
-
-// compose makes the content of a message. The file, if any, is uploaded.
-func (c *channel) compose(ctx context.Context, client *whatsmeow.Client, to chat.ID, p part) (*waE2E.Message, error) {
-	text, mentioned := c.mention(ctx, client.Store.LIDs, p.text)
-	if p.file != nil {
-		return c.attach(ctx, client, *p.file, text)
-	}
-	if len(mentioned) == 0 {
-		return &waE2E.Message{Conversation: proto.String(text)}, nil
-	}
-	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
-		Text: proto.String(text), ContextInfo: &waE2E.ContextInfo{MentionedJID: mentioned},
-	}}, nil
-}
-
-// quote has a message quote the one that it answers. WhatsApp wants a copy of it. What can be no message is not quoted.
-func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) {
-	id, author, err := parseMessage(out.ReplyTo)
-	if err != nil {
-		return
-	}
-	if author.IsEmpty() {
-		author = c.account().own()
-	}
-	info := contextOf(content)
-	info.StanzaID = proto.String(id)
-	info.Participant = proto.String(author.String())
-	info.QuotedMessage = &waE2E.Message{Conversation: proto.String(c.recent.text(out.To.Chat, out.ReplyTo))}
-}
-
-// contextOf returns what a message has beside its content, to be filled in.
-func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
-	if m.Conversation != nil {
-		m.ExtendedTextMessage = &waE2E.ExtendedTextMessage{Text: m.Conversation}
-		m.Conversation = nil
-	}
-	var at **waE2E.ContextInfo
-	switch {
-	case m.ExtendedTextMessage != nil:
-		at = &m.ExtendedTextMessage.ContextInfo
-	case m.ImageMessage != nil:
-		at = &m.ImageMessage.ContextInfo
-	case m.VideoMessage != nil:
-		at = &m.VideoMessage.ContextInfo
-	case m.AudioMessage != nil:
-		at = &m.AudioMessage.ContextInfo
-	case m.StickerMessage != nil:
-		at = &m.StickerMessage.ContextInfo
-	case m.DocumentMessage != nil:
-		at = &m.DocumentMessage.ContextInfo
-	default:
-		return &waE2E.ContextInfo{}
-	}
-	if *at == nil {
-		*at = &waE2E.ContextInfo{}
-	}
-	return *at
+	return sendID(c.instance, key, n)
 }
 
 // Edit implements sdk.Editor.

@@ -51,29 +51,59 @@ func (l *line) receive(client *whatsmeow.Client, m *events.Message) bool {
 	if l.refused {
 		return false // What is behind a message that the host has not got must not come before it.
 	}
-	event, file, ok := l.read.event(l.ctx, client, m)
-	if !ok {
-		return true
-	}
-	body, isMessage := event.Body.(chat.Message)
-	if isMessage {
-		if file != nil {
-			body.Media = []chat.Media{l.fetch(l.ctx, client, file)}
-			event.Body = body
-		}
-		l.recent.keep(event.Chat.ID, body.ID, body.Text) // The answer may be sent before Submit returns.
-	}
-	verdict, err := l.in.Submit(l.ctx, event)
-	if err != nil {
+	if err := l.take(client, m); err != nil {
 		l.refused = true
 		if l.ctx.Err() == nil {
 			l.announce(news{client, fmt.Errorf("%w: %w", errHost, err)})
 		}
 		return false
 	}
+	return true
+}
+
+// take hands a message over, or has it wait for the rest of its album. An error is the host's.
+func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
+	by := writer{m.Info.Chat, m.Info.Sender.ToNonAD()}
+	if size := announces(m.Message); size > 0 {
+		return l.announced(client, albumKey(by, m.Info.ID), size)
+	}
+	event, file, ok := l.read.event(l.ctx, client, m)
+	if !ok {
+		return nil
+	}
+	if _, of, index := associated(m.Message); of != "" && file != nil {
+		key, c := albumKey(by, of), newChild(m.Info.ID, index, event)
+		if l.albums.room(key, c) {
+			c.Message.Media = []chat.Media{l.fetch(l.ctx, client, file)}
+			return l.gather(client, key, by, c)
+		}
+	}
+	if event, ok = l.read.addressed(event); !ok {
+		return nil
+	}
+	if err := l.deliverOf(client, by); err != nil {
+		return err
+	}
+	if message, isMessage := event.Body.(chat.Message); isMessage && file != nil {
+		message.Media = []chat.Media{l.fetch(l.ctx, client, file)}
+		event.Body = message
+	}
+	return l.submit(client, event, by, m.Info.ID)
+}
+
+// submit gives the host an event, which was made of somebody's messages with these ids.
+func (l *line) submit(client *whatsmeow.Client, event chat.Event, by writer, ids ...types.MessageID) error {
+	message, isMessage := event.Body.(chat.Message)
+	if isMessage {
+		l.recent.keep(event.Chat.ID, message.ID, message.Text) // The answer may be sent before Submit returns.
+	}
+	verdict, err := l.in.Submit(l.ctx, event)
+	if err != nil {
+		return err
+	}
 	if isMessage && l.config.ReadReceipts && verdict != chat.Rejected {
 		// A receipt that is lost is a grey tick and no more.
-		_ = client.MarkRead(l.ctx, []types.MessageID{m.Info.ID}, m.Info.Timestamp, m.Info.Chat, m.Info.Sender)
+		_ = client.MarkRead(l.ctx, ids, event.At, by.Chat, by.Sender)
 	}
-	return true
+	return nil
 }

@@ -28,6 +28,7 @@ type place struct {
 type remembered struct {
 	text string
 	at   time.Time
+	own  bool // the channel has sent it
 	gone bool
 }
 
@@ -38,6 +39,14 @@ func (r *recent) keep(in chat.ID, id chat.MessageID, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entry(in, id).text = text
+}
+
+// keepOwn remembers a message that the channel sends now.
+func (r *recent) keepOwn(in chat.ID, id chat.MessageID, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.entry(in, id)
+	m.text, m.own = text, true
 }
 
 // forget remembers that a message is gone.
@@ -74,12 +83,12 @@ func (r *recent) text(in chat.ID, id chat.MessageID) string {
 	return ""
 }
 
-// has tells whether a message is remembered, gone or not.
-func (r *recent) has(in chat.ID, id chat.MessageID) bool {
+// own tells whether the channel has sent a message, as far as that is remembered.
+func (r *recent) own(in chat.ID, id chat.MessageID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, known := r.messages[place{in, id}]
-	return known
+	m, known := r.messages[place{in, id}]
+	return known && m.own
 }
 
 // editable refuses an edit that phones would pass over in silence. What is not remembered may be edited, as far as is known

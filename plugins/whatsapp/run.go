@@ -26,8 +26,9 @@ type line struct {
 	news   chan news
 	// taking is held while a message is handed over. When one takes long the library begins with the next.
 	taking  sync.Mutex
-	refused bool   // the host has not taken a message: the line ends, and takes no other; guarded by taking
-	forget  func() // ends what the last connection has left
+	refused bool    // the host has not taken a message: the line ends, and takes no other; guarded by taking
+	albums  *albums // guarded by taking
+	forget  func()  // ends what the last connection has left
 }
 
 // news is what a client of the library tells of its connection.
@@ -104,7 +105,10 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	defer c.learn(types.EmptyJID, types.EmptyJID)
 	l := &line{
 		channel: c, device: device, in: in, ctx: ctx, news: make(chan news, 64), forget: func() {},
-		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()},
+		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()}, albums: newAlbums(c.state, c.pace),
+	}
+	if err := l.albums.load(ctx, c.log); err != nil {
+		return fmt.Errorf("%w: %w", errHost, err)
 	}
 	defer func() { l.forget() }() // Nothing is submitted once Run has returned.
 	wait := c.pace.first
@@ -165,6 +169,10 @@ func (l *line) connection() (was bool, err error) {
 		case <-look.C:
 			if !client.IsConnected() && len(l.news) == 0 {
 				return was, errBroke
+			}
+		case <-l.albums.expiry.C:
+			if err := l.deliverDue(client); err != nil {
+				return was, err
 			}
 		case n := <-l.news:
 			if n.from != client && !n.final() {

@@ -23,6 +23,9 @@ type Message struct {
 	ReplyTo types.MessageID
 	Edits   int
 	Deleted bool
+	// Album names the album that the message is shown in, which has so many files; empty: none.
+	Album     types.MessageID
+	AlbumSize int
 	// Reactions are emojis by the hidden address of who put them there; the linked device's is empty.
 	Reactions map[types.JID]string
 	Content   *waE2E.Message // as it was written first
@@ -40,6 +43,9 @@ func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E
 	if edited := content.GetEditedMessage().GetMessage(); edited != nil {
 		content = edited
 	}
+	if child := content.GetAssociatedChildMessage().GetMessage(); child != nil {
+		content = child
+	}
 	change := content.GetProtocolMessage()
 	reaction := content.GetReactionMessage()
 	switch {
@@ -47,13 +53,16 @@ func (s *Server) show(chat, author types.JID, id types.MessageID, content *waE2E
 		if m := s.find(chat, reaction.GetKey().GetID()); m != nil {
 			m.Reactions[author] = reaction.GetText()
 		}
+	case content.GetAlbumMessage() != nil:
+		s.albums[id] = int(content.GetAlbumMessage().GetExpectedImageCount() + content.GetAlbumMessage().GetExpectedVideoCount())
 	case change == nil:
 		if s.find(chat, id) != nil {
 			return
 		}
+		album, size := s.albumOf(content)
 		s.shown = append(s.shown, &Message{
 			ID: id, Number: len(s.shown) + 1, Chat: chat, Author: author, Text: textOf(content),
-			ReplyTo: repliedTo(content), Reactions: map[types.JID]string{}, Content: content, at: time.Now(), server: s,
+			ReplyTo: repliedTo(content), Album: album, AlbumSize: size, Reactions: map[types.JID]string{}, Content: content, at: time.Now(), server: s,
 		})
 	case change.GetType() == waE2E.ProtocolMessage_REVOKE:
 		if m := s.find(chat, change.GetKey().GetID()); m != nil {

@@ -222,7 +222,12 @@ func (s *Server) Unacknowledged() int {
 
 // AwaitAcknowledged waits until the device has acknowledged all messages.
 func (s *Server) AwaitAcknowledged(ctx context.Context) error {
-	return s.await(ctx, func() bool { return len(s.queue) == 0 })
+	return s.AwaitUnacknowledged(ctx, 0)
+}
+
+// AwaitUnacknowledged waits until there are no more messages than most that the device has not acknowledged.
+func (s *Server) AwaitUnacknowledged(ctx context.Context, most int) error {
+	return s.await(ctx, func() bool { return len(s.queue) <= most })
 }
 
 // Cut breaks the device's connection.

@@ -2,20 +2,15 @@ package whatsapptest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
-	"go.mau.fi/whatsmeow/proto/waAdv"
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/store"
-	"go.mau.fi/whatsmeow/store/sqlstore"
 	"go.mau.fi/whatsmeow/types"
-	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
-	_ "modernc.org/sqlite" // The driver of the people's key stores.
 )
 
 // Person is somebody with a phone, whom the account talks to.
@@ -67,33 +62,9 @@ func (s *Server) Person(number int) *Person {
 	if known, ok := s.people[p.LID.User]; ok {
 		return known
 	}
-	p.keys = s.newStore(p)
+	p.keys = newKeys()
 	s.people[p.LID.User] = p
 	return p
-}
-
-// newStore makes a key store in memory. It is called with the lock held.
-func (s *Server) newStore(p *Person) *store.Device {
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%p-%d?mode=memory&cache=shared&_pragma=foreign_keys(1)", s, p.number))
-	if err != nil {
-		panic(err)
-	}
-	db.SetMaxOpenConns(1)
-	s.stores = append(s.stores, db)
-	container := sqlstore.NewWithDB(db, "sqlite", waLog.Noop)
-	ctx := context.Background()
-	if err := container.Upgrade(ctx); err != nil {
-		panic(err)
-	}
-	d := container.NewDevice()
-	d.ID, d.LID = &p.PN, p.LID
-	d.Account = &waAdv.ADVSignedDeviceIdentity{
-		Details: []byte{1}, AccountSignature: make([]byte, 64), AccountSignatureKey: make([]byte, 32), DeviceSignature: make([]byte, 64),
-	}
-	if err := d.Save(ctx); err != nil {
-		panic(err)
-	}
-	return d
 }
 
 // personOf finds a person by either address. It is called with the lock held.
@@ -254,7 +225,9 @@ func (s *Server) take(c *conn, node *waBinary.Node) error {
 			chat = p.LID
 		}
 		s.show(chat, types.EmptyJID, id, m)
-		p.heard = append(p.heard, Heard{ID: id, Chat: chat, Message: m, Again: p.known[id], server: s})
+		if m.GetAlbumMessage() == nil { // Phones show the files only.
+			p.heard = append(p.heard, Heard{ID: id, Chat: chat, Message: m, Again: p.known[id], server: s})
+		}
 		p.known[id] = true
 	}
 	s.notify()

@@ -6,7 +6,6 @@ package whatsapptest
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
@@ -36,11 +35,11 @@ type Server struct {
 	current  *conn         // the device's connection, once logged in or waiting to be paired
 	bundle   *bundle       // the device's public keys; nil before it has uploaded them
 	people   map[string]*Person
-	stores   []*sql.DB // of their keys
 	byID     map[string]*delivery
 	shown    []*Message
-	queue    []*delivery // what the device has not acknowledged, in order
-	refusal  int         // the reason by which logins fail; zero: they do not
+	albums   map[types.MessageID]int // how many files those have that were announced
+	queue    []*delivery             // what the device has not acknowledged, in order
+	refusal  int                     // the reason by which logins fail; zero: they do not
 	faults   Faults
 	dice     *rand.Rand
 	paired   chan struct{}
@@ -87,6 +86,7 @@ func Start() *Server {
 		changed: make(chan struct{}),
 		people:  map[string]*Person{},
 		byID:    map[string]*delivery{},
+		albums:  map[types.MessageID]int{},
 		dice:    rand.New(rand.NewPCG(1, 1)),
 		paired:  make(chan struct{}, 1),
 		typing:  map[types.JID]string{},
@@ -105,11 +105,6 @@ func (s *Server) Stop() {
 	s.Cut()
 	s.sessions.Wait()
 	s.http.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, db := range s.stores {
-		_ = db.Close()
-	}
 }
 
 // rootKey is the same in each server, for a process can trust one root only.
@@ -244,6 +239,11 @@ func (s *Server) handle(c *conn, node *waBinary.Node) error {
 			}
 		case "read":
 			s.read[id] = true
+			list, _ := node.GetOptionalChildByTag("list")
+			for _, item := range list.GetChildren() {
+				more := item.AttrGetter()
+				s.read[more.OptionalString("id")] = true
+			}
 			s.notify()
 		}
 		return s.put(c, waBinary.Node{Tag: "ack", Attrs: waBinary.Attrs{"class": "receipt", "id": id, "from": types.ServerJID}})

@@ -17,6 +17,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
+	_ "modernc.org/sqlite" // The device store's driver.
 )
 
 // wire is a server, and the wire to a device that is logged in: what goes out stays in the queue.

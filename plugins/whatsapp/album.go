@@ -1,0 +1,357 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+
+	"github.com/clawhost/clawhost/sdk"
+	"github.com/clawhost/clawhost/sdk/album"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// An album is a message that says how many files follow, and then a message for each file, which names the first one. A file
+// cannot wait unacknowledged for the others: the library begins with the next message when the one before is taken, and what
+// is not taken comes again on the next connection only. So it waits with the host, in the instance's state, and the host has
+// it before it is acknowledged.
+
+const (
+	// maxAlbum is how many files one message to the host has.
+	maxAlbum = 64
+	// maxAlbums is how many albums are put together at a time. The files of further ones are messages of their own.
+	maxAlbums = 50
+	// maxKept bounds an album's record, in bytes. The host takes a larger value, and a text as long as that.
+	maxKept = 256 << 10
+	// albumKeys is what the keys of albums begin with.
+	albumKeys = "album/"
+)
+
+// albums are those that are being put together.
+type albums struct {
+	state  sdk.State
+	pace   pace
+	sizes  map[string]int // by key: how many files an album has that was announced
+	open   map[string]*gathered
+	expiry *time.Timer // fires when an album has waited long enough
+}
+
+// gathered is what has come of an album.
+type gathered struct {
+	key         string
+	first, last time.Time // when something came of it
+	bytes       int       // of its parts in the record
+	record
+}
+
+// record is what the host keeps of an album.
+type record struct {
+	By     writer
+	Size   int     // how many files it has; zero: that was not announced
+	Parts  []child // in the order in which they came
+	Closed bool    // these parts are the message, whatever comes later
+}
+
+// writer is somebody in a chat.
+type writer struct{ Chat, Sender types.JID }
+
+// child is one file of an album.
+type child struct {
+	ID      types.MessageID
+	Index   int32      // its place in the album
+	Event   chat.Event // without its body
+	Message chat.Message
+}
+
+func newAlbums(state sdk.State, p pace) *albums {
+	expiry := time.NewTimer(time.Hour)
+	expiry.Stop()
+	return &albums{state: state, pace: p, sizes: map[string]int{}, open: map[string]*gathered{}, expiry: expiry}
+}
+
+// announces is how many files an album has that begins with a message; zero: it begins none.
+func announces(m *waE2E.Message) int {
+	a := m.GetAlbumMessage()
+	return int(min(a.GetExpectedImageCount(), maxAlbum) + min(a.GetExpectedVideoCount(), maxAlbum))
+}
+
+// associated takes the file of an album, or what else belongs to another message, out of its wrapping, and tells of which
+// album it is; empty: of none. What only shows another message in a better way is nothing.
+func associated(m *waE2E.Message) (content *waE2E.Message, of types.MessageID, index int32) {
+	content = m
+	bond := m.GetMessageContextInfo().GetMessageAssociation()
+	if inner := m.GetAssociatedChildMessage().GetMessage(); inner != nil {
+		content = inner
+		if file := inner.GetDocumentWithCaptionMessage().GetMessage(); file != nil {
+			content = file
+		}
+		if within := inner.GetMessageContextInfo().GetMessageAssociation(); within != nil {
+			bond = within
+		}
+	}
+	switch bond.GetAssociationType() {
+	case waE2E.MessageAssociation_MEDIA_ALBUM:
+		return content, bond.GetParentMessageKey().GetID(), bond.GetMessageIndex()
+	case waE2E.MessageAssociation_HD_IMAGE_DUAL_UPLOAD, waE2E.MessageAssociation_HD_VIDEO_DUAL_UPLOAD,
+		waE2E.MessageAssociation_HEVC_VIDEO_DUAL_UPLOAD, waE2E.MessageAssociation_MOTION_PHOTO:
+		return &waE2E.Message{}, "", 0
+	default:
+		return content, "", 0
+	}
+}
+
+// albumKey names an album in the state. Its id is its sender's choice, and may be long.
+func albumKey(by writer, id types.MessageID) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", by.Chat, by.Sender, id))
+	return albumKeys + hex.EncodeToString(sum[:16])
+}
+
+// announce remembers how many files an album has.
+func (a *albums) announce(key string, size int) {
+	if len(a.sizes) >= maxAlbums {
+		clear(a.sizes) // What is not known to be whole is handed over when nothing more comes.
+	}
+	a.sizes[key] = size
+}
+
+// load takes up what an earlier life has left. What is missing may still come.
+func (a *albums) load(ctx context.Context, log hclog.Logger) error {
+	keys, err := a.state.List(ctx, albumKeys, "")
+	if err != nil {
+		return fmt.Errorf("list albums: %w", err)
+	}
+	for _, key := range keys {
+		value, _, err := a.state.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("read album: %w", err)
+		}
+		g := &gathered{key: key, first: time.Now(), last: time.Now()}
+		if err := json.Unmarshal(value, &g.record); err != nil || len(g.Parts) == 0 {
+			log.Error("an album that an earlier life has left cannot be read", "key", key, "error", err)
+			continue
+		}
+		g.bytes = len(value)
+		a.open[key] = g
+	}
+	a.wind()
+	return nil
+}
+
+// save has the host keep an album.
+func (a *albums) save(ctx context.Context, g *gathered) error {
+	value, err := json.Marshal(g.record)
+	if err != nil {
+		return fmt.Errorf("keep album: %w", err)
+	}
+	if _, err := a.state.Put(ctx, g.key, value); err != nil {
+		return fmt.Errorf("keep album: %w", err)
+	}
+	return nil
+}
+
+// forget ends an album that the host has as a message.
+func (a *albums) forget(ctx context.Context, g *gathered) error {
+	if err := a.state.Delete(ctx, g.key); err != nil {
+		return fmt.Errorf("forget album: %w", err)
+	}
+	delete(a.open, g.key)
+	delete(a.sizes, g.key)
+	return nil
+}
+
+// due is when an album is one message, though not all has come.
+func (a *albums) due(g *gathered) time.Time {
+	if g.Closed {
+		return g.first
+	}
+	quiet, whole := g.last.Add(a.pace.album), g.first.Add(a.pace.albumWhole)
+	if quiet.Before(whole) {
+		return quiet
+	}
+	return whole
+}
+
+// wind sets the timer for the album that is due next.
+func (a *albums) wind() {
+	a.expiry.Stop()
+	if next := a.next(); next != nil {
+		a.expiry.Reset(max(0, time.Until(a.due(next))))
+	}
+}
+
+// next is the album that is due first; nil: there is none.
+func (a *albums) next() *gathered {
+	var next *gathered
+	for _, g := range a.open {
+		if next == nil || a.due(g).Before(a.due(next)) {
+			next = g
+		}
+	}
+	return next
+}
+
+// begunBy are the albums of somebody, in order.
+func (a *albums) begunBy(by writer) []*gathered {
+	var list []*gathered
+	for _, g := range a.open {
+		if g.By == by {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *gathered) int { return a.first.Compare(b.first) })
+	return list
+}
+
+// has tells whether a file has come before.
+func (g *gathered) has(id types.MessageID) bool {
+	return slices.ContainsFunc(g.Parts, func(c child) bool { return c.ID == id })
+}
+
+func newChild(id types.MessageID, index int32, event chat.Event) child {
+	message, _ := event.Body.(chat.Message)
+	event.Body = nil
+	return child{id, index, event, message}
+}
+
+// event is the file as a message of its own.
+func (c child) event() chat.Event {
+	event := c.Event
+	event.Body = c.Message
+	return event
+}
+
+// room tells whether a file may wait for the rest of its album.
+func (a *albums) room(key string, c child) bool {
+	_, begun := a.open[key]
+	return (begun || len(a.open) < maxAlbums) && c.bytes() <= maxKept
+}
+
+// full tells whether an album has no room for another file.
+func (g *gathered) full(with child) bool {
+	return len(g.Parts) >= maxAlbum || g.bytes+with.bytes() > maxKept
+}
+
+// bytes is what a file takes of the record. Names and captions are the sender's choice, and may be long.
+func (c child) bytes() int {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return maxKept + 1
+	}
+	return len(raw)
+}
+
+// event makes one event of an album. It has the id of the file that came last, for that is the only one which may come again
+// after the host has the whole: until it is acknowledged.
+func (g *gathered) event() chat.Event {
+	parts := slices.Clone(g.Parts)
+	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(a.Index, b.Index) })
+	events := make([]chat.Event, len(parts))
+	for i, c := range parts {
+		events[i] = c.event()
+	}
+	event := album.Join(events)
+	event.ID = g.Parts[len(g.Parts)-1].Event.ID
+	return event
+}
+
+// announced begins an album, of which something may have come before.
+func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
+	l.albums.announce(key, size)
+	g := l.albums.open[key]
+	if g == nil {
+		return nil
+	}
+	g.Size = size
+	if len(g.Parts) < size {
+		return nil
+	}
+	return l.deliver(client, g)
+}
+
+// gather adds a file to its album, and hands the album over when it is complete.
+func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) error {
+	g := l.albums.open[key]
+	switch {
+	case g != nil && g.has(c.ID) && !g.Closed:
+		return nil
+	case g != nil && g.has(c.ID):
+		return l.deliver(client, g)
+	case g != nil && (g.Closed || g.full(c)):
+		if err := l.deliver(client, g); err != nil {
+			return err
+		}
+		g = nil
+	}
+	if g == nil {
+		g = &gathered{key: key, first: time.Now(), record: record{By: by, Size: l.albums.sizes[key]}}
+		l.albums.open[key] = g
+	}
+	g.last = time.Now()
+	g.Parts = append(g.Parts, c)
+	g.bytes += c.bytes()
+	if len(g.Parts) == g.Size {
+		return l.deliver(client, g)
+	}
+	l.albums.wind()
+	return l.albums.save(l.ctx, g)
+}
+
+// deliver hands an album over as it is now. What comes of it later is another message.
+func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
+	if !g.Closed {
+		g.Closed = true
+		if err := l.albums.save(l.ctx, g); err != nil {
+			return err
+		}
+	}
+	if event, ok := l.read.addressed(g.event()); ok {
+		ids := make([]types.MessageID, len(g.Parts))
+		for i, c := range g.Parts {
+			ids[i] = c.ID
+		}
+		if err := l.submit(client, event, g.By, ids...); err != nil {
+			return err
+		}
+	}
+	defer l.albums.wind()
+	return l.albums.forget(l.ctx, g)
+}
+
+// deliverOf hands over the albums that somebody has begun, before what they say next.
+func (l *line) deliverOf(client *whatsmeow.Client, by writer) error {
+	for _, g := range l.albums.begunBy(by) {
+		if err := l.deliver(client, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliverDue hands over the albums that have waited long enough. While a message is handed over they wait a little more.
+func (l *line) deliverDue(client *whatsmeow.Client) error {
+	if !l.taking.TryLock() {
+		l.albums.expiry.Reset(l.pace.album)
+		return nil
+	}
+	defer l.taking.Unlock()
+	for next := l.albums.next(); next != nil && !l.refused; next = l.albums.next() {
+		if time.Until(l.albums.due(next)) > 0 {
+			break
+		}
+		if err := l.deliver(client, next); err != nil {
+			l.refused = true
+			return fmt.Errorf("%w: %w", errHost, err)
+		}
+	}
+	l.albums.wind()
+	return nil
+}
