@@ -8,17 +8,34 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// told is what a turn's agent has sent to the turn's own chat by a tool. It is not sent again with the answer.
+// told is what a turn's agent has sent to the turn's own chat by a tool, and the files that were sent ahead of the answer. It is not
+// sent again with the answer.
 type told struct {
 	mu    sync.Mutex
 	all   []store.Told
 	dealt []store.OutgoingFile // by this attempt
+	ahead int                  // how many files were sent ahead of the answer, by this attempt
 }
 
 func (t *told) add(more store.Told, dealt []store.OutgoingFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all, t.dealt = append(t.all, more), append(t.dealt, dealt...)
+}
+
+// addAhead adds files that were sent ahead of the answer.
+func (t *told) addAhead(more store.Told, dealt []store.OutgoingFile) {
+	t.add(more, dealt)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ahead += len(more.Files)
+}
+
+// wentAhead is how many files were sent ahead of the answer.
+func (t *told) wentAhead() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ahead
 }
 
 // has tells whether this very text was sent; of one that is not over, whether it is the beginning of one that was. Spaces do

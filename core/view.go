@@ -13,7 +13,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -49,6 +48,9 @@ func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 func (v *view) Anew(ctx context.Context) {
 	v.options = v.host.streaming(v.run)
 	v.options.Told = v.told.has
+	if limits, _ := v.host.supervisor.Limits(v.run.Message.Message.Channel, v.run.Message.Message.Chat.Kind); len(limits.MediaOut) > 0 {
+		v.options.Files = v.ahead
+	}
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
 	if v.options.Mode != stream.Off || v.options.Tools != nil {
 		v.stream = stream.Start(ctx, v.options, &surface{host: v.host, run: v.run, stop: v.options.Stop})
@@ -114,7 +116,7 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 		return v.options.Rest(answer.Answer{}, v.outcome, stream.Beside{}) // of what was said before
 	case said.Silent, v.told.has(said.Text, true):
 		return nil
-	case said.Text == "" && len(files.behind) > 0:
+	case said.Text == "" && (len(files.behind) > 0 || files.before):
 		return v.options.Rest(said, v.outcome, stream.Beside{})
 	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
 		if !v.outcome.Begun {
@@ -137,95 +139,6 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 		heads = append(heads, line)
 	}
 	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, shown.Usage), Files: files.within})
-}
-
-// files are what an answer sends beside its text.
-type files struct {
-	within []stream.Placed      // that stand within the text
-	behind []store.Piece        // what comes behind it
-	dealt  []store.OutgoingFile // those of the conversation's folder that the others deal with
-}
-
-// behind is the place of a file that does not stand within the text.
-const behind = -1
-
-// place puts a file where it stands, with what stands there.
-func (f *files) place(to chat.Address, file chat.Media, at int) {
-	switch last := len(f.within) - 1; {
-	case at != behind && last >= 0 && f.within[last].At == at:
-		f.within[last].Media = append(f.within[last].Media, file)
-	case at != behind:
-		f.within = append(f.within, stream.Placed{At: at, Media: []chat.Media{file}})
-	case len(f.behind) == 0:
-		f.behind = []store.Piece{{To: to, Media: []chat.Media{file}}}
-	default:
-		f.behind[0].Media = append(f.behind[0].Media, file)
-	}
-}
-
-// files takes what the answer sends beside its text: the files that it, or a text before it, names or that are in their folder,
-// its speech, and what could not be sent.
-func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files) {
-	told, dealt := v.told.files()
-	m, h := v.run.Message.Message, v.host
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	w := media.Wanted{Channel: m.Channel, Before: told, Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut}
-	var places []int // of what each path names
-	name := func(a answer.Answer, end int) {
-		w.Voice = w.Voice || a.Voice
-		for _, named := range a.Media {
-			place := behind
-			if named.At < end {
-				place = named.At
-			}
-			w.Paths, places = append(w.Paths, named.Path), append(places, place)
-		}
-	}
-	for _, a := range parsed(before) {
-		name(a, 0)
-	}
-	if v.told.has(said.Text, true) {
-		name(said, 0) // It is not sent.
-	} else {
-		name(said, len(said.Text))
-	}
-	if h.sendsFiles(v.run) {
-		w.Session = v.run.Message.ClaudeSession
-	}
-	if len(w.Paths) > 0 || w.Session != "" {
-		found := h.media.outgoing.Collect(ctx, w)
-		for i, taken := range found.Media {
-			place := behind
-			if named := found.By[i]; named >= 0 {
-				place = places[named]
-			}
-			f.place(m.Address(), taken, place)
-		}
-		if len(found.Problems) > 0 {
-			f.behind = append(f.behind, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
-		}
-		dealt = append(dealt, found.Files...)
-	}
-	f.behind = append(f.behind, h.spoken(ctx, v.run, said, limits.MediaOut)...)
-	f.dealt = dealt
-	return f
-}
-
-// parsed takes texts apart.
-func parsed(texts []string) []answer.Answer {
-	list := make([]answer.Answer, len(texts))
-	for i, text := range texts {
-		list[i] = answer.Parse(text, true)
-	}
-	return list
-}
-
-// sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
-// while it is not known what the channel takes.
-func (h *Host) sendsFiles(run *store.Run) bool {
-	m := run.Message.Message
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	return len(limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
 }
 
 // shown is what a run's session wants to see of the work.

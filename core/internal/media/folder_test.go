@@ -193,6 +193,13 @@ func TestFilesThatWereSentBefore(t *testing.T) {
 	if len(second.Files) != 2 {
 		t.Errorf("dealt with %+v", second.Files)
 	}
+	if err := os.Remove(filepath.Join(b.workspace, own, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = collect(media.Wanted{Paths: []string{own + "/a.txt", "d.txt"}, Named: true, Before: first.Sent})
+	wantLines(t, "taken away", "d.txt is not there, so it was not sent.", []string{got})
+	got, _ = collect(media.Wanted{Paths: []string{"c.txt"}, Named: true, Already: 10})
+	wantLines(t, "too many with those before", "One more file was not sent: an answer takes 10.", []string{got})
 	b.write(t, "c.txt", append(text, text...))
 	got, _ = collect(media.Wanted{Paths: []string{"c.txt"}, Named: true, Before: first.Sent})
 	wantLines(t, "another one", "c.txt ", []string{got})

@@ -57,6 +57,7 @@ type Wanted struct {
 	Session string   // the conversation whose folder is looked into; empty: none is
 	Named   bool     // what is in the folder and not named stays there
 	Before  []string // files that were sent already, as [Collected] has them in Sent: they are not sent again
+	Already int      // how many files went ahead of the answer, of those that go with one
 	Private bool     // the chat is the owner's alone: elsewhere the owner's memory and the files of other chats are not sent
 	Voice   bool     // sound is sent as a voice message where the chat takes one
 	Limits  []chat.MediaLimit
@@ -196,6 +197,9 @@ func (c *collection) named(ctx, web context.Context, path string) {
 func (c *collection) open(ctx context.Context, path string) fate {
 	name := filepath.Base(path)
 	file, info, err := openFile(c.root, path)
+	if errors.Is(err, errMissing) && slices.ContainsFunc(c.Before, func(id string) bool { return strings.HasPrefix(id, path+" ") }) {
+		return sent // and then taken away
+	}
 	if err != nil {
 		return c.unsent(name, err)
 	}
@@ -207,7 +211,7 @@ func (c *collection) open(ctx context.Context, path string) fate {
 	switch {
 	case slices.Contains(c.Before, id):
 		fate = sent
-	case len(c.Media) < maxFiles:
+	case c.Already+len(c.Media) < maxFiles:
 		fate = c.take(ctx, name, id, chat.Media{FileName: name}, file, info.Size())
 	case c.inFolder(path):
 		c.waiting++
@@ -227,7 +231,7 @@ func (c *collection) fetch(ctx, web context.Context, address string) {
 		return
 	}
 	c.fetched = append(c.fetched, address)
-	if len(c.Media) == maxFiles {
+	if c.Already+len(c.Media) >= maxFiles {
 		c.beyond++
 		return
 	}

@@ -33,6 +33,11 @@ func (t *tx) early(runID int64, e Early) (preview int64, err error) {
 	if _, err := t.post(runID, e.Pieces); err != nil {
 		return 0, err
 	}
+	if e.Told != nil {
+		if err := t.told(h, *e.Told, e.Files); err != nil {
+			return 0, err
+		}
+	}
 	var posted int64
 	if e.Preview != nil {
 		p := *e.Preview

@@ -116,6 +116,37 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	}
 }
 
+// Files that were sent early are known to the run's next attempts, and those of the outgoing folder as dealt with, with the piece
+// or not at all.
+func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	file := store.OutgoingFile{Folder: "f", Name: "a", Version: "1", Sent: true}
+	e := store.Early{Pieces: []store.Piece{piece("anna", "one")}, Told: &store.Told{Files: []string{"f/a 1"}}, Files: []store.OutgoingFile{file}}
+	b.early(t, run, e)
+	b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "two")}, Told: &store.Told{Files: []string{"b 1"}}})
+	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
+		t.Fatal(err)
+	}
+	before := run.ID
+	run = b.claim(t)
+	want(t, "told", []store.Told{{Files: []string{"f/a 1"}}, {Files: []string{"b 1"}}}, run.Told)
+	e.Told, e.Files[0].Name = &store.Told{Files: []string{"f/c 1"}}, "c"
+	if _, err := b.Early(b.ctx, before, e); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("early of a run that has lost its lane: %v", err)
+	}
+	dealt, err := b.OutgoingFiles(b.ctx, "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Name = "a"
+	want(t, "dealt with", []store.OutgoingFile{file}, dealt)
+	want(t, "sent", []string{"one", "two"}, b.texts(t))
+	b.complete(t, run)
+}
+
 func TestRebindTakesBackThePreview(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]bool{"sent": true, "waiting": false} {

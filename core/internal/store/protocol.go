@@ -264,11 +264,12 @@ type Run struct {
 	// that showed how it went on; zero: none.
 	Said    string
 	Preview int64
-	// Told is what the agent has sent to the run's own chat by a tool in earlier attempts, in order.
+	// Told is what the agent has sent to the run's own chat by a tool in earlier attempts, and the files that were sent early, in
+	// order.
 	Told []Told
 }
 
-// Told is something that the agent has sent to its run's own chat by a tool.
+// Told is something that the agent has sent to its run's own chat by a tool, or files that were sent early.
 type Told struct {
 	Text  string   `json:",omitempty"` // CommonMark, in full
 	Files []string `json:",omitempty"` // names that tell each from any other file, and from a later one in its place
@@ -424,6 +425,10 @@ type Early struct {
 	Preview *Piece
 	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
 	Unpreview bool
+	// Told, where it is not nil, is what the run's next attempt is to know of the files of the pieces by [Run], and Files are those
+	// of a conversation's outgoing folder that the pieces deal with.
+	Told  *Told
+	Files []OutgoingFile
 }
 
 // Delivery is a piece that was claimed for sending.

@@ -31,11 +31,16 @@ func (t *tx) tell(runID int64, m Telling) error {
 	if err != nil || !fresh || m.Told == nil {
 		return err
 	}
-	if err := t.deal(m.Files); err != nil {
+	return t.told(h, *m.Told, m.Files)
+}
+
+// told notes what a run has sent to its own chat, and the files of a conversation's folder that are dealt with by that.
+func (t *tx) told(h held, more Told, files []OutgoingFile) error {
+	if err := t.deal(files); err != nil {
 		return err
 	}
 	var kept string
-	err = t.row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
+	err := t.row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
 	if err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func (t *tx) tell(runID int64, m Telling) error {
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(append(told, *m.Told))
+	raw, err := json.Marshal(append(told, more))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,7 @@ type room struct {
 	pieces  []store.Piece
 	said    string
 	preview int64
+	files   []string // that were sent early
 }
 
 func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
@@ -56,6 +58,9 @@ func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
 	}
 	if len(e.Pieces) == 0 && e.Preview == nil {
 		r.note("said %q", e.Said)
+	}
+	if e.Told != nil {
+		r.files = append(r.files, e.Told.Files...)
 	}
 	r.said = e.Said
 	return r.preview, nil
@@ -78,6 +83,10 @@ func (r *room) post(p store.Piece) {
 		r.note("preview %d: %s", len(r.pieces), text)
 	case p.Kept:
 		r.note("preview %d in the place of %d: %s", len(r.pieces), p.Edits, text)
+	case p.Edits == 0 && len(p.Media) > 0:
+		r.note("file: %s", file(p))
+	case len(p.Media) > 0:
+		r.note("file in the place of %d: %s", p.Edits, file(p))
 	case p.Edits == 0:
 		r.note("send: %s", text)
 	case p.Text == "":
@@ -85,6 +94,31 @@ func (r *room) post(p store.Piece) {
 	default:
 		r.note("settle %d: %s", p.Edits, text)
 	}
+}
+
+// file is how the files of a piece are seen.
+func file(p store.Piece) (seen string) {
+	for _, m := range p.Media {
+		seen += "<" + m.FileName + ">"
+	}
+	return seen
+}
+
+// take takes files that were not sent yet.
+func (r *room) take(to chat.Address, paths []string) (e store.Early, sent func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	told := store.Told{}
+	piece := store.Piece{To: to}
+	for _, path := range paths {
+		if !slices.Contains(r.files, path) {
+			told.Files, piece.Media = append(told.Files, path), append(piece.Media, chat.Media{FileName: path})
+		}
+	}
+	if len(told.Files) == 0 {
+		return e, nil
+	}
+	return store.Early{Pieces: []store.Piece{piece}, Told: &told}, func() {}
 }
 
 func (r *room) Show(_ context.Context, preview int64, text string) error {
@@ -134,7 +168,7 @@ func (r *room) seen() []string {
 		if p.Edits != 0 {
 			messages[i] = messages[p.Edits-1]
 		}
-		texts[messages[i]] = p.Text
+		texts[messages[i]] = p.Text + file(p)
 	}
 	var seen []string
 	for _, text := range texts {
@@ -152,6 +186,7 @@ type turn struct {
 	options stream.Options
 	stream  *stream.Stream
 	p       agent.Progress
+	before  []string // the texts before the answer
 }
 
 func start(t testing.TB, o stream.Options) *turn {
@@ -165,6 +200,9 @@ func start(t testing.TB, o stream.Options) *turn {
 		o.Block.At = chunk.Paragraph
 	}
 	r := &room{begun: time.Now()}
+	if o.Files == nil {
+		o.Files = func(_ context.Context, paths []string, _ bool) (store.Early, func()) { return r.take(o.To, paths) }
+	}
 	return &turn{t: t, room: r, options: o, stream: stream.Start(t.Context(), o, r)}
 }
 
@@ -192,6 +230,7 @@ func (u *turn) complete() {
 func (u *turn) use(tool agent.ToolUse) {
 	if u.p.Text != "" {
 		u.p.Done = append(u.p.Done, agent.Step{Text: u.p.Text})
+		u.before = append(u.before, u.p.Text)
 	}
 	u.p.Text, u.p.Complete = "", false
 	u.p.Running = append([]agent.ToolUse{}, append(u.p.Running, tool)...)
@@ -208,7 +247,28 @@ func (u *turn) used() {
 // finish ends the turn with the text as its answer.
 func (u *turn) finish() stream.Outcome {
 	out := u.stream.End()
-	for _, p := range u.options.Rest(answer.Parse(u.p.Text, true), out, stream.Beside{}) {
+	a := answer.Parse(u.p.Text, true)
+	var within []stream.Placed
+	var behind []store.Piece
+	place := func(a answer.Answer, end int) {
+		for _, m := range a.Media {
+			taken, _ := u.room.take(u.options.To, []string{m.Path})
+			switch {
+			case taken.Pieces == nil:
+			case m.At < end:
+				within = append(within, stream.Placed{At: m.At, Media: taken.Pieces[0].Media})
+			default:
+				behind = append(behind, taken.Pieces...)
+			}
+		}
+	}
+	if u.options.Files != nil {
+		for _, text := range u.before {
+			place(answer.Parse(text, true), 0)
+		}
+		place(a, len(a.Text))
+	}
+	for _, p := range append(u.options.Rest(a, out, stream.Beside{Files: within}), behind...) {
 		u.room.post(p)
 	}
 	return out

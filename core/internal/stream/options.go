@@ -68,6 +68,10 @@ type Options struct {
 	// Told tells whether the agent has sent this very text to the chat by a tool, or, of a text that is not over, one that it may
 	// become: it is not sent again; nil: it has sent nothing.
 	Told func(text string, over bool) bool
+	// Files takes files that a text names, where it is time for them: in blocks, as soon as the text before them was sent. Pieces
+	// send those that it could take; none: there is nothing to send now. Sent is called once they are on their way. Nil: all
+	// files go with the answer.
+	Files func(ctx context.Context, paths []string, voice bool) (e store.Early, sent func())
 	// What the run's earlier attempts have sent; see [store.Run].
 	Said      string
 	PreviewID int64

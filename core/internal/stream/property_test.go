@@ -3,6 +3,7 @@ package stream_test
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
 	if rapid.Bool().Draw(rt, "delayed") {
 		o.Delay = func() time.Duration { return 2 * time.Second }
 	}
-	d := &drawn{T: rt, turn: start(t, o)}
+	d := &drawn{T: rt, turn: start(t, o), inPlace: o.Mode == stream.Blocks && o.Delay == nil}
 	for n := rapid.IntRange(1, 3).Draw(rt, "texts"); n > 0; n-- {
 		d.text()
 		if n > 1 {
@@ -76,7 +77,9 @@ type drawn struct {
 	*turn
 	story     []chapter
 	used      int // how many tools were
+	files     int // how many files were named
 	restarted bool
+	inPlace   bool // each file is where it stands in its text
 }
 
 // chapter is a text of a turn, with what the model wrote in its place before.
@@ -85,9 +88,20 @@ type chapter struct {
 	text   string
 }
 
+// written draws a text with files in it, each another one.
+func (d *drawn) written() string {
+	parts := strings.Split(markdown().Draw(d.T, "text"), "\n\n")
+	for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(d.T, "files") {
+		d.files++
+		at := rapid.IntRange(0, len(parts)).Draw(d.T, "file")
+		parts = slices.Insert(parts, at, fmt.Sprintf("MEDIA:/%d", d.files))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
 // text has the model write a text.
 func (d *drawn) text() {
-	c := chapter{text: markdown().Draw(d.T, "text")}
+	c := chapter{text: d.written()}
 	written := 0 // of this text, at most
 	for at := 0; at < len(c.text); {
 		at = min(len(c.text), at+rapid.IntRange(1, 80).Draw(d.T, "more"))
@@ -103,16 +117,17 @@ func (d *drawn) text() {
 		case 6: // It is another text.
 			if len(c.drafts) < 3 {
 				c.drafts = append(c.drafts, c.text[:written])
-				c.text = markdown().Draw(d.T, "another text")
+				c.text = d.written()
 				d.p.Text, d.p.Complete, at, written = "", false, 0, 0
 				d.tell()
 			}
 		case 7: // The host crashes, and the turn goes on where it was.
 			d.turn = d.again()
-			d.restarted = true
+			d.restarted, d.inPlace = true, false
 		case 8, 9, 10, 11:
 			d.room.mu.Lock()
 			d.trouble()
+			d.inPlace = false
 			d.room.mu.Unlock()
 		}
 	}
@@ -170,11 +185,54 @@ func (d *drawn) problem() string {
 	if d.options.Tools == nil && told > 0 || told > d.used || d.options.Tools != nil && told < d.used && !d.restarted {
 		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.room.log, "\n"))
 	}
-	if shown := strings.Join(seen, "\n"); !d.tells(bare(shown)) {
+	shown := strings.Join(seen, "\n")
+	for i, c := range d.story {
+		for _, m := range answer.Parse(c.text, true).Media {
+			if n := strings.Count(shown, "<"+m.Path+">"); n != 1 {
+				return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.room.log, "\n"))
+			}
+		}
+		for _, draft := range c.drafts {
+			for _, m := range answer.Parse(draft, true).Media {
+				if n := strings.Count(shown, "<"+m.Path+">"); n > 1 {
+					return fmt.Sprintf("%s was sent %d times:\n%s", m.Path, n, strings.Join(d.room.log, "\n"))
+				}
+			}
+		}
+		if d.inPlace && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
+			return fmt.Sprintf("a file is not in its place:\n%s\nwant\n%s\n%s", shown, d.placed(i), strings.Join(d.room.log, "\n"))
+		}
+	}
+	if !d.tells(bare(sentFile.ReplaceAllString(shown, ""))) {
 		return fmt.Sprintf("the chat has otherwise:\n%s\nwanted are\n%q\nin mode %d, a restart: %t\n%s",
 			shown, d.story, d.options.Mode, d.restarted, strings.Join(d.room.log, "\n"))
 	}
 	return ""
+}
+
+// sentFile is a file as it is seen.
+var sentFile = regexp.MustCompile("<[^>]*>")
+
+// placed is how a text is seen with its files, but those at its end.
+func (d *drawn) placed(i int) string {
+	a := answer.Parse(d.story[i].text, true)
+	var b strings.Builder
+	at := 0
+	for _, m := range a.Media {
+		if m.At < len(a.Text) || i < len(d.story)-1 {
+			b.WriteString(a.Text[at:m.At] + "\n<" + m.Path + ">\n")
+			at = m.At
+		}
+	}
+	return bare(b.String() + a.Text[at:])
+}
+
+// visible is what is bare of a text in the chat.
+func visible(text string, over bool) string { return bare(answer.Parse(text, over).Text) }
+
+// repeats tells whether a text was said before.
+func (d *drawn) repeats(i int) bool {
+	return slices.ContainsFunc(d.story[:i], func(before chapter) bool { return visible(before.text, true) == visible(d.story[i].text, true) })
 }
 
 // tells tells whether what is shown are the texts of the turn.
@@ -182,7 +240,6 @@ func (d *drawn) tells(shown string) bool {
 	places := map[int]bool{0: true} // up to which the texts so far may be shown
 	for i, c := range d.story {
 		last := i == len(d.story)-1
-		repeats := slices.ContainsFunc(d.story[:i], func(before chapter) bool { return before.text == c.text })
 		past := map[int]bool{}
 		brokenOff := c.drafts
 		if !last && d.restarted {
@@ -190,16 +247,16 @@ func (d *drawn) tells(shown string) bool {
 		}
 		for _, draft := range brokenOff {
 			for place := range places {
-				maps.Copy(past, begunAnew(shown, place, bare(draft)))
+				maps.Copy(past, begunAnew(shown, place, visible(draft, false)))
 			}
 			maps.Copy(places, past)
 		}
 		whole := map[int]bool{}
-		if repeats || !last && (d.options.Mode != stream.Blocks || d.restarted) {
+		if d.repeats(i) || !last && (d.options.Mode != stream.Blocks || d.restarted) {
 			maps.Copy(whole, places)
 		}
 		for place := range places {
-			if text := bare(c.text); strings.HasPrefix(shown[place:], text) {
+			if text := visible(c.text, true); strings.HasPrefix(shown[place:], text) {
 				whole[place+len(text)] = true
 			}
 		}
@@ -227,7 +284,7 @@ func (u *turn) again() *turn {
 	o := u.options
 	o.Said, o.PreviewID = u.room.said, u.room.preview
 	p := agent.Progress{Text: u.p.Text, Complete: u.p.Complete}
-	return &turn{t: u.t, room: u.room, options: o, p: p, stream: stream.Start(u.t.Context(), o, u.room)}
+	return &turn{t: u.t, room: u.room, options: o, p: p, before: u.before, stream: stream.Start(u.t.Context(), o, u.room)}
 }
 
 // markdown makes a text of paragraphs and code.

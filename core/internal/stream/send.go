@@ -23,7 +23,7 @@ func (s *sent) follow(a answer.Answer, over bool) bool {
 	case !over && strings.HasPrefix(s.said, a.Text):
 		return false
 	}
-	s.said, s.anew = "", true
+	s.said, s.files, s.anew = "", 0, true
 	return true
 }
 
@@ -67,7 +67,10 @@ func (s *sent) finish(t text) {
 	if s.said != "" && s.follow(t.Answer, true) && s.said != "" && chunk.Rest(t.Text, len(s.said)) == "" {
 		s.whole = append(slices.Clip(s.whole), t.Text)
 	}
-	s.said = t.remains(s.said)
+	s.said, s.files = t.remains(s.said), 0
+	if s.said == t.past.Text {
+		s.files = len(t.past.Media)
+	}
 }
 
 // sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
@@ -82,7 +85,7 @@ func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
 	}
 	s.done = s.dealt(p)
 	for !s.silent && ctx.Err() == nil {
-		e, next, due := s.due(p)
+		e, next, due := s.due(ctx, p)
 		if !due {
 			return next
 		}
@@ -98,7 +101,7 @@ type early struct {
 }
 
 // due returns what is to be sent next, or when to look again.
-func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
+func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.Time, due bool) {
 	now := time.Now()
 	for ; s.done < len(p.Done); s.done++ {
 		step := p.Done[s.done]
@@ -107,11 +110,19 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 			continue
 		}
 		t := textOf(step)
-		if s.sendsSteps(s.sent, t) && s.left(t.Answer) != "" {
-			switch {
-			case len(s.tools) > 0:
-				return s.used(), time.Time{}, true
-			case now.Before(s.blockAt):
+		if !s.sendsSteps(s.sent, t) {
+			s.finish(t)
+			continue
+		}
+		left := s.left(t.Answer) != ""
+		if len(s.tools) > 0 && (left || s.filesHere(t.Answer) > 0) {
+			return s.used(), time.Time{}, true
+		}
+		if e, due := s.file(ctx, t.Answer); due {
+			return e, time.Time{}, true
+		}
+		if left {
+			if now.Before(s.blockAt) {
 				return early{}, s.blockAt, false
 			}
 			e, due := s.piece(t.Answer, s.blockRule(), chunk.Cut{Over: true})
@@ -131,15 +142,20 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 
 	a := s.making
 	if len(s.tools) > 0 {
-		if next = s.toolsAt.Add(toolPause); a.Text != "" || !now.Before(next) {
+		if next = s.toolsAt.Add(toolPause); a.Text != "" || s.filesHere(a) > 0 || !now.Before(next) {
 			return s.used(), time.Time{}, true
 		}
 	}
-	if a.Text == "" || !s.follow(a, false) {
+	if a.Text == "" && len(a.Media) == 0 || !s.follow(a, false) {
 		return early{}, next, false
 	}
 	switch s.options.Mode {
 	case Blocks:
+		if !s.options.Block.Whole {
+			if e, due := s.file(ctx, a); due {
+				return e, time.Time{}, true
+			}
+		}
 		cut, again, ready := s.cut(p, now)
 		if ready {
 			e, due = s.piece(a, s.blockRule(), cut)
@@ -152,6 +168,38 @@ func (s *Stream) due(p agent.Progress) (e early, next time.Time, due bool) {
 	default:
 		return early{}, next, false
 	}
+}
+
+// filesHere returns how many of a text's files stand where it was sent to, and were not taken.
+func (s *Stream) filesHere(a answer.Answer) int {
+	if s.options.Mode != Blocks || s.options.Files == nil {
+		return 0
+	}
+	n := s.files
+	for n < len(a.Media) && chunk.Rest(a.Text[:a.Media[n].At], len(s.said)) == "" {
+		n++
+	}
+	return max(0, n-s.files)
+}
+
+// file takes the files that stand where a text was sent to.
+func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) {
+	here := s.filesHere(a)
+	if here == 0 {
+		return early{}, false
+	}
+	var paths []string
+	for _, m := range a.Media[s.files : s.files+here] {
+		paths = append(paths, m.Path)
+	}
+	s.files += here
+	taken, sent := s.options.Files(ctx, paths, a.Voice)
+	if len(taken.Pieces) == 0 {
+		return early{}, false
+	}
+	e = early{Early: s.inPlace(taken.Pieces), sent: sent}
+	e.Told, e.Files = taken.Told, taken.Files
+	return e, true
 }
 
 // use keeps a tool that was used to be told of.

@@ -45,6 +45,7 @@ type Stream struct {
 // sent is what was sent of a turn's texts.
 type sent struct {
 	said    string   // the part of the text in the making
+	files   int      // how many of its files were taken
 	anew    bool     // something was, of which the text in the making is no continuation
 	begun   bool     // anything was
 	whole   []string // texts before the answer that were, from beginning to end

@@ -187,7 +187,46 @@ func TestBlocks(t *testing.T) {
 		"a file": {
 			stream.Options{Block: block},
 			func(u *turn) { u.write("Look:\nMEDIA:/a.png\n", "Nice") },
-			[]string{"100ms send: Look:", "200ms send: Nice"},
+			[]string{"100ms send: Look:", "100ms file: </a.png>", "200ms send: Nice"},
+		},
+		"a file before a tool": {
+			stream.Options{Block: block, Tools: tools},
+			func(u *turn) {
+				u.write("MEDIA:/a\nOne\nMEDIA:/b\nMEDIA:/c")
+				u.use(bash("make"))
+				u.used()
+				u.write("MEDIA:/d\n", "Two")
+			},
+			[]string{"0s file: </a>", "100ms send: One", "100ms file: </b></c>", "100ms send: - Bash", "100ms file: </d>", "300ms send: Two"},
+		},
+		"a file that was sent": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One\nMEDIA:/a")
+				u.use(bash("make"))
+				u.used()
+				u.write("MEDIA:/a\nMEDIA:/b\nTwo")
+			},
+			[]string{"100ms send: One", "100ms file: </a>", "100ms file: </b>", "200ms send: Two"},
+		},
+		"a file of a text that begins anew": {
+			stream.Options{Block: block},
+			func(u *turn) {
+				u.write("One two three.\nMEDIA:/a\nFour")
+				u.p.Text = ""
+				u.write("Five six.\nMEDIA:/a\nMEDIA:/b\nSeven")
+			},
+			[]string{"0s send: One two three.", "0s file: </a>", "100ms send: _The answer began anew:_", "100ms send: Five six.", "100ms file: </b>", "200ms send: Seven"},
+		},
+		"files of whole texts": {
+			stream.Options{Block: stream.Block{Min: 1, Max: 10, Idle: time.Second, Whole: true}},
+			func(u *turn) {
+				u.write("One.\nMEDIA:/a\nTwo.")
+				u.complete()
+				pass(5 * time.Second)
+				u.use(bash("make"))
+			},
+			[]string{"5.1s send: One.", "5.1s file: </a>", "5.1s send: Two."},
 		},
 		"the same text again": {
 			stream.Options{Block: block},
