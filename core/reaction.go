@@ -191,7 +191,7 @@ func (h *Host) acknowledge(to chat.Address, id chat.MessageID) {
 // over is told how a turn has ended.
 func (h *Host) over(ctx context.Context, run *store.Run, c store.Completion) {
 	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
-	h.questions.End(ctx, run.Session.Key, c.State == store.RunCancelled)
+	h.questions.End(ctx, run.Session.Key, run.ID, c.State == store.RunCancelled)
 	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {
 		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 		case row.State != store.QuestionOpen:
 			return d.tooLate(ctx, row, plain)
 		}
-		if q, open = d.opened(row); !open {
+		if q, open = d.opened(row, math.MaxInt64); !open { // who has just asked it says so in a moment
 			return "This question cannot be read any more.", true, nil
 		}
 	}

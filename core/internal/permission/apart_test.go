@@ -96,7 +96,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 	if got, answer, ok := reading(t, d, elsewhere, "not now"); !ok || got != id || answer != "no not now" {
 		t.Error(got, answer, ok)
 	}
-	d.End(t.Context(), "s", false)
+	d.End(t.Context(), "s", 7, false)
 }
 
 // A question that another version has written and this one cannot read is over.

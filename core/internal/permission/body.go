@@ -52,7 +52,8 @@ type body struct {
 	Beside   string    `json:"beside,omitempty"`   // what else is in it, in a line
 	Markdown bool      `json:"markdown,omitempty"` // Shown is shown as it is, not as code
 	Why      string    `json:"why,omitempty"`
-	Rules    []string  `json:"rules,omitempty"` // what more is allowed for longer
+	Purpose  string    `json:"purpose,omitempty"` // of the turn, where nobody has asked for it
+	Rules    []string  `json:"rules,omitempty"`   // what more is allowed for longer
 	Labels   []string  `json:"labels,omitempty"`
 	Details  []string  `json:"details,omitempty"`  // of the labels
 	Several  bool      `json:"several,omitempty"`  // of the labels may be chosen
@@ -228,6 +229,9 @@ func (b body) text(id string, buttons bool) string {
 		if b.Why != "" {
 			fmt.Fprintf(&t, "\n%s\n", escape(b.Why))
 		}
+	}
+	if b.Purpose != "" {
+		fmt.Fprintf(&t, "\n%s\n", b.Purpose)
 	}
 	if b.Missing > 0 {
 		fmt.Fprintf(&t, "\n**%d characters in the middle of it are not shown here.** Say no if you want to see them first.\n", b.Missing)

@@ -19,10 +19,26 @@ func (d *Desk) leave(ctx context.Context, row store.Question) error {
 	return cause
 }
 
-// End retires what a session asked and does not need to know any more: its run is over. An answer that it did not take is void,
-// so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody stopped the run.
-func (d *Desk) End(ctx context.Context, session string, stopped bool) {
-	d.end(ctx, stopped, func(q question) bool { return q.row.Session == session })
+// askedBy says which run asks a question now.
+func (d *Desk) askedBy(row store.Question, run int64) {
+	if row.State == store.QuestionOpen {
+		d.opened(row, run)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, of := range []map[string]question{d.open, d.given} {
+		if q, ok := of[row.ID]; ok {
+			q.run = run
+			of[row.ID] = q
+		}
+	}
+}
+
+// End retires what a session asked until a run and does not need to know any more: the run is over. An answer that it did not
+// take is void, so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody
+// stopped the run. What the session's next run, which may have begun by then, asks is none of this.
+func (d *Desk) End(ctx context.Context, session string, run int64, stopped bool) {
+	d.end(ctx, stopped, func(q question) bool { return q.row.Session == session && q.run <= run })
 }
 
 func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool) {

@@ -34,7 +34,7 @@ func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, d.message(row.ID, row.To, &b)...)
 	if err == nil {
-		d.opened(row)
+		d.opened(row, run.ID)
 	}
 	return err
 }

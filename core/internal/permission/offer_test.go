@@ -41,8 +41,8 @@ func TestOffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := <-r.posted
-			d.End(t.Context(), "s", false) // The end of the run is no end of the offer.
-			d = r.desk(t)                  // Nor is the host's.
+			d.End(t.Context(), "s", 7, false) // The end of the run is no end of the offer.
+			d = r.desk(t)                     // Nor is the host's.
 			if text := r.asked[0].Text; text != "I gave it up." || len(r.asked[0].Buttons) != 1 {
 				t.Errorf("asked %q, %v", text, r.asked[0].Buttons)
 			}

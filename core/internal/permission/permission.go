@@ -85,6 +85,7 @@ type promise struct {
 type question struct {
 	row   store.Question
 	body  body
+	run   int64    // the last one that has asked it; zero: of an earlier life
 	plain *Written // the plain message that answers it now; nil: none does
 }
 
@@ -97,7 +98,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	}
 	for _, row := range known {
 		if row.State == store.QuestionOpen {
-			d.opened(row)
+			d.opened(row, 0)
 		} else if q, ok := d.read(row); ok {
 			d.given[row.ID] = q
 		}
@@ -105,9 +106,10 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 	return d, nil
 }
 
-// opened takes an open question up, unless it is known; false: it cannot be read.
-func (d *Desk) opened(row store.Question) (question, bool) {
+// opened takes an open question of a run's up, unless it is known; false: it cannot be read.
+func (d *Desk) opened(row store.Question, run int64) (question, bool) {
 	q, ok := d.read(row)
+	q.run = run
 	if !ok {
 		return q, false
 	}
@@ -178,8 +180,11 @@ func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (ag
 	switch {
 	case err != nil, granted:
 		return agent.Decision{Allow: true}, err
-	case run.Message.Message.Silent:
-		return agent.Decision{Message: "Nobody can be asked, because nothing of this turn is sent to the chat. Go on without it."}, nil
+	}
+	if refusal := unasked(run.Message.Message, !choice && !plan); refusal != nil {
+		return *refusal, nil
+	}
+	switch {
 	case choice:
 		return d.choices(ctx, run, q)
 	case plan:
@@ -276,7 +281,7 @@ func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b bod
 func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (store.Question, error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
-	b.Kind = kind
+	b.Kind, b.Purpose = kind, purpose(m.Origin)
 	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
 		decider, ok := d.options.Deciders(ctx)
 		if !ok {
@@ -298,8 +303,8 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
-	if err == nil && row.State == store.QuestionOpen {
-		d.opened(row)
+	if err == nil {
+		d.askedBy(row, run.ID)
 	}
 	return row, err
 }

@@ -343,6 +343,76 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 	}
 }
 
+// People are asked for leave in turns that nobody has asked for, too, and are told what these are for. A memory flush has nothing
+// else to ask them.
+func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
+	t.Parallel()
+	for origin, test := range map[store.Origin]struct {
+		purpose string
+		asks    []agent.Question
+		refused []agent.Question
+	}{
+		"":                    {asks: []agent.Question{ls, plan, colour}},
+		store.OriginHeartbeat: {purpose: "it is the heartbeat's", asks: []agent.Question{ls, plan, colour}},
+		store.OriginFlush:     {purpose: "before this conversation is compacted", asks: []agent.Question{ls}, refused: []agent.Question{plan, colour}},
+	} {
+		r := newRoom()
+		d := r.desk(t)
+		run := runOf("owner", chat.Owner)
+		run.Message.Message.Origin = origin
+		for _, q := range test.refused {
+			want := agent.Decision{Message: "Nobody is asked, because nobody has asked for this turn. Decide yourself what is worth keeping."}
+			if diff := cmp.Diff(want, d.Ask(t.Context(), run, q)); diff != "" || len(r.asked) != 0 {
+				t.Errorf("%q, %s: %s, asked %+v", origin, q.Tool, diff, r.asked)
+			}
+		}
+		for _, q := range test.asks {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan agent.Decision, 1)
+			go func() { done <- d.Ask(ctx, run, q) }()
+			<-r.posted
+			cancel()
+			<-done
+			if text := r.asked[len(r.asked)-1].Text; strings.Contains(text, "Nobody has asked") != (origin != "") || !strings.Contains(text, test.purpose) {
+				t.Errorf("%q, %s: %s", origin, q.Tool, text)
+			}
+		}
+	}
+}
+
+// The end of a run comes a moment after its completion, when the next one of its session may ask already.
+func TestAnEndIsOfItsRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		d := r.desk(t)
+		before, next := runOf("owner", chat.Owner), runOf("owner", chat.Owner)
+		next.ID = 8
+		ctx, cutOff := context.WithCancel(t.Context())
+		decided := make(chan agent.Decision, 1)
+		go func() { decided <- d.Ask(ctx, before, ls) }()
+		<-r.posted
+		cutOff()
+		<-decided
+		for _, q := range []agent.Question{ls, rm} { // one that the run before has asked, too, and a new one
+			go func() { decided <- d.Ask(t.Context(), next, q) }()
+			id := <-r.posted
+			synctest.Wait() // until it waits for the answer
+			d.End(t.Context(), "s", before.ID, false)
+			if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || err != nil {
+				t.Fatal(said, err)
+			}
+			if got := <-decided; !got.Allow {
+				t.Errorf("%s: %+v", q.Input, got)
+			}
+		}
+		d.End(t.Context(), "s", next.ID, false)
+		if len(r.edits) != 2 {
+			t.Errorf("what was answered and taken has ended, too: %q", r.edits)
+		}
+	})
+}
+
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	const refused = "Only an owner, or somebody whom the config names for it, can answer this."
@@ -442,7 +512,7 @@ func TestReading(t *testing.T) {
 	if _, _, ok := reading(t, d, owner, "1"); ok {
 		t.Error("a number answers one of two questions")
 	}
-	d.End(t.Context(), "s", false)
+	d.End(t.Context(), "s", 7, false)
 	if _, _, ok := reading(t, d, owner, "1"); ok {
 		t.Error("a number answers a question that is over")
 	}
@@ -580,7 +650,7 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 			if restarted {
 				d = r.desk(t)
 			}
-			d.End(t.Context(), "s", false)
+			d.End(t.Context(), "s", 7, false)
 			if said := r.edits[len(r.edits)-1]; said != "This answer came too late, Claude had gone on without it: Bash `ls -l`" {
 				t.Errorf("said: %s", said)
 			}

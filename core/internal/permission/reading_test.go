@@ -197,7 +197,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 				d := r.desk(t)
 				id, _, end := asked(t, d, r, runOf("owner", chat.Owner), test.q)
 				end(agent.ErrShutdown)
-				d.End(t.Context(), "s", false)
+				d.End(t.Context(), "s", 7, false)
 				told, err := d.Hear(t.Context(), id, test.answer, wrote(caller("owner", chat.Owner), "as written"))
 				if told != test.said || err != nil {
 					t.Error(told, err)
@@ -237,7 +237,7 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					d.End(t.Context(), "s", name == "a stopped turn")
+					d.End(t.Context(), "s", 7, name == "a stopped turn")
 				}
 				told, edit := []string{"words:u1: s by bob as other in bob: neither"}, "This answer came too late, so Claude is told it as a message: Which colour?"
 				if name == "a stopped turn" {
