@@ -117,6 +117,12 @@ func TestDiscordJS(t *testing.T) {
 	if m := s.Get(reacted); !slices.Equal(m.Reactions, []string{"👍"}) || s.Typings("70") != 1 {
 		t.Errorf("the reactions are %q, with %d signals of typing", m.Reactions, s.Typings("70"))
 	}
+	s.User("8", "bob")
+	s.Say("70", "7", "person")
+	await("70", "8, 404 10013")
+	if sent := s.Replies(s.DirectOf("8")); len(sent) != 1 || sent[0].Text != "to you" {
+		t.Errorf("bob has %+v", sent)
+	}
 	s.Say("70", "7", "refused")
 	await("70", "400 50035, 400 50035, 404 10003, 404 10008")
 

@@ -70,6 +70,11 @@ const told = {
     await message.channel.sendTyping();
     await message.channel.send("reacted");
   },
+  async person(message) {
+    const direct = await client.users.createDM("8");
+    await direct.send("to you");
+    await message.channel.send(`${direct.recipientId}, ${await failure(() => client.users.createDM("88"))}`);
+  },
   async refused(message) {
     const to = message.channel;
     await to.send([
