@@ -59,9 +59,6 @@ type Options struct {
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
 	// EditWindow is how long the channel's network edits a message; zero: without end. It may be nil, which is the same.
 	EditWindow func(channel string) time.Duration
-	// Sent is told what a kept piece has become, once that is noted; ids are empty where the network gives none. It must not
-	// block. It may be nil.
-	Sent func(piece int64, ids []chat.MessageID)
 	// Settled is told the destination of each piece that waits no longer, as it was sent or given up, once that is noted. It must
 	// not block. It may be nil.
 	Settled func(to chat.Address)
@@ -211,11 +208,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery)
 
 func (c *channel) delivered(work context.Context, d store.Delivery, ids []chat.MessageID) {
 	c.note(work, d, "mark a piece delivered", func(ctx context.Context) error {
-		err := c.outbox.store.Delivered(ctx, d.ID, ids)
-		if err == nil && d.Piece.Kept && c.outbox.options.Sent != nil {
-			c.outbox.options.Sent(d.ID, ids)
-		}
-		return c.settled(d, err)
+		return c.settled(d, c.outbox.store.Delivered(ctx, d.ID, ids))
 	})
 }
 

@@ -69,8 +69,8 @@ func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) er
 	return e.tell("delete", fmt.Sprint(to.Chat, "/", id))
 }
 
-// hand delivers one piece to a sender and returns what was noted of it, and what Sent was told.
-func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent []string) {
+// hand delivers one piece to a sender and returns what was noted of it.
+func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal []string) {
 	t.Helper()
 	p := newPieces(map[chat.ID][]string{"a": {""}})
 	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
@@ -84,7 +84,6 @@ func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent [
 		Channels: []string{"c"}, Attempts: 3, MaxAge: time.Hour, Grace: time.Minute,
 		EditWindow: func(string) time.Duration { return 15 * time.Minute },
 		Await:      func(context.Context, string) (outbox.Sender, error) { return sender, nil },
-		Sent:       func(piece int64, ids []chat.MessageID) { sent = append(sent, fmt.Sprint(piece, ids)) },
 		Settled: func(to chat.Address) {
 			if to != d.Piece.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
@@ -107,7 +106,7 @@ func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal, sent [
 		}
 		journal = append(journal, entry)
 	}
-	return journal, sent
+	return journal
 }
 
 func TestWhatIsDoneWithAnEdit(t *testing.T) {
@@ -205,7 +204,7 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 					sender = s
 				}
 				test.piece.TargetSentAt = time.Now().Add(-test.age)
-				journal, _ := hand(t, sender, test.piece)
+				journal := hand(t, sender, test.piece)
 				if diff := cmp.Diff(test.told, s.told); diff != "" {
 					t.Errorf("the network is told (-want +got):\n%s", diff)
 				}
@@ -234,7 +233,7 @@ func TestALargeFileHasItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				journal, _ := hand(t, &network{wait: test.wait}, store.Delivery{Piece: store.Piece{Text: "x", Media: test.files}})
+				journal := hand(t, &network{wait: test.wait}, store.Delivery{Piece: store.Piece{Text: "x", Media: test.files}})
 				if len(journal) == 0 || journal[0] != test.want {
 					t.Errorf("%q, want first %q", journal, test.want)
 				}
@@ -271,7 +270,7 @@ func TestAReplyThatIsRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal, _ := hand(t, s, store.Delivery{Piece: store.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
+				journal := hand(t, s, store.Delivery{Piece: store.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
 				if diff := cmp.Diff(test.told, s.told) + cmp.Diff(test.journal, journal); diff != "" {
 					t.Error(diff)
 				}
@@ -307,36 +306,12 @@ func TestFilesThatAreRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal, _ := hand(t, s, store.Delivery{Piece: store.Piece{Text: test.text, Media: test.files, Silent: true}})
+				journal := hand(t, s, store.Delivery{Piece: store.Piece{Text: test.text, Media: test.files, Silent: true}})
 				if diff := cmp.Diff(test.told, s.told); diff != "" {
 					t.Errorf("the network is told (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff([]string{test.want}, journal); diff != "" {
 					t.Errorf("the store is told (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
-}
-
-func TestWhoKeepsAPieceIsToldWhatItHasBecome(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		piece store.Delivery
-		fails []error
-		want  []string
-	}{
-		"sent":     {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true}}, want: []string{"1 [new more]"}},
-		"edited":   {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true, Edits: 7}, Target: "m"}, want: []string{"1 [m]"}},
-		"not kept": {piece: store.Delivery{Piece: store.Piece{Text: "x"}}},
-		"given up": {piece: store.Delivery{Piece: store.Piece{Text: "x", Kept: true}}, fails: []error{refuse(chat.Forbidden, 0)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				_, sent := hand(t, editor{&screen{fails: map[string][]error{"send": test.fails}}}, test.piece)
-				if diff := cmp.Diff(test.want, sent); diff != "" {
-					t.Error(diff)
 				}
 			})
 		})

@@ -113,11 +113,6 @@ func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender c
 	}
 }
 
-// Key returns the key of the session that a message belongs to: that of [Of].
-func Key(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender chat.Sender, links Links) string {
-	return Of(scope, channel, c, thread, sender, links).Key()
-}
-
 // entries lists the sender's id and aliases as links write them.
 func entries(channel string, sender chat.Sender) []string {
 	out := []string{channel + ":" + string(sender.ID)}

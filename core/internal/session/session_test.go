@@ -56,14 +56,15 @@ func TestKey(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := session.Key(tt.scope, tt.channel, tt.chat, tt.thread, tt.sender, links); got != tt.key {
+			want := session.Of(tt.scope, tt.channel, tt.chat, tt.thread, tt.sender, links)
+			if got := want.Key(); got != tt.key {
 				t.Errorf("Key = %q, want %q", got, tt.key)
 			}
 			name, err := session.Parse(tt.key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := session.Of(tt.scope, tt.channel, tt.chat, tt.thread, tt.sender, links); name != want {
+			if name != want {
 				t.Error(cmp.Diff(want, name))
 			}
 			if got := name.Type(); got != tt.typ {
@@ -77,7 +78,7 @@ func TestKeyIsTheSameEachTimeForAUserLinkedTwice(t *testing.T) {
 	t.Parallel()
 	links := session.Links{"b": {"telegram:123"}, "a": {"telegram:@john"}, "c": {"telegram:123"}}
 	for range 50 {
-		if got := session.Key(session.PerPeer, "telegram", direct, "", john, links); got != "peer:a" {
+		if got := session.Of(session.PerPeer, "telegram", direct, "", john, links).Key(); got != "peer:a" {
 			t.Fatalf("Key = %q, want the least name", got)
 		}
 	}
