@@ -103,9 +103,6 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 	}
 	own := p.To == p.Caller.Address
 	telling, said := store.Telling{Key: p.Key, From: elsewhere(p)}, store.Told{Text: p.Text}
-	if p.Text != "" {
-		telling.Pieces = h.told(p.To, p.Kind, p.Text)
-	}
 	if len(p.Media) > 0 {
 		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
 		wanted := media.Wanted{
@@ -119,22 +116,39 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))
 		}
-		telling.Pieces = append(telling.Pieces, store.Piece{To: p.To, Media: found.Media})
+		telling.Pieces = []store.Piece{{To: p.To, Media: found.Media}}
 		telling.Files, said.Files = found.Files, found.Sent
 	}
-	if p.Reply != "" {
-		telling.Pieces[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
+	text := h.told(p.To, p.Kind, p.Text)
+	if !own {
+		telling.Pieces = append(text, telling.Pieces...)
+		return h.store.Tell(ctx, v.run.ID, telling)
 	}
-	if own {
+	return v.hold(func(has func(string) bool) error {
+		if !has(p.Text) {
+			telling.Pieces = append(text, telling.Pieces...)
+		}
+		if len(telling.Pieces) == 0 {
+			return nil
+		}
+		if p.Reply != "" {
+			telling.Pieces[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
+		}
 		telling.Told = &said
-	}
-	if err := h.store.Tell(ctx, v.run.ID, telling); err != nil {
+		err := h.store.Tell(ctx, v.run.ID, telling)
+		if err == nil {
+			v.told.add(said, telling.Files)
+		}
 		return err
+	})
+}
+
+// hold does something while nothing is streamed. It may ask what was.
+func (v *view) hold(f func(has func(text string) bool) error) error {
+	if v.stream == nil {
+		return f(func(string) bool { return false })
 	}
-	if own {
-		v.told.add(said, telling.Files)
-	}
-	return nil
+	return v.stream.Hold(f)
 }
 
 // elsewhere is what the session of another chat is told of what the agent sends there.

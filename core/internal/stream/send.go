@@ -50,6 +50,11 @@ func textOf(step agent.Step) text {
 	return text{answer.Parse(step.Past+step.Text, true), answer.Parse(step.Past, true)}
 }
 
+// begun tells whether what was said is a beginning of the text itself.
+func (t text) begun(said string) bool {
+	return len(said) > len(t.past.Text) && strings.HasPrefix(t.Text, said)
+}
+
 // remains is what of a text that was said the answer is going to begin with.
 func (t text) remains(said string) string {
 	switch past := t.past.Text; {
@@ -75,7 +80,7 @@ func (s *sent) finish(t text) {
 
 // sendsSteps tells whether a text before a tool stays in the chat: as blocks do, or as what has begun to.
 func (s *Stream) sendsSteps(was sent, t text) bool {
-	return !s.told(t.Text, true) && (s.options.Mode == Blocks || len(was.said) > len(t.past.Text) && strings.HasPrefix(t.Text, was.said))
+	return !s.told(t.Text, true) && (s.options.Mode == Blocks || t.begun(was.said))
 }
 
 // send sends all that is due, and returns when there may be more without news.

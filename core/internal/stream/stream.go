@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,13 +24,15 @@ type Stream struct {
 	latest agent.Progress
 	gone   atomic.Bool // a draft is perhaps not to be seen any more
 
-	// What follows is the goroutine's own, until ended is closed.
+	// What follows is the goroutine's own, until ended is closed. The first two it changes while sending is its own, too.
 
+	sending chan struct{} // holds one: somebody has it
 	sent
+	done int // the steps that were dealt with
+
 	cutter *cutter
 	silent bool   // nothing more is sent early
 	stored string // what the store takes for said
-	done   int    // the steps that were dealt with
 
 	tools   []agent.ToolUse // that were used, and not told of yet
 	toolsAt time.Time       // when the first of them was over
@@ -57,7 +61,7 @@ func Start(ctx context.Context, o Options, surface Surface) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Stream{
 		options: o, surface: surface, cancel: cancel,
-		news: make(chan struct{}, 1), ended: make(chan struct{}),
+		news: make(chan struct{}, 1), ended: make(chan struct{}), sending: make(chan struct{}, 1),
 		sent:   sent{said: o.Said, begun: o.Said != "", preview: o.PreviewID},
 		cutter: o.cutter(o.Said != ""), stored: o.Said,
 		since:   time.Now(),
@@ -117,7 +121,10 @@ func (s *Stream) run(ctx context.Context) {
 				s.making = answer.Answer{}
 			}
 		}
-		next := soonest(s.send(ctx, p), s.show(ctx, flight, p))
+		s.sending <- struct{}{}
+		next := s.send(ctx, p)
+		<-s.sending
+		next = soonest(next, s.show(ctx, flight, p))
 		if len(p.Text) > longText {
 			// Whatever came meanwhile is looked at together.
 			if !wait(ctx, nil, now.Add(pace)) {
@@ -128,6 +135,29 @@ func (s *Stream) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// Hold calls f while nothing is sent of the turn's texts. It may ask whether the stream has sent a text before a tool, or a part of it,
+// so that the chat gets the rest, too. Spaces do not count.
+func (s *Stream) Hold(f func(has func(text string) bool) error) error {
+	s.sending <- struct{}{}
+	defer func() { <-s.sending }()
+	return f(s.has)
+}
+
+func (s *Stream) has(text string) bool {
+	words := strings.Fields(text)
+	is := func(sent string) bool { return slices.Equal(strings.Fields(sent), words) }
+	if slices.ContainsFunc(s.whole, is) {
+		return true
+	}
+	p := s.progress()
+	for _, step := range p.Done[s.dealt(p):] {
+		if step.Tool.Name == "" {
+			return textOf(step).begun(s.said) && is(answer.Parse(step.Text, true).Text)
+		}
+	}
+	return false
 }
 
 // told tells whether the chat has a text by a tool.

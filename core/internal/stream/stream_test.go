@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -934,6 +935,55 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 			u.p.Text += ", three"
 			u.finish()
 			u.happened(want...)
+		})
+	}
+}
+
+// What of a text is in the chat, or on its way there, a tool has no need to send.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	const tea = "One boils water.\n\nThen waits."
+	for name, tt := range map[string]struct {
+		options stream.Options
+		turn    func(u *turn)
+		want    bool
+	}{
+		"nothing was written":      {stream.Options{Mode: stream.Blocks}, func(*turn) {}, false},
+		"it is in the chat":        {stream.Options{Mode: stream.Blocks}, func(u *turn) { u.write(tea); u.use(bash("make")) }, true},
+		"it was, before a tool":    {stream.Options{Mode: stream.Blocks}, func(u *turn) { u.write(tea); u.use(bash("make")); u.used(); u.write("And"); u.use(bash("make")) }, true},
+		"another text is":          {stream.Options{Mode: stream.Blocks}, func(u *turn) { u.write(tea + " And drinks."); u.use(bash("make")) }, false},
+		"it is not shown for good": {stream.Options{Mode: stream.Preview}, func(u *turn) { u.write(tea); u.use(bash("make")) }, false},
+		"a part of it is": {
+			stream.Options{Mode: stream.Blocks, Block: stream.Block{Min: 8, Max: 100}, Delay: func() time.Duration { return time.Minute }},
+			func(u *turn) { u.write("One boils water.\n\n", "Then waits."); u.use(bash("make")) }, true,
+		},
+		"it could not be sent": {
+			stream.Options{Mode: stream.Blocks},
+			func(u *turn) { u.room.err = errRefused; u.write(tea); u.use(bash("make")) }, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, tt.options)
+				tt.turn(u)
+				before := len(u.room.seen())
+				err := u.stream.Hold(func(has func(string) bool) error {
+					if got := has("One boils  water.\nThen waits."); got != tt.want {
+						t.Errorf("has %t, want %t", got, tt.want)
+					}
+					u.stream.Progress(agent.Progress{Done: u.p.Done, Text: "More.\n\nAnd more."})
+					pass(time.Minute)
+					if now := u.room.seen(); len(now) != before {
+						t.Errorf("meanwhile there came %q", now[before:])
+					}
+					return errRefused
+				})
+				if !errors.Is(err, errRefused) {
+					t.Error(err)
+				}
+				u.stream.End()
+			})
 		})
 	}
 }
