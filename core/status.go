@@ -14,10 +14,14 @@ func (h *Host) status() admin.Status {
 	}
 	running := map[string]admin.Plugin{}
 	for _, s := range h.supervisor.List() {
-		running[s.Name] = admin.Plugin{
+		p := admin.Plugin{
 			Name: s.Name, State: string(s.State), Detail: s.Detail, Version: s.Version, Kinds: s.Kinds, PID: s.PID,
 			Since: s.Since, Restarts: s.Restarts, Open: s.URL,
 		}
+		if s.Connection != 0 {
+			p.Connection = s.Connection.String()
+		}
+		running[s.Name] = p
 	}
 	for _, p := range h.config.Plugins {
 		status.Plugins = append(status.Plugins, plugin(p, running))

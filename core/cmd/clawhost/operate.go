@@ -77,7 +77,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 			rows = append(rows, []string{"demo", "a stand-in answers, not Claude"})
 		}
 		for _, p := range s.Plugins {
-			rows = append(rows, []string{"plugin " + p.Name, p.State + " " + p.Detail})
+			rows = append(rows, []string{"plugin " + p.Name, strings.TrimSuffix(p.State+", "+doing(p), ", ")})
 		}
 		return rows
 	})
@@ -94,10 +94,22 @@ func (a *app) pluginList(ctx context.Context, args []string) error {
 			if p.PID > 0 {
 				pid = fmt.Sprint(p.PID)
 			}
-			rows = append(rows, []string{p.Name, p.State, since(p.Since), strings.Join(p.Kinds, ","), p.Version, pid, fmt.Sprint(p.Restarts), p.Detail})
+			rows = append(rows, []string{p.Name, p.State, since(p.Since), strings.Join(p.Kinds, ","), p.Version, pid, fmt.Sprint(p.Restarts), doing(p)})
 		}
 		return rows
 	})
+}
+
+// doing is what a plugin does, or why it does not: of a channel how its connection is.
+func doing(p admin.Plugin) string {
+	switch {
+	case p.Connection == "":
+		return p.Detail
+	case p.Detail == "":
+		return p.Connection
+	default:
+		return p.Connection + ": " + p.Detail
+	}
 }
 
 func (a *app) pluginRestart(ctx context.Context, args []string) error {

@@ -33,15 +33,16 @@ type Claude struct {
 
 // Plugin is a plugin as `clawhost plugin list` shows it.
 type Plugin struct {
-	Name     string    `json:"name"`
-	State    string    `json:"state"` // disabled, starting, running, waiting, parked, stopped
-	Detail   string    `json:"detail,omitempty"`
-	Version  string    `json:"version,omitempty"`
-	Kinds    []string  `json:"kinds,omitempty"` // channel, commands, hook, service
-	PID      int       `json:"pid,omitempty"`
-	Since    time.Time `json:"since,omitzero"`
-	Restarts int       `json:"restarts,omitempty"`
-	Open     string    `json:"open,omitempty"` // where a person opens the channel; it may hold a secret
+	Name       string    `json:"name"`
+	State      string    `json:"state"` // disabled, starting, running, waiting, parked, stopped
+	Detail     string    `json:"detail,omitempty"`
+	Version    string    `json:"version,omitempty"`
+	Kinds      []string  `json:"kinds,omitempty"` // channel, commands, hook, service
+	PID        int       `json:"pid,omitempty"`
+	Since      time.Time `json:"since,omitzero"`
+	Restarts   int       `json:"restarts,omitempty"`
+	Connection string    `json:"connection,omitempty"` // of a channel that runs: connecting, connected, disconnected, …
+	Open       string    `json:"open,omitempty"`       // where a person opens the channel; it may hold a secret
 }
 
 // LoginRequest asks for a login to a channel's account.
