@@ -26,6 +26,9 @@ var directives = map[string]func(Models, []string) reading{
 	"usage": usage.read, "model": readModel, "queue": readQueue,
 }
 
+// shortcuts are the commands that are answered beside a text within which they stand. They take no value.
+var shortcuts = map[string]bool{"help": true, "commands": true, "status": true, "whoami": true}
+
 // directiveAliases are further names of directives.
 var directiveAliases = map[string]string{
 	"thinking": "think", "t": "think", "v": "verbose", "reason": "reasoning", "elev": "elevated",
@@ -42,6 +45,7 @@ type directive struct {
 	span
 	written string // its name as it is written
 	command store.Command
+	beside  bool // it is a shortcut
 	reading
 }
 
@@ -52,10 +56,11 @@ func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 // /reasoning, /elevated, /exec, /queue and /usage with their values, as "/think high" or "/think:high", at the beginning of
 // a word and not within code.
 //
-// Within other text they hold for this message only, /model among them. Where the text is nothing else, they are returned as
-// the commands that store them for the session, or show what holds where they have no value. Where one of them cannot be
-// understood, or may not be used, only the commands are returned that say so: the text is not to be run. Without commands,
-// rest is the text without the directives; it has none left. The model may be "default", which is the config's.
+// Within other text they hold for this message only, /model among them; rest is the text without them, and has none left. With
+// the same right /help, /commands, /status and /whoami are taken out, and returned as the commands that are answered beside
+// it. Where the text is nothing else, no rest is left, and the commands store what they choose for the session, or show what
+// holds where they have no value. Where one of them cannot be understood, or may not be used, only the commands are returned
+// that say so, and no rest: the text is not to be run. The model may be "default", which is the config's.
 //
 // To somebody who may not use commands, all is text.
 func (r *Registry) Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command) {
@@ -69,11 +74,13 @@ func (r *Registry) Directives(text string, authority chat.Authority) (rest strin
 	if cut(text, found) == "" {
 		return "", store.Overrides{}, commandsOf(found)
 	}
-	var heeded, refused []directive
+	var heeded, beside, refused []directive
 	for i, d := range found {
 		// Another directive right behind one without a value would, taken out, leave it with a value that was not meant.
 		leads := i+1 < len(found) && skipBlank(text, d.end, len(text)) == found[i+1].start
 		switch {
+		case d.beside:
+			heeded, beside = append(heeded, d), append(beside, d)
 		case d.bare() && !leads, d.set == nil && !d.bare() && shy[d.written]:
 			// It is text.
 		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].Least:
@@ -83,12 +90,14 @@ func (r *Registry) Directives(text string, authority chat.Authority) (rest strin
 		}
 	}
 	if len(refused) > 0 {
-		return text, store.Overrides{}, commandsOf(refused)
+		return "", store.Overrides{}, commandsOf(refused)
 	}
 	for _, d := range heeded {
-		d.set(&overrides)
+		if !d.beside {
+			d.set(&overrides)
+		}
 	}
-	return cut(text, heeded), overrides, nil
+	return cut(text, heeded), overrides, commandsOf(beside)
 }
 
 // commandsOf returns the commands of directives, of each only the last one.
@@ -151,11 +160,15 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	if of, ok := directiveAliases[name]; ok {
 		name = of
 	}
+	d.start = slash
+	if shortcuts[name] {
+		d.end, d.beside, d.command = end, true, store.Command{Name: name}
+		return d, true
+	}
 	read, ok := directives[name]
 	if !ok {
 		return directive{}, false
 	}
-	d.start = slash
 	var values []span
 	d.end, values = valuesBehind(text, end, until)
 	words := make([]string, len(values))

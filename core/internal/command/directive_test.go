@@ -90,7 +90,7 @@ func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
 	for _, text := range []string{
 		"", " ", "/", "//", "hello\n\n  world ", "/usr/think", "/usr/think high", "https://x/think high", "see https://x/y?/think high", "a/think high",
 		"/thinker high", "/think/high", "/think, high", "`/think high`", "``/think high``", "say `x /think high y` now", "```/think high```", "```\n/think high\n```",
-		"```sh\n/model opus\n/queue collect\n```", "```\n/think high", "text ```\n/think high\n``` text", "`a\n/think high\nb`", "/models", "/status", "/unknown high",
+		"```sh\n/model opus\n/queue collect\n```", "```\n/think high", "text ```\n/think high\n``` text", "`a\n/think high\nb`", "/models", "/unknown high", "what is /status?", "`/status` it", "/status/x y", "see /help, please", "a /id b",
 		"how do I use /model", "what about /think?", "xcopy /v /e", "shutdown /t 60", "about /usage of it", "/think`high` is code", "/\u00e9lan /th\u0131nk high", "(/think high)",
 		"\"/think high\"", "with /t:60 and /v:quiet",
 	} {
@@ -159,11 +159,42 @@ func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 		"/verbose loud /reasoning maybe why?": {{Name: "verbose", Args: "loud"}, {Name: "reasoning", Args: "maybe"}},
 	} {
 		rest, set, commands := r.Directives(text, chat.Owner)
-		if rest != text || set != (store.Overrides{}) {
+		if rest != "" || set != (store.Overrides{}) {
 			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
 		}
 		if diff := cmp.Diff(want, commands); diff != "" {
 			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// Some commands are answered beside the text that they stand in.
+func TestShortcuts(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for text, want := range map[string]struct {
+		rest     string
+		set      store.Overrides
+		commands []store.Command
+	}{
+		"good morning /status":            {rest: "good morning", commands: []store.Command{{Name: "status"}}},
+		"good /WhoAmI morning":            {rest: "good morning", commands: []store.Command{{Name: "whoami"}}},
+		"good morning\n/help\n/commands":  {rest: "good morning", commands: []store.Command{{Name: "help"}, {Name: "commands"}}},
+		"a /status b /status c":           {rest: "a b c", commands: []store.Command{{Name: "status"}}},
+		"/think high why? /status":        {rest: "why?", set: store.Overrides{Effort: "high"}, commands: []store.Command{{Name: "status"}}},
+		"why? /status /think high":        {rest: "why?", set: store.Overrides{Effort: "high"}, commands: []store.Command{{Name: "status"}}},
+		"/think high /status":             {commands: []store.Command{{Name: "think", Args: "high"}, {Name: "status"}}},
+		"why? /status /think hihg please": {commands: []store.Command{{Name: "think", Args: "hihg"}}},
+	} {
+		rest, set, commands := r.Directives(text, chat.Authorised)
+		if rest != want.rest || set != want.set {
+			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
+		}
+		if diff := cmp.Diff(want.commands, commands); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+		if rest, _, commands := r.Directives(text, chat.Other); rest != text || len(commands) > 0 {
+			t.Errorf("%q of somebody who may not use commands: %q, %v", text, rest, commands)
 		}
 	}
 }
@@ -187,7 +218,7 @@ func TestDirectivesByAuthority(t *testing.T) {
 // directiveTexts makes texts that are likely to have directives in them, also where they do not count.
 func directiveTexts() *rapid.Generator[string] {
 	token := rapid.SampledFrom([]string{
-		"/think", "/t", "/thinking:", "/model", "/verbose", "/v", "/reasoning", "/elevated", "/exec", "/queue", "/usage", "/foo", "/", "high", "low,", "off", "on", "full",
+		"/think", "/t", "/thinking:", "/model", "/verbose", "/v", "/reasoning", "/elevated", "/exec", "/queue", "/usage", "/status", "/help", "/foo", "/", "high", "low,", "off", "on", "full",
 		"default", "opus", "claude-x", "gpt", "collect", "cap:5", "cap:0", "debounce:1s", "drop:old", "tokens", "text", "`", "``", "```", "````", "~~~", ":", " ", " ", " ", "\n", "\n",
 		"\n\n", "\t", "\r\n", "\u00a0", "é", "\xff", ".",
 	})
@@ -200,17 +231,21 @@ func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
 	if !strings.Contains(text, "/") && (rest != text || len(commands) > 0) {
 		t.Errorf("%q has no slash and becomes %q, %v", text, rest, commands)
 	}
-	switch {
-	case len(commands) > 0:
-		if set != (store.Overrides{}) || rest != "" && rest != text {
-			t.Errorf("%q asks for %v, and leaves %q, %+v", text, commands, rest, set)
+	beside := len(commands) > 0 && rest != ""
+	for _, c := range commands {
+		if got, ok := r.Lookup(c.Name); !ok || got.Name != c.Name || beside && c.Name != "status" && c.Name != "help" {
+			t.Errorf("%q asks for %q", text, c.Name)
 		}
-		for _, c := range commands {
-			if got, ok := r.Lookup(c.Name); !ok || got.Name != c.Name {
-				t.Errorf("%q asks for %q", text, c.Name)
-			}
+	}
+	switch {
+	case len(commands) > 0 && !beside:
+		if set != (store.Overrides{}) {
+			t.Errorf("%q asks for %v, and sets %+v", text, commands, set)
 		}
 		return
+	case beside && len(rest) >= len(text):
+		t.Errorf("%q asks for %v beside %q", text, commands, rest)
+	case beside:
 	case set == (store.Overrides{}) && rest != text:
 		t.Errorf("%q sets nothing and becomes %q", text, rest)
 	case set != (store.Overrides{}) && (rest == "" || len(rest) >= len(text)):
@@ -260,7 +295,7 @@ func TestManyDirectivesAreFewCommands(t *testing.T) {
 			t.Errorf("many of %q: %v", part, commands)
 		}
 	}
-	for part, want := range map[string]int{"/t /v ": 2, "/think ": 1, "/queue collect cap:5 ": 0, "` `` ": 0, "`/think high`": 0, "/model x ": 1} {
+	for part, want := range map[string]int{"/t /v ": 2, "/think ": 1, "/queue collect cap:5 ": 0, "` `` ": 0, "`/think high`": 0, "/model x ": 1, "/status /help ": 2} {
 		if _, _, commands := r.Directives("a "+strings.Repeat(part, 100_000/len(part))+" b", chat.Owner); len(commands) != want {
 			t.Errorf("many of %q: %v", part, commands)
 		}

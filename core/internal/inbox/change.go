@@ -58,7 +58,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	a.event.Body = body
 	a.message.Authority, a.addressed = decision.Authority, decision.Addressed
-	now, err := in.inbound(ctx, a)
+	now, _, err := in.inbound(ctx, a) // an edit runs nothing
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -49,8 +49,8 @@ type Commands interface {
 	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)
-	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, or, where
-	// nothing else is left or one of them cannot be heeded, the commands that answer them.
+	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, and the
+	// commands that answer some of them. Where no rest is left there is nothing else to answer.
 	Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
 	// ResetHint takes the model out of what begins a conversation; "": the config's, nil: none.
 	ResetHint(rest string) (model *string, text string)
@@ -190,9 +190,14 @@ func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m sto
 
 // take accepts an event that was let in.
 func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
-	inbound, err := in.inbound(ctx, a)
+	inbound, beside, err := in.inbound(ctx, a)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if beside != nil { // First, so that the event is not taken without it.
+		if _, err := in.accept(ctx, *beside); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
 		return rejected("the button has no command of the host's"), nil

@@ -170,8 +170,11 @@ func (known) Skill(text string) (string, bool) {
 	return "use deploy: " + rest, ok
 }
 
-// Directives knows /think with a value.
+// Directives knows /think with a value, and /help within a text.
 func (known) Directives(text string, _ chat.Authority) (string, store.Overrides, []store.Command) {
+	if before, behind, found := strings.Cut(text, " /help"); found {
+		return before + behind, store.Overrides{}, []store.Command{{Name: "help"}, {Name: "status"}}
+	}
 	rest, found := strings.CutPrefix(text, "/think ")
 	if !found {
 		return text, store.Overrides{}, nil
@@ -179,7 +182,7 @@ func (known) Directives(text string, _ chat.Authority) (string, store.Overrides,
 	level, rest, _ := strings.Cut(strings.ReplaceAll(rest, "\n", " "), " ")
 	switch {
 	case level != "high" || rest == "":
-		return rest, store.Overrides{}, []store.Command{{Name: "think", Args: level}, {Name: "verbose"}}
+		return "", store.Overrides{}, []store.Command{{Name: "think", Args: level}, {Name: "verbose"}}
 	default:
 		return rest, store.Overrides{Effort: level}, nil
 	}

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,17 +14,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inbound decides what a message asks for and how it waits. A command goes around what runs, and one of the host's own
+// inbound decides what a message asks for and how it waits, and which commands are to be answered beside it; nil: none. A command goes around what runs, and one of the host's own
 // around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
-func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) {
+func (in *Inbox) inbound(ctx context.Context, a arrival) (inbound store.Inbound, beside *store.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
-	if err := in.understand(ctx, &m, &inbound, a); err != nil {
-		return store.Inbound{}, err
+	shortcuts, err := in.understand(ctx, &m, &inbound, a)
+	if err != nil {
+		return store.Inbound{}, nil, err
 	}
 	inbound.Message = m
 	if m.Command != nil {
 		inbound.Lane = in.lane(*m.Command)
-		return inbound, nil
+		return inbound, nil, nil
 	}
 	now := in.options.Now()
 	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
@@ -33,7 +36,25 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (store.Inbound, error) 
 	if !m.Fresh && m.Origin == "" {
 		inbound.Burst = burst(a.settings.Inbound, m)
 	}
-	return inbound, nil
+	return inbound, in.beside(a, shortcuts), nil
+}
+
+// beside are the commands of a message that is answered by the agent, as a message of their own with an id of their own.
+func (in *Inbox) beside(a arrival, commands []store.Command) *store.Inbound {
+	if len(commands) == 0 {
+		return nil
+	}
+	beside := in.frame(a)
+	m := &beside.Message
+	m.Text, m.Raw, m.Media, m.ReplyTo = "", "", nil, nil
+	for _, c := range commands {
+		m.Text = strings.TrimSpace(m.Text + " /" + c.Name)
+	}
+	m.Command = &commands[0]
+	m.Command.And = commands[1:]
+	beside.EventID = chat.EventID(fmt.Sprintf("beside:%x", sha256.Sum256([]byte(a.event.ID))))
+	beside.Lane = in.lane(*m.Command)
+	return &beside
 }
 
 // frame is what the store is to take, as far as it is the same for all that is taken.
@@ -73,24 +94,30 @@ func (in *Inbox) awaited(ctx context.Context, a arrival) (inbound store.Inbound,
 
 // understand finds out what a message asks of the host: to begin anew, to stop, to do a command, to compact the
 // conversation, to do something with a skill, to take an answer, or to answer under other settings. Whoever may not use commands
-// has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded.
-func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a arrival) error {
+// has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded. It
+// returns those that are to be answered beside the message.
+func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a arrival) (beside []store.Command, err error) {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
 	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may {
-		in.begin(m, inbound, rest)
-		return nil
+		return in.begin(m, inbound, rest), nil
 	}
 	switch command, known := commands.Parse(text); {
 	case known:
 		m.Command = &command
 	case may && a.addressed && commands.IsAbort(text): // also where a reason is waited for: who says stop means it
 		m.Command = &store.Command{Name: "stop"}
-	case may && a.addressed && m.Forwarded == nil && in.direct(m, text):
 	default:
+		directed := false
+		if may && a.addressed && m.Forwarded == nil {
+			beside, directed = in.direct(m, text)
+		}
+		if directed {
+			break
+		}
 		if err := in.answer(ctx, m, text, a); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if m.Command == nil && m.Raw == "" {
@@ -99,7 +126,7 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 	if m.Command != nil && m.Command.Name == "compact" && may {
 		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
 	}
-	return nil
+	return beside, nil
 }
 
 // answer makes a command of a message that answers what claude asks.
@@ -126,24 +153,27 @@ func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
 	return command.Args, known && (command.Name == "new" || command.Name == "reset")
 }
 
-// begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once.
-func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) {
+// begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once. It
+// returns what is to be answered beside the message.
+func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) (beside []store.Command) {
 	inbound.Model, rest = in.options.Commands.ResetHint(rest)
 	if rest == "" && len(m.Media) == 0 {
 		m.Command, inbound.Reset = &store.Command{Name: "new"}, true
-		return
+		return nil
 	}
 	rewrite(m, rest)
-	in.direct(m, rest)
+	beside, _ = in.direct(m, rest)
 	m.Fresh = m.Command == nil
 	inbound.Reset = !m.Fresh
+	return beside
 }
 
-// direct heeds the directives and the skill that a message of somebody who may use commands names; false: it names none.
-func (in *Inbox) direct(m *store.Message, text string) bool {
+// direct heeds the directives and the skill that a message of somebody who may use commands names, and returns the commands
+// that are to be answered beside it; false: it names none of all these.
+func (in *Inbox) direct(m *store.Message, text string) (beside []store.Command, ok bool) {
 	if prompt, ok := in.options.Commands.Skill(text); ok {
 		rewrite(m, prompt)
-		return true
+		return nil, true
 	}
 	// A file is something to be answered, so that directives beside it are not alone.
 	const file = "\n\uFFFC"
@@ -151,17 +181,17 @@ func (in *Inbox) direct(m *store.Message, text string) bool {
 		text += file
 	}
 	rest, overrides, asked := in.options.Commands.Directives(text, m.Authority)
-	if len(asked) > 0 {
+	switch {
+	case len(asked) > 0 && rest == "":
 		m.Command = &asked[0]
 		m.Command.And = asked[1:]
-		return true
-	}
-	if overrides == (store.Overrides{}) {
-		return false
+		return nil, true
+	case len(asked) == 0 && overrides == (store.Overrides{}):
+		return nil, false
 	}
 	rewrite(m, strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file))))
 	m.Overrides = overrides
-	return true
+	return asked, true
 }
 
 // rewrite gives a message another text for the agent, and keeps the one that was written.

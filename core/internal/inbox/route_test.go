@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,6 +87,63 @@ func TestHowAMessageWaits(t *testing.T) {
 			}
 			if name == "compaction" && (got.Message.Origin != store.OriginCompact || got.Message.Text != "the plan") {
 				t.Errorf("compaction: %+v", got.Message)
+			}
+		})
+	}
+}
+
+// Commands within a text are answered beside it, as a message of their own.
+func TestCommandsBesideAMessage(t *testing.T) {
+	t.Parallel()
+	forwarded := event("owner", chat.Message{Text: "hello /help", Forwarded: &chat.Forward{From: "Eve"}})
+	picture := []chat.Media{{Kind: chat.Image}}
+	for name, test := range map[string]struct {
+		event chat.Event
+		text  string // for the agent
+		fresh bool
+		none  bool // nothing is answered beside it
+	}{
+		"a text":                        {event: says("owner", "hello /help"), text: "hello"},
+		"a file":                        {event: event("owner", chat.Message{Text: "this /help", Media: picture}), text: "this"},
+		"a new conversation":            {event: says("owner", "/new hello /help"), text: "hello", fresh: true},
+		"in a group":                    {event: inGroup("g", event("owner", chat.Message{Text: "hello /help", MentionsSelf: true})), text: "hello"},
+		"of who may not use commands":   {event: says("friend", "hello /help"), text: "hello /help", none: true},
+		"that somebody else has said":   {event: forwarded, text: "hello /help", none: true},
+		"of a group, not for the agent": {event: inGroup("open", event("owner", chat.Message{Text: "hello /help"})), text: "", none: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{}
+			b := box(j)
+			for range 2 { // a network may deliver twice
+				if _, err := b.Submit(t.Context(), "tg", test.event); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var lanes []store.Lane
+			for _, in := range j.accepted {
+				lanes = append(lanes, in.Lane)
+				if m := in.Message; in.Lane == store.TurnLane && (m.Text != test.text || m.Command != nil || m.Fresh != test.fresh) {
+					t.Errorf("the agent gets %+v", m)
+				} else if in.Lane == store.ControlLane && (m.Command.Name != "help" || len(m.Command.And) != 1 || m.Text != "/help /status" || m.Media != nil || in.EventID == test.event.ID) {
+					t.Errorf("beside it stands %+v", in)
+				}
+			}
+			want := []store.Lane{store.ControlLane, store.TurnLane}
+			if test.none {
+				want = want[1:]
+			}
+			if test.text == "" {
+				want = nil
+			}
+			if diff := cmp.Diff(want, lanes); diff != "" {
+				t.Error(diff)
+			}
+			j.fail = errors.New("the disk is full")
+			other := test.event
+			other.ID += "2"
+			if _, err := b.Submit(t.Context(), "tg", other); err == nil && test.text != "" {
+				t.Error("the host seems to have what it has not")
 			}
 		})
 	}
