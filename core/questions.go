@@ -21,7 +21,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 			limits, _ := h.supervisor.Limits(to.Channel, kind)
 			return limits.Buttons
 		},
-		Tell: h.tell, Repeat: h.repeat, Pieces: h.told,
+		Asking: h.shows.asking, Tell: h.tell, Repeat: h.repeat, Pieces: h.told,
 	}, h.log.Named("permission"))
 }
 

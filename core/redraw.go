@@ -30,12 +30,26 @@ func (s *shows) end(show *stream.Stream) {
 }
 
 // redraw has the drafts of a chat shown again.
-func (s *shows) redraw(to chat.Address) {
+func (s *shows) redraw(to chat.Address) { s.each(to, (*stream.Stream).Redraw) }
+
+// leave has what a chat's turn shows stand behind what it has sent there otherwise.
+func (s *shows) leave(to chat.Address) { s.each(to, (*stream.Stream).Leave) }
+
+// asking has what a chat's turn shows stand behind what it asks, if that was sent now, and show no tool at work until it is answered.
+func (s *shows) asking(to chat.Address, sent bool) (answered func()) {
+	if sent {
+		s.leave(to)
+	}
+	s.each(to, (*stream.Stream).Pause)
+	return func() { s.each(to, (*stream.Stream).Resume) }
+}
+
+func (s *shows) each(to chat.Address, do func(*stream.Stream)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for show, at := range s.at {
 		if at == to {
-			show.Redraw()
+			do(show)
 		}
 	}
 }

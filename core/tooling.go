@@ -138,6 +138,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		err := h.store.Tell(ctx, v.run.ID, telling)
 		if err == nil {
 			v.told.add(said, telling.Files)
+			h.shows.leave(p.To)
 		}
 		return err
 	})

@@ -43,7 +43,7 @@ func TestPermissionInAGroup(t *testing.T) {
 		h.api.Enqueue(messagesapi.Bash("echo x >> "+name), messagesapi.Reply{Text: fmt.Sprint("turn ", n, " is over")})
 		anna.say("@claw_bot write " + name)
 	}
-	over := func() { owner.shows(fmt.Sprint("turn ", n, " is over")) }
+	over := func() telegramtest.Message { return owner.shows(fmt.Sprint("turn ", n, " is over")) }
 
 	wants("once")
 	question := owner.questioned("Claude asks to use Bash")
@@ -56,7 +56,9 @@ func TestPermissionInAGroup(t *testing.T) {
 		t.Errorf("at a stranger's word the tool wrote %q", got)
 	}
 	owner.press(question, "Once")
-	over()
+	if answer := over(); answer.ID < question.ID {
+		t.Errorf("the answer stands before the question: %+v", answer)
+	}
 	if got, result := h.content("once"), h.result(n); got != "x\n" || strings.Contains(result, "allowed") {
 		t.Errorf("what was allowed wrote %q, and the model was told %q", got, result)
 	}

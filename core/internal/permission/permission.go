@@ -47,6 +47,9 @@ type Options struct {
 	Deciders func(ctx context.Context) (to chat.Address, ok bool)
 	// Buttons is how many buttons a message in a chat may have.
 	Buttons func(to chat.Address, kind chat.Kind) chat.ButtonLimits
+	// Asking is told of the chat of a turn that waits for people from then on, until answered is called. Sent says that a message was
+	// sent for it now, there or to somebody who may decide; false: it was before.
+	Asking func(at chat.Address, sent bool) (answered func())
 	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
 	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
 	// Repeat has a session's messages answered together that were given up. The same id does so once.
@@ -269,23 +272,24 @@ func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body
 
 // hear asks one question and waits for what people say, which is to be taken.
 func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (id string, v verdict, err error) {
-	row, err := d.post(ctx, run, q, b, part)
+	row, sent, err := d.post(ctx, run, q, b, part)
 	if err != nil {
 		return "", v, err
 	}
+	defer d.options.Asking(run.Message.Message.Address(), sent)()
 	v, err = d.wait(ctx, row)
 	return row.ID, v, err
 }
 
-// post asks, unless the same is asked already.
-func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (store.Question, error) {
+// post asks, unless the same is asked already; sent tells which.
+func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose = kind, purpose(m.Origin)
 	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
 		decider, ok := d.options.Deciders(ctx)
 		if !ok {
-			return store.Question{}, errors.New("nobody who may decide can be reached")
+			return row, false, errors.New("nobody who may decide can be reached")
 		}
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
 	}
@@ -293,9 +297,9 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 	pieces := d.message(id, to, &b)
 	encoded, err := json.Marshal(b)
 	if err != nil {
-		return store.Question{}, err
+		return row, false, err
 	}
-	row := store.Question{
+	row = store.Question{
 		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
@@ -306,7 +310,7 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 	if err == nil {
 		d.askedBy(row, run.ID)
 	}
-	return row, err
+	return row, row.ID == id, err
 }
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.

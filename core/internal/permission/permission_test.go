@@ -37,10 +37,11 @@ type room struct {
 	refuse     error
 	buttons    chat.ButtonLimits
 	told       []string
-	unfinished bool   // a turn was begun and not completed
-	lost       bool   // no message arrives
-	unheard    bool   // nobody who may decide can be reached
-	meanwhile  func() // what happens before a question is settled
+	waits      []string // what turns do, by their chats
+	unfinished bool     // a turn was begun and not completed
+	lost       bool     // no message arrives
+	unheard    bool     // nobody who may decide can be reached
+	meanwhile  func()   // what happens before a question is settled
 }
 
 func newRoom() *room {
@@ -154,6 +155,16 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard
 		},
 		Buttons: func(chat.Address, chat.Kind) chat.ButtonLimits { return r.buttons },
+		Asking: func(at chat.Address, sent bool) func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.waits = append(r.waits, fmt.Sprintf("%s waits, sent %t", at.Chat, sent))
+			return func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.waits = append(r.waits, fmt.Sprintf("%s goes on", at.Chat))
+			}
+		},
 		Tell: func(_ context.Context, id, session string, caller chat.Caller, text string) error {
 			r.told = append(r.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 			return nil
@@ -571,6 +582,30 @@ func TestRestart(t *testing.T) {
 	}
 	if len(r.questions) != 2 || len(r.asked) != 2 {
 		t.Errorf("%d questions, %d messages for %s", len(r.questions), len(r.asked), id)
+	}
+}
+
+// A turn waits in its own chat, also where somebody else is asked; not where a grant spares the question.
+func TestTurnsWaitForTheirQuestions(t *testing.T) {
+	t.Parallel()
+	r := newRoom()
+	d, owner := r.desk(t), caller("owner", chat.Owner)
+	ask(t, d, r, runOf("owner", chat.Owner), ls, owner, "always")
+	d.Ask(t.Context(), runOf("owner", chat.Owner), ls) // It was granted.
+	ask(t, d, r, runOf("guest", chat.Authorised), rm, owner, "no")
+	life, end := context.WithCancelCause(t.Context())
+	done := make(chan agent.Decision, 1)
+	go func() { done <- d.Ask(life, runOf("owner", chat.Owner), odd) }()
+	<-r.posted
+	end(agent.ErrShutdown)
+	<-done
+	ask(t, r.desk(t), r, runOf("owner", chat.Owner), odd, owner, "no")
+	want := []string{
+		"owner waits, sent true", "owner goes on", "guest waits, sent true", "guest goes on",
+		"owner waits, sent true", "owner goes on", "owner waits, sent false", "owner goes on",
+	}
+	if diff := cmp.Diff(want, r.waits); diff != "" {
+		t.Error(diff)
 	}
 }
 

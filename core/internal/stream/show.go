@@ -76,6 +76,13 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 	return s.commit(ctx, early{Early: store.Early{Preview: &piece, Said: s.stored}})
 }
 
+// leave deletes the preview if something was sent behind it.
+func (s *Stream) leave(ctx context.Context) {
+	if s.behind.Swap(false) && s.preview != 0 && !s.silent {
+		s.commit(ctx, early{Early: store.Early{Pieces: []store.Piece{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
+	}
+}
+
 // display returns what is to be seen now: the text in the making, and the tools at work behind it, or what is thought
 // before there is a text. It is empty as long as there is nothing, or if it does not fit.
 func (s *Stream) display(p agent.Progress, now time.Time) string {
@@ -137,6 +144,9 @@ func quoted(thought string) string {
 func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 	before := s.running
 	s.running = map[agent.ToolUse]time.Time{}
+	if s.paused.Load() > 0 {
+		return time.Time{}
+	}
 	for _, tool := range p.Running {
 		since, known := before[tool]
 		if !known {
@@ -151,6 +161,9 @@ func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 // atWork returns a line for each tool that is at work.
 func (s *Stream) atWork(p agent.Progress, now time.Time) string {
 	var lines []string
+	if s.paused.Load() > 0 {
+		return ""
+	}
 	for _, tool := range p.Running {
 		if len(lines) == maxRunning {
 			lines = append(lines, fmt.Sprintf("🔧 … and %d more", len(p.Running)-maxRunning))

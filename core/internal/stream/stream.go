@@ -23,6 +23,8 @@ type Stream struct {
 	mu     sync.Mutex
 	latest agent.Progress
 	gone   atomic.Bool // a draft is perhaps not to be seen any more
+	behind atomic.Bool // something else of the turn's was sent behind the preview
+	paused atomic.Int32
 
 	// What follows is the goroutine's own, until ended is closed. The first two it changes while sending is its own, too.
 
@@ -86,6 +88,25 @@ func (s *Stream) Redraw() {
 	s.poke()
 }
 
+// Leave says that something of the turn's was sent that is no part of the answer, such as a question: what is written from then on
+// stands behind it, so the preview is deleted, and another one begins. It does not block.
+func (s *Stream) Leave() {
+	s.behind.Store(true)
+	s.poke()
+}
+
+// Pause says that the turn waits for people: until Resume is called as often, no tool is said to be at work. It does not block.
+func (s *Stream) Pause() {
+	s.paused.Add(1)
+	s.poke()
+}
+
+// Resume says that the turn goes on after a Pause.
+func (s *Stream) Resume() {
+	s.paused.Add(-1)
+	s.poke()
+}
+
 func (s *Stream) poke() {
 	select {
 	case s.news <- struct{}{}:
@@ -108,6 +129,7 @@ func (s *Stream) progress() agent.Progress {
 
 func (s *Stream) run(ctx context.Context) {
 	defer close(s.ended)
+	defer s.leave(context.WithoutCancel(ctx)) // An answer that has come is no reason to stand before a question.
 	flight, land := context.WithCancel(context.WithoutCancel(ctx))
 	defer land()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(landing, land) })
@@ -121,6 +143,7 @@ func (s *Stream) run(ctx context.Context) {
 				s.making = answer.Answer{}
 			}
 		}
+		s.leave(ctx)
 		s.sending <- struct{}{}
 		next := s.send(ctx, p)
 		<-s.sending

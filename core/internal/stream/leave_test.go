@@ -1,0 +1,100 @@
+package stream_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/stream"
+)
+
+// An answer stands behind what its turn has asked: where that came in between, the preview goes, and another one begins.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		options stream.Options
+		turn    func(u *turn)
+		want    []string
+	}{
+		"goes on behind it": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) {
+				u.use(bash("make"))
+				u.stream.Leave()
+				pass(2 * time.Second)
+				u.used()
+				u.write("Done")
+			},
+			[]string{"0s preview 1: 🔧 Bash: `make`", "0s delete 1", "1s preview 3: 🔧 Bash: `make`", "2s show 3: Done", "2.1s settle 3: Done"},
+		},
+		"is over at once": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) { u.write("One"); u.p.Text = "One two"; u.stream.Progress(u.p); u.stream.Leave() },
+			[]string{"0s preview 1: One", "100ms delete 1", "100ms send: One two"},
+		},
+		"twice": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) { u.write("One"); u.stream.Leave(); u.stream.Leave(); pass(time.Second); u.write(" two") },
+			[]string{"0s preview 1: One", "100ms delete 1", "1s preview 3: One", "1.2s settle 3: One two"},
+		},
+		"there is none": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) { u.stream.Leave(); pass(time.Second); u.write("One") },
+			[]string{"1s preview 1: One", "1.1s settle 1: One"},
+		},
+		"a draft": {
+			stream.Options{Mode: stream.Draft, Interval: time.Second},
+			func(u *turn) { u.write("One"); u.stream.Leave(); pass(2 * time.Second); u.write(" two") },
+			[]string{"0s draft: One", "2.1s draft: One two", "2.2s send: One two"},
+		},
+		"of an earlier attempt": {
+			stream.Options{Mode: stream.Preview, PreviewID: 7},
+			func(u *turn) { u.stream.Leave(); pass(time.Second); u.p = agent.Progress{Text: "One"}; u.tell() },
+			[]string{"0s delete 7", "1s preview 2: One", "1s settle 2: One"},
+		},
+		"waits for people": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) {
+				u.use(bash("make"))
+				u.stream.Leave()
+				u.stream.Pause()
+				u.stream.Pause()
+				pass(20 * time.Second)
+				u.stream.Resume()
+				pass(20 * time.Second)
+				u.stream.Resume()
+				pass(15 * time.Second)
+				u.used()
+				u.write("Done")
+			},
+			[]string{
+				"0s preview 1: 🔧 Bash: `make`", "0s delete 1", "40s preview 3: 🔧 Bash: `make`", "50s show 3: 🔧 Bash: `make` (10 s)",
+				"55s show 3: Done", "55.1s settle 3: Done",
+			},
+		},
+		"shows what is written while it waits": {
+			stream.Options{Mode: stream.Draft, Interval: time.Second},
+			func(u *turn) {
+				u.use(bash("make"))
+				pass(time.Second)
+				u.stream.Pause()
+				u.write("One")
+				pass(time.Second)
+				u.stream.Resume()
+				pass(time.Second)
+			},
+			[]string{"0s draft: 🔧 Bash: `make`", "1s draft: One", "2.1s draft: One\n\n🔧 Bash: `make`", "3.1s send: One"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, tt.options)
+				tt.turn(u)
+				u.finish()
+				u.happened(tt.want...)
+			})
+		})
+	}
+}
