@@ -73,6 +73,20 @@ func TestLeave(t *testing.T) {
 				"55s show 3: Done", "55.1s settle 3: Done",
 			},
 		},
+		"asks": {
+			stream.Options{Mode: stream.Preview},
+			func(u *turn) {
+				u.use(agent.ToolUse{Name: "AskUserQuestion"})
+				u.stream.Leave()
+				pass(20 * time.Second)
+				u.used()
+				u.use(agent.ToolUse{Name: "ExitPlanMode"})
+				pass(20 * time.Second)
+				u.used()
+				u.write("Done")
+			},
+			[]string{"40s preview 1: Done", "40.1s settle 1: Done"},
+		},
 		"shows what is written while it waits": {
 			stream.Options{Mode: stream.Draft, Interval: time.Second},
 			func(u *turn) {

@@ -140,14 +140,22 @@ func quoted(thought string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(thought), "\n", "\n> ")
 }
 
+// asking are the tools of Claude Code that are questions themselves.
+var asking = map[string]bool{"AskUserQuestion": true, "ExitPlanMode": true}
+
+// active returns the tools that are at work: none that asks people, and none while they are asked.
+func (s *Stream) active(p agent.Progress) []agent.ToolUse {
+	if s.paused.Load() > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Running), func(tool agent.ToolUse) bool { return asking[tool.Name] })
+}
+
 // work notes since when tools are at work, and returns when there is something new to be told of it.
 func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 	before := s.running
 	s.running = map[agent.ToolUse]time.Time{}
-	if s.paused.Load() > 0 {
-		return time.Time{}
-	}
-	for _, tool := range p.Running {
+	for _, tool := range s.active(p) {
 		since, known := before[tool]
 		if !known {
 			since = now
@@ -161,12 +169,10 @@ func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 // atWork returns a line for each tool that is at work.
 func (s *Stream) atWork(p agent.Progress, now time.Time) string {
 	var lines []string
-	if s.paused.Load() > 0 {
-		return ""
-	}
-	for _, tool := range p.Running {
+	active := s.active(p)
+	for _, tool := range active {
 		if len(lines) == maxRunning {
-			lines = append(lines, fmt.Sprintf("🔧 … and %d more", len(p.Running)-maxRunning))
+			lines = append(lines, fmt.Sprintf("🔧 … and %d more", len(active)-maxRunning))
 			break
 		}
 		line := "🔧 " + tool.Name
