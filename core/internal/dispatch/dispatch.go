@@ -238,13 +238,13 @@ func (d *Dispatcher) end(id int64, cause error) {
 	}
 }
 
-// Stop ends the session's running turn, if its message was received before a moment, and returns once the turn has ended,
+// Stop ends the session's running turn, if its message came before a command that came at a moment, and returns once the turn has ended,
 // its tools with it. It returns whether one was stopped: not where none was running, nor where it came to its end before.
 // The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
 	for _, r := range d.turns(session) {
-		if !r.run.Message.ReceivedAt.Before(before) {
+		if !r.run.Message.CameBefore(before) {
 			continue
 		}
 		r.cancel(agent.ErrStopped)

@@ -234,6 +234,23 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 	})
 }
 
+func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := run(1, "a", store.TurnLane)
+		r.Message.ReceivedAt = time.Now().Add(time.Hour)
+		d, stop := begin(t, newLanes(r), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+			<-ctx.Done()
+			return agent.ErrStopped
+		})
+		defer stop()
+		synctest.Wait()
+		if stopped, err := d.Stop(t.Context(), "a", time.Now()); !stopped || err != nil {
+			t.Errorf("%v, %v", stopped, err)
+		}
+	})
+}
+
 func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

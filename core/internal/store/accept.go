@@ -180,7 +180,7 @@ func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, recei
 	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
 			mode, share, overrides, size, burst, burst_by, message_id, receipt, reacts)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
-		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.now, p.readyAt, previousAt,
+		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(in.Lane, t.now), p.readyAt, previousAt,
 		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt, reacts)
 	if err != nil || !reacts {
 		return err
@@ -325,7 +325,7 @@ func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (s
 // cleared is why a message was dropped that nobody wants to be answered any more.
 const cleared = "dropped before it ran"
 
-// Clear drops the messages that wait in a lane and were received before a moment; it returns how many they were. Each
+// Clear drops the messages that wait in a lane and came before a command that came at a moment; it returns how many they were. Each
 // counts as an event whose run was cancelled. Those among them that were joined to the running turn are the turn's until it
 // ends: what it has covered then goes with it, the rest is dropped. What the turn was claimed for is left to it.
 func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
@@ -342,13 +342,14 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL AND received_at < ?4
-		RETURNING `+removedColumns, session, lane, batch, before)
+	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL
+			AND (received_at < ?4 OR received_at > ?5)
+		RETURNING `+removedColumns, session, lane, batch, before, t.now+ahead.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
-	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3 AND received_at < ?4`,
-		session, lane, withdrawn, before)
+	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3
+			AND (received_at < ?4 OR received_at > ?5)`, session, lane, withdrawn, before, t.now+ahead.Milliseconds())
 	if err != nil || len(dropped) == 0 {
 		return int(told), err
 	}

@@ -211,6 +211,49 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	}
 }
 
+// What is taken in fast, as after a while without a connection, is told apart as well.
+func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 7; n += 3 { // all within a millisecond
+		b.accept(t, inbound("anna", n))
+		stop := inbound("anna", n+1)
+		stop.Lane = store.ControlLane
+		b.accept(t, stop)
+		b.accept(t, inbound("anna", n+2))
+		run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
+		if err != nil || run == nil {
+			t.Fatalf("got %+v, %v", run, err)
+		}
+		want := min(n, 2) // the one before, and the one behind the command before
+		if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, run.Message.ReceivedAt); dropped != want || err != nil {
+			t.Fatalf("dropped %d, %v; want %d", dropped, err, want)
+		}
+		b.complete(t, run)
+	}
+	if run := b.claim(t); run.Message.Message.Text != inbound("anna", 9).Message.Text {
+		t.Errorf("claimed %q, want what was written last", run.Message.Message.Text)
+	}
+}
+
+func TestACommandIsForWhatCameBeforeTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	b.clock.Advance(-time.Hour)
+	stop := inbound("anna", 2)
+	stop.Lane = store.ControlLane
+	b.accept(t, stop)
+	b.accept(t, inbound("anna", 3))
+	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
+	if err != nil || run == nil {
+		t.Fatalf("got %+v, %v", run, err)
+	}
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, run.Message.ReceivedAt); dropped != 1 || err != nil {
+		t.Errorf("dropped %d, %v; want 1", dropped, err)
+	}
+}
+
 // Who writes /stop and then another message wants an answer to that one.
 func TestClearKeepsWhatCameLater(t *testing.T) {
 	t.Parallel()

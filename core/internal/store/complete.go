@@ -203,8 +203,9 @@ func (t *tx) putFirst(h held, seq int64, claude string, in Inbound) error {
 		return err
 	}
 	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
-		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.now, e.share, len(in.Message.Text)); err != nil {
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
+		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(h.lane, t.now), e.share,
+		len(in.Message.Text), t.now); err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE lanes SET queued = queued + 1 WHERE session = ?1 AND lane = ?2`, h.session, h.lane)

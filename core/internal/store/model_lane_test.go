@@ -242,11 +242,24 @@ func (m *model) accept(t *rapid.T) {
 	}
 }
 
+// arrives is when a message comes: behind all before it where it is a command, and not before the commands before it.
+func (m *model) arrives(lane store.Lane) time.Time {
+	at, behind, came := m.clock.Now(), m.cameCommand, &m.cameMessage
+	if lane != store.TurnLane {
+		behind, came = m.cameMessage.Add(time.Millisecond), &m.cameCommand
+	}
+	if behind.After(at) {
+		at = behind
+	}
+	*came = at
+	return at
+}
+
 // wantAcceptance puts a message into the model's lane.
 func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance {
 	now := m.clock.Now()
 	l.lastSeq++
-	msg := modelMessage{Inbound: in, seq: l.lastSeq, receivedAt: now, burst: l.lastSeq, readyAt: later(in.ReadyAt, now), ticket: l.lastSeq}
+	msg := modelMessage{Inbound: in, seq: l.lastSeq, burst: l.lastSeq, readyAt: later(in.ReadyAt, now), ticket: l.lastSeq}
 	before := len(l.queue)
 	var superseded int64
 
@@ -302,6 +315,7 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 			}
 		}
 	}
+	msg.receivedAt = m.arrives(in.Lane)
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
 	accepted := store.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
@@ -674,7 +688,7 @@ func (m *model) complete(t *rapid.T) {
 		}
 		if _, seen := m.events[event]; !seen && ended[0].claude == m.current[k.session] {
 			m.events[event] = ""
-			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.clock.Now(), readyAt: m.clock.Now()})
+			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.arrives(k.lane), readyAt: m.clock.Now()})
 			first[0].seq = below(before, 1)
 			first[0].burst, first[0].ticket = first[0].seq, first[0].seq
 		}
@@ -708,6 +722,9 @@ func (m *model) clear(t *rapid.T) {
 		t.Skip("no such lane")
 	}
 	before := m.clock.Now().Add(time.Millisecond - time.Duration(rapid.IntRange(0, 3).Draw(t, "before"))*time.Second)
+	if rapid.Bool().Draw(t, "by the last command") {
+		before = m.cameCommand
+	}
 	running := l.run != 0 && len(l.queue) > 0
 	head := int64(0)
 	if running {

@@ -99,6 +99,8 @@ type model struct {
 	lastRun      int64
 	pieces       int
 	thens        int
+	cameMessage  time.Time // when the last message came
+	cameCommand  time.Time
 	editions     int
 	uncertain    int64
 }
@@ -163,6 +165,7 @@ func (m *model) restart(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.open(t)
+	m.cameMessage, m.cameCommand = time.Time{}, time.Time{}
 	runs, deliveries, err := m.store.Reclaim(m.ctx)
 	if err != nil || runs != len(m.runs) || deliveries != len(m.deliveries) {
 		t.Fatalf("reclaimed %d runs of %d, %d deliveries of %d, %v", runs, len(m.runs), deliveries, len(m.deliveries), err)

@@ -64,6 +64,7 @@ type writer struct {
 	queue    chan *operation
 	standing []*operation // the loop's
 	seen     int64        // the loop's: when it looked at the clock last
+	arrivals arrivals     // the loop's
 	stop     chan struct{}
 	stopped  chan struct{}
 }
@@ -307,7 +308,7 @@ func (w *writer) apply(op *operation, shares bool) (own, failed error) {
 
 // run runs an operation.
 func (w *writer) run(op *operation) error {
-	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now()), moves: w.moves}
+	t := &tx{view: view{ctx: w.ctx, statements: w.statements}, now: millis(w.now()), arrivals: &w.arrivals, moves: w.moves}
 	err := op.run(t)
 	op.after = t.after
 	return err
@@ -325,9 +326,10 @@ func (w *writer) exec(query string) error {
 // tx is the transaction of one step.
 type tx struct {
 	view
-	now   int64
-	moves *moves
-	after effects
+	now      int64
+	arrivals *arrivals
+	moves    *moves
+	after    effects
 }
 
 // exec returns the number of rows that it changed.
