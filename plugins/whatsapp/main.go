@@ -8,7 +8,8 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 )
 
-const version = "0.1.0"
+// version is set at build time.
+var version = "dev"
 
 func main() {
 	quieten()

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -14,12 +16,16 @@ import (
 )
 
 // unpaired is a running channel that has no account yet.
-func unpaired(t *testing.T) (*sdktest.Harness, *sdktest.Run, *whatsapptest.Server) {
+func unpaired(t *testing.T, more ...map[string]any) (*sdktest.Harness, *sdktest.Run, *whatsapptest.Server) {
 	t.Helper()
 	s := whatsapptest.New(t)
 	h := sdktest.New(t, component())
 	h.StateDir = t.TempDir()
-	h.Configure(settings(s))
+	config := settings(s)
+	for _, m := range more {
+		maps.Copy(config, m)
+	}
+	h.Configure(config)
 	run := h.Run()
 	for state := run.NextState(); !strings.Contains(state.Detail, "clawhost plugin login test"); state = run.NextState() {
 		if state.URL != "" {
@@ -129,4 +135,27 @@ func TestLoginsThatFail(t *testing.T) {
 		t.Fatal(account, err)
 	}
 	works(t, h, run, s)
+}
+
+// TestOnlineOnceTheNameIsKnown: WhatsApp is told by name who is online, which a device that was just paired does not know.
+func TestOnlineOnceTheNameIsKnown(t *testing.T) {
+	t.Parallel()
+	h, run, s := unpaired(t, map[string]any{"show_online": true})
+	_, err := h.Login(t.Context(), nil, func(step chat.LoginStep) {
+		if err := s.Scan(t.Context(), step.QR); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.WaitFor(chat.Connected)
+	if got := s.Presence(); got != "" {
+		t.Errorf("without a name the account is %s", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := errors.Join(s.ShareName(ctx, "Claw"), s.AwaitPresence(ctx, "available")); err != nil {
+		t.Error(err)
+	}
 }

@@ -21,7 +21,7 @@ func (l *line) handle(client *whatsmeow.Client, event any) (ok bool) {
 	}()
 	switch e := event.(type) {
 	case *events.Message:
-		return l.receive(client, e)
+		return l.inTurn(client, func() error { return l.take(client, e) })
 	case *events.UndecryptableMessage:
 		// The library has asked the sender's phone for it again.
 		l.log.Warn("a message could not be decrypted; the sender's phone is asked to send it again", "id", e.Info.ID, "unavailable", e.IsUnavailable)
@@ -29,8 +29,12 @@ func (l *line) handle(client *whatsmeow.Client, event any) (ok bool) {
 		if e.Name != nil {
 			l.read.titles.set(e.JID, e.Name.Name)
 		}
+		return l.inTurn(client, func() error { return l.tellMoved(l.moved(e)) })
+	case *events.JoinedGroup:
+		l.read.titles.set(e.JID, e.Name)
+		return l.inTurn(client, func() error { return l.tellMoved(l.entered(e)) })
 	case *events.Connected, *events.Disconnected, *events.KeepAliveTimeout, *events.ManualLoginReconnect, *events.StreamError,
-		*events.ConnectFailure, *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated:
+		*events.PushNameSetting, *events.AppStateSyncComplete, *events.ConnectFailure, *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated:
 		l.announce(news{client, event})
 	}
 	return true
@@ -44,14 +48,15 @@ func (l *line) announce(n news) {
 	}
 }
 
-// receive hands a message over. Submit waits while the host takes none, and the messages behind it wait too.
-func (l *line) receive(client *whatsmeow.Client, m *events.Message) bool {
+// inTurn hands something over when what came before it has been. Submit waits while the host takes none, and what is behind
+// it waits too.
+func (l *line) inTurn(client *whatsmeow.Client, handOver func() error) bool {
 	l.taking.Lock()
 	defer l.taking.Unlock()
 	if l.refused {
 		return false // What is behind a message that the host has not got must not come before it.
 	}
-	if err := l.take(client, m); err != nil {
+	if err := handOver(); err != nil {
 		l.refused = true
 		if l.ctx.Err() == nil {
 			l.announce(news{client, fmt.Errorf("%w: %w", errHost, err)})

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 
@@ -28,14 +29,13 @@ const mute = 2
 func (l *line) tell(n news) (loggedIn bool, err error) {
 	switch e := n.what.(type) {
 	case *events.Connected:
-		if l.config.ShowOnline {
-			// Without a name, which comes later, it cannot be said.
-			_ = n.from.SendPresence(l.ctx, types.PresenceAvailable)
-		}
+		l.showOnline(n.from)
 		l.learn(n.from.Store.GetJID(), n.from.Store.GetLID())
 		l.note(n.from, nil)
 		l.in.Report(chat.Connected, "")
 		return true, nil
+	case *events.PushNameSetting, *events.AppStateSyncComplete:
+		l.showOnline(n.from)
 	case *events.Disconnected:
 		return false, errBroke
 	case *events.KeepAliveTimeout:
@@ -62,6 +62,17 @@ func (l *line) tell(n news) (loggedIn bool, err error) {
 		return false, e
 	}
 	return false, nil
+}
+
+// showOnline says that the account is online, if the config wants that. WhatsApp is told so by the account's name, which a
+// device that was just paired learns from the phone's settings.
+func (l *line) showOnline(client *whatsmeow.Client) {
+	if !l.config.ShowOnline {
+		return
+	}
+	if err := client.SendPresence(l.ctx, types.PresenceAvailable); err != nil && !errors.Is(err, whatsmeow.ErrNoPushName) {
+		l.log.Debug("the account is not shown as online", "error", err)
+	}
 }
 
 func (l *line) lost(why string) {

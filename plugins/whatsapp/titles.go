@@ -18,16 +18,16 @@ const (
 
 // titles knows what groups are called.
 type titles struct {
-	mu    sync.Mutex
-	known map[types.JID]string
+	mu     sync.Mutex
+	titles map[types.JID]string
 }
 
-func newTitles() *titles { return &titles{known: map[types.JID]string{}} }
+func newTitles() *titles { return &titles{titles: map[types.JID]string{}} }
 
 // of returns a group's title; empty if it cannot be learnt now.
 func (t *titles) of(ctx context.Context, client *whatsmeow.Client, group types.JID) string {
 	t.mu.Lock()
-	title, known := t.known[group]
+	title, known := t.titles[group]
 	t.mu.Unlock()
 	if known {
 		return title
@@ -42,11 +42,18 @@ func (t *titles) of(ctx context.Context, client *whatsmeow.Client, group types.J
 	return info.Name
 }
 
+// known is a group's title if it has been learnt before; else it is empty.
+func (t *titles) known(group types.JID) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.titles[group]
+}
+
 func (t *titles) set(group types.JID, title string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.known) >= maxTitles {
-		clear(t.known)
+	if len(t.titles) >= maxTitles {
+		clear(t.titles)
 	}
-	t.known[group] = title
+	t.titles[group] = title
 }

@@ -10,7 +10,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// delivery is a message on its way to the device. It is encrypted once, and the same at each redelivery, unless the
+// delivery is a message on its way to the device, or the notice of a change. A message is encrypted once, and the same at each redelivery, unless the
 // device asks the sender's phone to encrypt it anew.
 type delivery struct {
 	id      types.MessageID

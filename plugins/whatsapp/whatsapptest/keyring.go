@@ -21,10 +21,9 @@ type keyring struct {
 	last     uint32 // the id of the newest one-time key
 }
 
-// newKeys makes a phone's keys.
-func newKeys() *store.Device {
+// newKeys makes a phone's keys, to an identity.
+func newKeys(identity *keys.KeyPair) *store.Device {
 	ring := &keyring{sessions: map[string][]byte{}, senders: map[string][]byte{}, oneTime: map[uint32]*keys.PreKey{}}
-	identity := keys.NewKeyPair()
 	return &store.Device{
 		IdentityKey: identity, SignedPreKey: identity.CreateSignedPreKey(1), RegistrationID: 1,
 		Identities: ring, Sessions: ring, PreKeys: ring, SenderKeys: ring,

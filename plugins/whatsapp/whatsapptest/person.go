@@ -10,6 +10,7 @@ import (
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/util/keys"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -62,7 +63,11 @@ func (s *Server) Person(number int) *Person {
 	if known, ok := s.people[p.LID.User]; ok {
 		return known
 	}
-	p.keys = newKeys()
+	identity := s.primary
+	if number > 0 {
+		identity = keys.NewKeyPair()
+	}
+	p.keys = newKeys(identity)
 	s.people[p.LID.User] = p
 	return p
 }
@@ -120,12 +125,17 @@ func (p *Person) post(to types.JID, m *waE2E.Message) types.MessageID {
 		in = p.LID
 	}
 	s.show(in, p.LID, d.id, m)
+	s.enqueue(d)
+	return d.id
+}
+
+// enqueue has something delivered. It is called with the lock held.
+func (s *Server) enqueue(d *delivery) {
 	s.byID[d.id] = d
 	s.queue = append(s.queue, d)
 	if err := s.flush(); err != nil {
 		s.drop() // As any server does with a connection that is broken.
 	}
-	return d.id
 }
 
 // Owner is the account's owner, who writes with the phone that the device is linked to.

@@ -69,6 +69,8 @@ func (s *Server) answer(c *conn, node *waBinary.Node) error {
 		result.Content = s.devices(children)
 	case "w:g2":
 		result.Content = s.groupInfo()
+	case "w:sync:app:state":
+		result.Content = s.collection(children)
 	case "w:m":
 		result.Content = mediaServers()
 	case "md":

@@ -53,6 +53,7 @@ type Server struct {
 	linking  *linking // by a code; nil: none is under way
 	mute     bool     // nothing is said after pairing
 	files    map[string][]byte
+	settings []byte // that the account's phone has shared
 	// brokenMedia is the status that answers everything; zero: the media server works.
 	brokenMedia int
 
@@ -248,7 +249,7 @@ func (s *Server) handle(c *conn, node *waBinary.Node) error {
 		}
 		return s.put(c, waBinary.Node{Tag: "ack", Attrs: waBinary.Attrs{"class": "receipt", "id": id, "from": types.ServerJID}})
 	case "ack":
-		if attrs.OptionalString("class") == "message" {
+		if class := attrs.OptionalString("class"); class == "message" || class == "notification" {
 			return s.acknowledge(id)
 		}
 	case "presence":
