@@ -11,7 +11,7 @@ import (
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
 	waLog "go.mau.fi/whatsmeow/util/log"
-	_ "modernc.org/sqlite" // The device store's driver.
+	"modernc.org/sqlite"
 )
 
 // devices is the store of the linked device's keys and sessions. Who has the file is the device.
@@ -34,11 +34,8 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 	// Writers wait for each other: to fail would be to leave a message with WhatsApp until the next connection. A commit
 	// outlives the process but not a power cut, which takes the sessions some steps back: what was not acknowledged then
 	// is decrypted again, and what phones cannot decrypt they ask for. The messages themselves the host has on disk.
-	db, err := sql.Open("sqlite", "file:"+path+
-		"?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
-	if err != nil {
-		return nil, fmt.Errorf("open device store: %w", err)
-	}
+	db := sql.OpenDB(statements{&sqlite.Driver{}, "file:" + path +
+		"?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"})
 	container := sqlstore.NewWithDB(db, "sqlite", log)
 	if err := container.Upgrade(ctx); err != nil {
 		_ = db.Close()

@@ -19,8 +19,8 @@ type cupboard struct {
 	values map[string][]byte
 }
 
-// keeping is what a mortal asks of its host's cupboard.
-type keeping struct {
+// wish is what a mortal asks of its host's cupboard.
+type wish struct {
 	Do    string // "put", "get", "delete" or "list"
 	Key   string
 	Value []byte
@@ -28,7 +28,7 @@ type keeping struct {
 
 // ServeHTTP implements http.Handler.
 func (s *cupboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var asked keeping
+	var asked wish
 	if json.NewDecoder(r.Body).Decode(&asked) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -54,7 +54,7 @@ type keeper struct {
 	host *http.Client
 }
 
-func (k keeper) ask(ctx context.Context, do keeping) (string, error) {
+func (k keeper) ask(ctx context.Context, do wish) (string, error) {
 	status, answer := post(ctx, k.host, "/state", do)
 	if status != http.StatusOK {
 		return "", fmt.Errorf("the host is gone: %d %s", status, answer)
@@ -63,22 +63,22 @@ func (k keeper) ask(ctx context.Context, do keeping) (string, error) {
 }
 
 func (k keeper) Get(ctx context.Context, key string) ([]byte, uint64, error) {
-	answer, err := k.ask(ctx, keeping{Do: "get", Key: key})
+	answer, err := k.ask(ctx, wish{Do: "get", Key: key})
 	return []byte(answer), 0, err
 }
 
 func (k keeper) Put(ctx context.Context, key string, value []byte) (uint64, error) {
-	_, err := k.ask(ctx, keeping{"put", key, value})
+	_, err := k.ask(ctx, wish{"put", key, value})
 	return 0, err
 }
 
 func (k keeper) Delete(ctx context.Context, key string) error {
-	_, err := k.ask(ctx, keeping{Do: "delete", Key: key})
+	_, err := k.ask(ctx, wish{Do: "delete", Key: key})
 	return err
 }
 
 func (k keeper) List(ctx context.Context, prefix, _ string) (keys []string, err error) {
-	answer, err := k.ask(ctx, keeping{Do: "list", Key: prefix})
+	answer, err := k.ask(ctx, wish{Do: "list", Key: prefix})
 	if err == nil {
 		err = json.Unmarshal([]byte(answer), &keys)
 	}
