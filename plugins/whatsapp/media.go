@@ -11,6 +11,8 @@ import (
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -62,11 +64,11 @@ func fileOf(m *waE2E.Message) *file {
 	}
 }
 
-// fetch returns the file's description, with a ref if its bytes could be had within the time: a message without its file
-// is better than none.
-func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file) chat.Media {
-	if f.media.Size > maxFile {
-		c.log.Info("a file is too large to be fetched", "bytes", f.media.Size, "limit", maxFile)
+// fetch returns the file's description, with a ref if it has at most so many bytes and they could be had within the time: a
+// message without its file is better than none.
+func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, most int64) chat.Media {
+	if f.media.Size > most {
+		c.log.Info("a file is not fetched: it is too large, or the host refuses what comes from its chat", "bytes", f.media.Size, "limit", most)
 		return f.media
 	}
 	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -86,8 +88,11 @@ func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file) 
 	}
 }
 
-// gone tells whether a file will not be there the next time either.
+// gone tells whether a file will not be there the next time either, or the host will not take it.
 func gone(err error) bool {
+	if status.Code(err) == codes.InvalidArgument {
+		return true // It is larger than the host's config allows.
+	}
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,
 		whatsmeow.ErrNoURLPresent, whatsmeow.ErrUnknownMediaType, whatsmeow.ErrInvalidMediaHMAC, whatsmeow.ErrInvalidMediaEncSHA256,

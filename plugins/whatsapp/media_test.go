@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 
@@ -81,12 +84,70 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 			t.Errorf("came %+v", m)
 		}
 	}
+	l.anna.Send(l.server.Document(make([]byte, 5<<20), "text/plain", "more than the host takes"))
+	if _, m := l.next(); len(m.Media) != 1 || m.Media[0].Ref != "" {
+		t.Errorf("came %+v", m)
+	}
 	l.server.BreakMedia(410)
 	l.anna.Send(l.server.Voice([]byte("gone")))
 	if _, m := l.next(); len(m.Media) != 1 || m.Media[0].Ref != "" {
 		t.Errorf("came %+v", m)
 	}
 	nothingLeft(t, l)
+}
+
+// TestNoStrangerFillsTheDisk: of a chat whose messages the host refuses little is fetched, until it takes one. An operator
+// learns the chat's id, once.
+func TestNoStrangerFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	w := waste{}
+	var log strings.Builder
+	logger := hclog.New(&hclog.LoggerOptions{Output: &log})
+	event := chat.Event{Chat: chat.Chat{ID: "stranger"}, Body: chat.Message{Media: []chat.Media{{Ref: "x", Size: maxWasted / 2}, {Size: maxFile}}}}
+	for _, want := range []int64{maxWasted / 2, 0} {
+		w.note(logger, event, chat.Rejected)
+		if got := w.allowance("stranger"); got != want || w.allowance("other") != maxFile {
+			t.Errorf("%d bytes may be fetched, want %d", got, want)
+		}
+	}
+	w.note(logger, event, chat.Accepted)
+	if got := w.allowance("stranger"); got != maxFile {
+		t.Errorf("of who was let in %d bytes may be fetched", got)
+	}
+	if strings.Count(log.String(), "stranger") != 1 {
+		t.Errorf("the log says %s", &log)
+	}
+	for n := range 2 * maxRefused {
+		event.Chat.ID = chat.ID(fmt.Sprint(n))
+		w.note(logger, event, chat.Rejected)
+	}
+	if len(w) > maxRefused {
+		t.Errorf("%d chats are remembered", len(w))
+	}
+}
+
+// TestAChatThatIsRefused may have less of its files fetched.
+func TestAChatThatIsRefused(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	submitted := make(chan chat.Event, 2)
+	l.Host.OnSubmit(func(_ context.Context, e chat.Event) (chat.Verdict, error) {
+		submitted <- e
+		return chat.Rejected, nil
+	})
+	for _, fetched := range []bool{true, false} {
+		file := l.server.Document(make([]byte, 1<<20), "text/plain", "a.txt")
+		if !fetched {
+			file.DocumentMessage.FileLength = proto.Uint64(maxWasted)
+		}
+		l.anna.Send(file)
+		if m := (<-submitted).Body.(chat.Message); (m.Media[0].Ref != "") != fetched {
+			t.Errorf("came %+v, want the file fetched: %t", m, fetched)
+		}
+	}
+	if !strings.Contains(l.Logs(), fmt.Sprintf(`"limit":%d`, maxWasted-1<<20)) {
+		t.Errorf("the log says %s", l.Logs())
+	}
 }
 
 // TestLongAnswersEnd keeps a server from filling the disk.

@@ -79,7 +79,8 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	if _, of, index := associated(m.Message); of != "" && file != nil {
 		key, c := albumKey(by, of), newChild(m.Info.ID, index, event)
 		if l.albums.room(key, c) {
-			c.Message.Media = []chat.Media{l.fetch(l.ctx, client, file)}
+			most := min(l.waste.allowance(event.Chat.ID), maxTogether-l.albums.stored(key))
+			c.Message.Media = []chat.Media{l.fetch(l.ctx, client, file, most)}
 			return l.gather(client, key, by, c)
 		}
 	}
@@ -90,7 +91,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 		return err
 	}
 	if message, isMessage := event.Body.(chat.Message); isMessage && file != nil {
-		message.Media = []chat.Media{l.fetch(l.ctx, client, file)}
+		message.Media = []chat.Media{l.fetch(l.ctx, client, file, l.waste.allowance(event.Chat.ID))}
 		event.Body = message
 	}
 	return l.submit(client, event, by, m.Info.ID)
@@ -106,6 +107,7 @@ func (l *line) submit(client *whatsmeow.Client, event chat.Event, by writer, ids
 	if err != nil {
 		return err
 	}
+	l.waste.note(l.log, event, verdict)
 	if isMessage && l.config.ReadReceipts && verdict != chat.Rejected {
 		// A receipt that is lost is a grey tick and no more.
 		_ = client.MarkRead(l.ctx, ids, event.At, by.Chat, by.Sender)

@@ -28,6 +28,7 @@ type line struct {
 	taking  sync.Mutex
 	refused bool    // the host has not taken a message: the line ends, and takes no other; guarded by taking
 	albums  *albums // guarded by taking
+	waste   waste   // guarded by taking
 	forget  func()  // ends what the last connection has left
 }
 
@@ -105,7 +106,7 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	defer c.learn(types.EmptyJID, types.EmptyJID)
 	l := &line{
 		channel: c, device: device, in: in, ctx: ctx, news: make(chan news, 64), forget: func() {},
-		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()}, albums: newAlbums(c.state, c.pace),
+		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()}, albums: newAlbums(c.state, c.pace), waste: waste{},
 	}
 	if err := l.albums.load(ctx, c.log); err != nil {
 		return fmt.Errorf("%w: %w", errHost, err)

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
+)
+
+// announced begins an album, of which something may have come before.
+func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
+	l.albums.announce(key, size)
+	g := l.albums.open[key]
+	if g == nil {
+		return nil
+	}
+	g.Size = size
+	if len(g.Parts) < size {
+		return nil
+	}
+	return l.deliver(client, g)
+}
+
+// gather adds a file to its album, and hands the album over when it is complete.
+func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) error {
+	g := l.albums.open[key]
+	switch {
+	case g != nil && g.has(c.ID) && !g.Closed:
+		return nil
+	case g != nil && g.has(c.ID):
+		return l.deliver(client, g)
+	case g != nil && (g.Closed || g.full(c)):
+		if err := l.deliver(client, g); err != nil {
+			return err
+		}
+		g = nil
+	}
+	if g == nil {
+		g = &gathered{key: key, first: time.Now(), record: record{By: by, Size: l.albums.sizes[key]}}
+		l.albums.open[key] = g
+	}
+	g.last = time.Now()
+	g.Parts = append(g.Parts, c)
+	g.bytes += c.bytes()
+	if len(g.Parts) == g.Size {
+		return l.deliver(client, g)
+	}
+	l.albums.wind()
+	return l.albums.save(l.ctx, g)
+}
+
+// deliver hands an album over as it is now. What comes of it later is another message.
+func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
+	if !g.Closed {
+		g.Closed = true
+		if err := l.albums.save(l.ctx, g); err != nil {
+			return err
+		}
+	}
+	if event, ok := l.read.addressed(g.event()); ok {
+		ids := make([]types.MessageID, len(g.Parts))
+		for i, c := range g.Parts {
+			ids[i] = c.ID
+		}
+		if err := l.submit(client, event, g.By, ids...); err != nil {
+			return err
+		}
+	}
+	defer l.albums.wind()
+	return l.albums.forget(l.ctx, g)
+}
+
+// deliverOf hands over the albums that somebody has begun, before what they say next.
+func (l *line) deliverOf(client *whatsmeow.Client, by writer) error {
+	for _, g := range l.albums.begunBy(by) {
+		if err := l.deliver(client, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliverDue hands over the albums that have waited long enough. While a message is handed over they wait a little more.
+func (l *line) deliverDue(client *whatsmeow.Client) error {
+	if !l.taking.TryLock() {
+		l.albums.expiry.Reset(l.pace.album)
+		return nil
+	}
+	defer l.taking.Unlock()
+	for next := l.albums.next(); next != nil && !l.refused; next = l.albums.next() {
+		if time.Until(l.albums.due(next)) > 0 {
+			break
+		}
+		if err := l.deliver(client, next); err != nil {
+			l.refused = true
+			return fmt.Errorf("%w: %w", errHost, err)
+		}
+	}
+	l.albums.wind()
+	return nil
+}
