@@ -42,7 +42,8 @@ type State interface {
 
 // Media is the host's store of files. Refs are the instance's own.
 type Media interface {
-	// Upload stores r to its end; m's kind, type and name are kept. It fails beyond the host's size limit.
+	// Upload stores r to its end; m's kind, type and name are kept as far as the content is of these. Its error is a
+	// [*RefusedError] where the host's config does not let such a file in: one that is too large, or of another type.
 	Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.Media, error)
 	// Download returns [ErrNotFound] for a ref that is not there. The caller closes the reader.
 	Download(ctx context.Context, ref chat.MediaRef) (chat.Media, io.ReadCloser, error)

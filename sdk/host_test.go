@@ -109,13 +109,14 @@ func TestMedia(t *testing.T) {
 		t.Errorf("a ref that is not there gives %v", err)
 	}
 	large := io.LimitReader(zeros{}, 100<<20)
-	if _, err := env.Media.Upload(ctx, chat.Media{Kind: chat.File}, large); err == nil || !strings.Contains(err.Error(), "larger than") {
+	_, err = env.Media.Upload(ctx, chat.Media{Kind: chat.File}, large)
+	if refused, ok := errors.AsType[*sdk.RefusedError](err); !ok || !strings.HasPrefix(refused.Reason, "is larger than ") || sdk.FileProblem(err) != refused.Reason {
 		t.Errorf("a file beyond the limit gives %v", err)
 	}
 	// A download that breaks off must not be stored as if it were whole.
 	for _, broken := range []error{io.ErrUnexpectedEOF, errors.New("connection reset")} {
 		r := io.MultiReader(strings.NewReader("half of"), iotest.ErrReader(broken))
-		if _, err := env.Media.Upload(ctx, chat.Media{Kind: chat.File}, r); !errors.Is(err, broken) {
+		if _, err := env.Media.Upload(ctx, chat.Media{Kind: chat.File}, r); !errors.Is(err, broken) || sdk.FileProblem(err) != "could not be fetched" {
 			t.Errorf("a reader that breaks off gives %v", err)
 		}
 	}

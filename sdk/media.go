@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -19,6 +21,22 @@ const chunkBytes = 64 << 10
 // hostMedia moves files. They are as slow as the network at the other end, so only the author's context ends a transfer.
 type hostMedia struct{ client pluginv1.MediaStoreClient }
 
+// RefusedError is a file that the host does not take.
+type RefusedError struct {
+	Reason string // to be read behind "it", for [chat.Media]
+}
+
+// Error tells the reason.
+func (e *RefusedError) Error() string { return "the host does not take the file: it " + e.Reason }
+
+// FileProblem is the Problem of a file that could not be handed over to the host for an error.
+func FileProblem(err error) string {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return refused.Reason
+	}
+	return "could not be fetched"
+}
+
 func (h hostMedia) Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.Media, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before CloseAndRecv has answered, this takes the upload back
@@ -30,6 +48,9 @@ func (h hostMedia) Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.
 		return chat.Media{}, fmt.Errorf("upload: %w", err)
 	}
 	response, err := stream.CloseAndRecv()
+	if s := status.Convert(err); s.Code() == codes.FailedPrecondition {
+		return chat.Media{}, fmt.Errorf("upload: %w", &RefusedError{Reason: s.Message()})
+	}
 	if err != nil {
 		return chat.Media{}, hostError(ctx, "upload", err)
 	}

@@ -68,6 +68,7 @@ func (f fetcher) fetch(ctx context.Context, list []chat.Media, from []*discordgo
 	for i := range list {
 		if list[i].Size > maxFile {
 			f.log.Info("a file is too large to be fetched", "bytes", list[i].Size, "limit", maxFile)
+			list[i].Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
 			continue
 		}
 		wait := f.wait
@@ -79,6 +80,7 @@ func (f fetcher) fetch(ctx context.Context, list []chat.Media, from []*discordgo
 			}
 			if e, ok := errors.AsType[*callError](err); !ok || !e.mayPass() || try == fetchTries || !pause(bounded, wait) {
 				f.log.Warn("a file could not be fetched; its message goes on without it", "kind", list[i].Kind, "error", err)
+				list[i].Problem = sdk.FileProblem(err)
 				break
 			}
 		}

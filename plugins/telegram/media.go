@@ -76,6 +76,7 @@ type fetcher struct {
 func (f fetcher) fetch(ctx context.Context, a attachment) chat.Media {
 	if a.media.Size > maxFile {
 		f.log.Info("a file is too large for Telegram to give it to a bot", "bytes", a.media.Size, "limit", maxFile)
+		a.media.Problem = fmt.Sprintf("is larger than the %d MB that Telegram gives a bot", maxFile>>20)
 		return a.media
 	}
 	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -91,6 +92,7 @@ func (f fetcher) fetch(ctx context.Context, a attachment) chat.Media {
 			if ctx.Err() == nil {
 				f.log.Warn("a file could not be fetched; its message goes on without it", "kind", a.media.Kind, "bytes", a.media.Size, "error", err)
 			}
+			a.media.Problem = sdk.FileProblem(err)
 			return a.media
 		}
 	}

@@ -107,7 +107,7 @@ func TestAFileThatCannotBeHad(t *testing.T) {
 			b := newShelf(t)
 			order(b.server)
 			b.anna.Post(telegramtest.Post{Media: "photo", Text: "look", File: []byte("pixels")})
-			if got, _ := b.next(); got != (chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: 6}) {
+			if got, _ := b.next(); got != (chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: 6, Problem: "could not be fetched"}) {
 				t.Errorf("got %+v", got)
 			}
 			if err := b.server.AwaitConfirmed(t.Context()); err != nil {
@@ -254,7 +254,9 @@ func TestAFetchGivesUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	file := attachment{media: chat.Media{Kind: chat.Image, Size: 6}, id: "1"}
-	if got := (fetcher{api: a, log: hclog.NewNullLogger(), wait: time.Millisecond}).fetch(ctx, file); got != file.media {
+	want := file.media
+	want.Problem = "could not be fetched"
+	if got := (fetcher{api: a, log: hclog.NewNullLogger(), wait: time.Millisecond}).fetch(ctx, file); got != want {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -59,6 +59,10 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
 		return
 	}
+	if refused, ok := errors.AsType[*sdk.RefusedError](err); ok {
+		refuse(w, http.StatusUnprocessableEntity, "The file was not taken: it "+refused.Reason+".")
+		return
+	}
 	if err != nil {
 		a.log.Warn("file not stored", "error", err)
 		refuse(w, http.StatusBadGateway, "The host did not take the file; its log says why.")

@@ -11,9 +11,8 @@ import (
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -69,6 +68,9 @@ func fileOf(m *waE2E.Message) *file {
 func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, most int64) chat.Media {
 	if f.media.Size > most {
 		c.log.Info("a file is not fetched: it is too large, or the host refuses what comes from its chat", "bytes", f.media.Size, "limit", most)
+		if f.media.Size > maxFile {
+			f.media.Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
+		}
 		return f.media
 	}
 	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -83,6 +85,7 @@ func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, 
 			if ctx.Err() == nil {
 				c.log.Warn("a file could not be fetched; its message goes on without it", "kind", f.media.Kind, "bytes", f.media.Size, "error", withoutAddress(err))
 			}
+			f.media.Problem = sdk.FileProblem(err)
 			return f.media
 		}
 	}
@@ -90,8 +93,8 @@ func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, 
 
 // gone tells whether a file will not be there the next time either, or the host will not take it.
 func gone(err error) bool {
-	if status.Code(err) == codes.InvalidArgument {
-		return true // It is larger than the host's config allows.
+	if refused := (*sdk.RefusedError)(nil); errors.As(err, &refused) {
+		return true
 	}
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,

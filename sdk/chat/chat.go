@@ -168,6 +168,9 @@ type Media struct {
 	MIMEType string
 	FileName string // as the sender named it: untrusted
 	Size     int64  // bytes
+	// Problem is why there is no Ref, to be read behind "it", such as "is larger than 20 MB". The agent is told, or, where a
+	// message is nothing else, who sent it. Empty: there is one, or nobody knows.
+	Problem string
 }
 
 // Role is who said a [TranscriptEntry].

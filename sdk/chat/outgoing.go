@@ -70,8 +70,10 @@ type Limits struct {
 	Buttons   ButtonLimits // zero: no buttons
 	Threads   bool
 	Replies   bool
-	MediaIn   []MediaLimit
-	MediaOut  []MediaLimit
+	// MediaIn is which files of people's the channel hands over; none: it hands none over. The channel itself keeps to it: an
+	// upload is of no kind of chat, so that the host bounds it by its config alone. It says what sdktest may expect.
+	MediaIn  []MediaLimit
+	MediaOut []MediaLimit // which files the host sends
 
 	// IdempotentSend says that the same key sent twice shows one message.
 	IdempotentSend bool

@@ -118,7 +118,7 @@ func (s *mediaServer) Upload(stream grpc.ClientStreamingServer[pluginv1.UploadRe
 			return err
 		}
 		if data = append(data, r.GetChunk()...); len(data) > maxFile {
-			return status.Errorf(codes.InvalidArgument, "the file is larger than %d bytes", maxFile)
+			return status.Errorf(codes.FailedPrecondition, "is larger than %d MB", maxFile>>20)
 		}
 	}
 	return stream.SendAndClose(&pluginv1.UploadResponse{Media: s.add(header, data)})

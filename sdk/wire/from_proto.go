@@ -238,6 +238,7 @@ func MediaFromProto(p *pluginv1.Media) (chat.Media, error) {
 		MIMEType: Cut(p.GetMimeType(), MaxName),
 		FileName: Cut(p.GetFileName(), MaxName),
 		Size:     p.GetSize(),
+		Problem:  Cut(p.GetProblem(), MaxName),
 	}, nil
 }
 

@@ -121,6 +121,7 @@ func MediaToProto(m chat.Media) *pluginv1.Media {
 		MimeType: Repair(m.MIMEType),
 		FileName: Repair(m.FileName),
 		Size:     m.Size,
+		Problem:  Repair(m.Problem),
 	}
 }
 

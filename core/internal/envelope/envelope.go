@@ -226,6 +226,9 @@ var mimeType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z
 func (a Attachment) note() string {
 	note := mediaMark + a.Kind.String()
 	if !readable(a.Path) {
+		if why := fileName(line(a.Problem, maxNote)); why != "" {
+			note = join(note, fileName(a.FileName)) + ": it " + why
+		}
 		return note + ">"
 	}
 	var facts []string

@@ -44,9 +44,9 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 	case errors.As(err, &broken):
 		return broken.err
 	case errors.Is(err, media.ErrTooLarge):
-		return status.Errorf(codes.InvalidArgument, "the file is larger than %d bytes", s.options.Files.MaxBytes())
+		return status.Error(codes.FailedPrecondition, "is larger than "+s.options.Files.Most())
 	case errors.Is(err, media.ErrNotAccepted):
-		return status.Error(codes.InvalidArgument, err.Error())
+		return status.Error(codes.FailedPrecondition, err.Error())
 	case err != nil:
 		return s.refuse("store a file", err)
 	}

@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
@@ -155,15 +157,22 @@ func TestUploadRefuses(t *testing.T) {
 	b := setup(t)
 	conn := b.connect(t, "echo")
 	half := make([]byte, maxMedia/2)
-	for name, parts := range map[string][]*pluginv1.UploadRequest{
-		"no header":                 {chunk([]byte("x"))},
-		"a negative size":           {header(&pluginv1.Media{Size: -1})},
-		"a byte more than the most": {header(&pluginv1.Media{}), chunk(half), chunk(half), chunk([]byte("x"))},
+	for name, test := range map[string]struct {
+		parts []*pluginv1.UploadRequest
+		code  codes.Code
+	}{
+		"no header":                 {[]*pluginv1.UploadRequest{chunk([]byte("x"))}, codes.InvalidArgument},
+		"a negative size":           {[]*pluginv1.UploadRequest{header(&pluginv1.Media{Size: -1})}, codes.InvalidArgument},
+		"a byte more than the most": {[]*pluginv1.UploadRequest{header(&pluginv1.Media{}), chunk(half), chunk(half), chunk([]byte("x"))}, codes.FailedPrecondition},
 	} {
-		if _, err := upload(t.Context(), t, conn, parts...); err == nil {
+		_, err := upload(t.Context(), t, conn, test.parts...)
+		if err == nil {
 			t.Errorf("%s: uploaded", name)
-		} else {
-			wantCode(t, err, codes.InvalidArgument)
+			continue
+		}
+		wantCode(t, err, test.code)
+		if s := status.Convert(err); test.code == codes.FailedPrecondition && !strings.HasPrefix(s.Message(), "is larger than ") {
+			t.Errorf("%s: it %s", name, s.Message())
 		}
 	}
 	if names := b.files(t); len(names) != 0 {

@@ -67,6 +67,9 @@ func say(m *store.Message, body chat.Message) bool {
 	for _, media := range body.Media[:min(len(body.Media), wire.MaxMedia)] {
 		media.FileName = wire.Cut(media.FileName, wire.MaxName)
 		media.MIMEType = wire.Cut(media.MIMEType, wire.MaxName)
+		if media.Problem = wire.Cut(media.Problem, wire.MaxName); media.Ref != "" {
+			media.Problem = "" // it is there
+		}
 		m.Media = append(m.Media, media)
 	}
 	if body.ReplyTo != nil {

@@ -210,6 +210,9 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 		}
 		inbound = alone(inbound)
 	}
+	if inbound.Lane == store.TurnLane && unusable(inbound.Message) {
+		return in.miss(ctx, a)
+	}
 	outcome, err := in.accept(ctx, inbound)
 	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == store.TurnLane {
 		in.options.Behind(ctx, a.caller())

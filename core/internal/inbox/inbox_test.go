@@ -305,6 +305,45 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
+// Who sends nothing but what cannot be had is told why. Claude hears of it later: alone it is nothing to answer.
+func TestFilesThatCouldNotBeHad(t *testing.T) {
+	t.Parallel()
+	large := chat.Media{Kind: chat.Video, FileName: "my `film`.mp4", Problem: "is larger than 20 MB"}
+	odd := chat.Media{Kind: chat.File, Problem: "is of a type that is not accepted here: application/x-odd"}
+	for name, test := range map[string]struct {
+		message chat.Message
+		told    string // "": it is answered
+		kept    string
+	}{
+		"one":                     {chat.Message{ID: "m", Media: []chat.Media{large}}, "I could not take what you sent: `my 'film'.mp4` is larger than 20 MB.", "A file was sent here that could not be had: the video is larger than 20 MB."},
+		"two":                     {chat.Message{ID: "m", Media: []chat.Media{large, odd}}, "I could not take what you sent: `my 'film'.mp4` is larger than 20 MB; the file is of a type that is not accepted here: application/x-odd.", "A file was sent here that could not be had: the video is larger than 20 MB; the file is of a type that is not accepted here: application/x-odd."},
+		"one with a text":         {message: chat.Message{ID: "m", Text: "look", Media: []chat.Media{large}}},
+		"one that could, beside":  {message: chat.Message{ID: "m", Media: []chat.Media{large, {Ref: "r", Kind: chat.Image}}}},
+		"one for unknown reasons": {message: chat.Message{ID: "m", Media: []chat.Media{{Kind: chat.Image}}}},
+		"one that is there":       {message: chat.Message{ID: "m", Media: []chat.Media{{Ref: "r", Kind: chat.Image, Problem: "is odd"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &journal{}
+			if verdict := submit(t, j, settings, event("owner", test.message)); verdict != chat.Accepted {
+				t.Fatal(verdict)
+			}
+			if test.told == "" {
+				if len(j.accepted) != 1 || len(j.told) != 0 {
+					t.Errorf("accepted %+v, told %+v", j.accepted, j.told)
+				}
+				return
+			}
+			if len(j.accepted) != 0 || len(j.told) != 1 || j.told[0].Text != test.told || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner" {
+				t.Errorf("accepted %+v, told %+v", j.accepted, j.told)
+			}
+			if len(j.overheard) != 1 || j.overheard[0].Note.Text != test.kept || j.overheard[0].Note.Kind != store.NoteEvent {
+				t.Errorf("kept %+v", j.overheard)
+			}
+		})
+	}
+}
+
 func box(j *journal) *inbox.Inbox {
 	return boxOf(j, settings)
 }

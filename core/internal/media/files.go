@@ -38,7 +38,7 @@ const (
 var ErrTooLarge = errors.New("the file is too large")
 
 // ErrNotAccepted says that a file is of a type that is not taken in.
-var ErrNotAccepted = errors.New("files of this type are not accepted")
+var ErrNotAccepted = errors.New("is of a type that is not accepted here")
 
 // Rows is what is known of the files: a plugin downloads what stands there, under the names there.
 type Rows interface {
@@ -63,8 +63,8 @@ func NewFiles(dir string, rows Rows, maxBytes int64, accept ...string) *Files {
 	return &Files{dir: dir, rows: rows, maxBytes: maxBytes, accept: accept}
 }
 
-// MaxBytes is the size of the largest file that is taken in.
-func (f *Files) MaxBytes() int64 { return f.maxBytes }
+// Most is the size of the largest file that is taken in, such as 20 MB.
+func (f *Files) Most() string { return megabytes(f.maxBytes) }
 
 // Put keeps a file of an instance's and returns what it is by its content, under a new ref. A file that is larger than it
 // may be is [ErrTooLarge], one of a type that is not accepted [ErrNotAccepted]; whatever the error, nothing is kept.

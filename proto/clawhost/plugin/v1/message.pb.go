@@ -1352,11 +1352,13 @@ func (x *ChatMigrated) GetNewChatId() string {
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Minted by MediaStore.Upload; empty when the plugin could not fetch the file.
-	Ref           string    `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
-	Kind          MediaKind `protobuf:"varint,2,opt,name=kind,proto3,enum=clawhost.plugin.v1.MediaKind" json:"kind,omitempty"`
-	MimeType      string    `protobuf:"bytes,3,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
-	FileName      string    `protobuf:"bytes,4,opt,name=file_name,json=fileName,proto3" json:"file_name,omitempty"`
-	Size          int64     `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
+	Ref      string    `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
+	Kind     MediaKind `protobuf:"varint,2,opt,name=kind,proto3,enum=clawhost.plugin.v1.MediaKind" json:"kind,omitempty"`
+	MimeType string    `protobuf:"bytes,3,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
+	FileName string    `protobuf:"bytes,4,opt,name=file_name,json=fileName,proto3" json:"file_name,omitempty"`
+	Size     int64     `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
+	// Why there is no ref, to be read behind "it", such as "is larger than 20 MB". Empty: there is one, or nobody knows.
+	Problem       string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1424,6 +1426,13 @@ func (x *Media) GetSize() int64 {
 		return x.Size
 	}
 	return 0
+}
+
+func (x *Media) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
 }
 
 var File_clawhost_plugin_v1_message_proto protoreflect.FileDescriptor
@@ -1515,13 +1524,14 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\vKIND_JOINED\x10\x01\x12\r\n" +
 	"\tKIND_LEFT\x10\x02\".\n" +
 	"\fChatMigrated\x12\x1e\n" +
-	"\vnew_chat_id\x18\x01 \x01(\tR\tnewChatId\"\x9a\x01\n" +
+	"\vnew_chat_id\x18\x01 \x01(\tR\tnewChatId\"\xb4\x01\n" +
 	"\x05Media\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\tR\x03ref\x121\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1d.clawhost.plugin.v1.MediaKindR\x04kind\x12\x1b\n" +
 	"\tmime_type\x18\x03 \x01(\tR\bmimeType\x12\x1b\n" +
 	"\tfile_name\x18\x04 \x01(\tR\bfileName\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x03R\x04size*g\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\x12\x18\n" +
+	"\aproblem\x18\x06 \x01(\tR\aproblem*g\n" +
 	"\bChatKind\x12\x19\n" +
 	"\x15CHAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CHAT_KIND_DIRECT\x10\x01\x12\x13\n" +
