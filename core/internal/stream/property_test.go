@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -60,7 +61,7 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
 	if rapid.Bool().Draw(rt, "delayed") {
 		o.Delay = func() time.Duration { return 2 * time.Second }
 	}
-	d := &drawn{T: rt, turn: start(t, o), inPlace: o.Mode == stream.Blocks && o.Delay == nil}
+	d := &drawn{T: rt, turn: start(t, o), smooth: true}
 	for n := rapid.IntRange(1, 3).Draw(rt, "texts"); n > 0; n-- {
 		d.text()
 		if n > 1 {
@@ -71,6 +72,9 @@ func chatHasTheWholeAnswerOnce(t *testing.T, rt *rapid.T) (problem string) {
 	return d.problem()
 }
 
+// question is a message that is not of the answer.
+const question = "?"
+
 // drawn is a turn as rapid draws it.
 type drawn struct {
 	*rapid.T
@@ -79,7 +83,8 @@ type drawn struct {
 	used      int // how many tools were
 	files     int // how many files were named
 	restarted bool
-	inPlace   bool // each file is where it stands in its text
+	asked     int  // the last message that asked something
+	smooth    bool // nothing fails
 }
 
 // chapter is a text of a turn, with what the model wrote in its place before.
@@ -123,11 +128,17 @@ func (d *drawn) text() {
 			}
 		case 7: // The host crashes, and the turn goes on where it was.
 			d.turn = d.again()
-			d.restarted, d.inPlace = true, false
-		case 8, 9, 10, 11:
+			d.restarted, d.smooth = true, false
+		case 8: // The turn asks something.
+			d.room.mu.Lock()
+			d.room.post(store.Piece{To: d.options.To, Text: question})
+			d.asked = len(d.room.pieces)
+			d.room.mu.Unlock()
+			d.stream.Leave()
+		case 9, 10, 11:
 			d.room.mu.Lock()
 			d.trouble()
-			d.inPlace = false
+			d.smooth = false
 			d.room.mu.Unlock()
 		}
 	}
@@ -180,10 +191,15 @@ func (d *drawn) problem() string {
 	seen := slices.DeleteFunc(d.room.seen(), func(m string) bool {
 		n := strings.Count(m, "- Bash")
 		told += n
-		return n > 0
+		return n > 0 || m == question
 	})
 	if d.options.Tools == nil && told > 0 || told > d.used || d.options.Tools != nil && told < d.used && !d.restarted {
 		return fmt.Sprintf("%d tools are told of, %d were used:\n%s", told, d.used, strings.Join(d.room.log, "\n"))
+	}
+	for i, p := range d.room.pieces {
+		if p.Edits != 0 && p.Text != "" && int(p.Edits) <= d.asked && i >= d.asked && d.smooth {
+			return fmt.Sprintf("a text is put before a question:\n%s", strings.Join(d.room.log, "\n"))
+		}
 	}
 	shown := strings.Join(seen, "\n")
 	for i, c := range d.story {
@@ -199,7 +215,7 @@ func (d *drawn) problem() string {
 				}
 			}
 		}
-		if d.inPlace && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
+		if d.smooth && d.options.Mode == stream.Blocks && d.options.Delay == nil && len(c.drafts) == 0 && !d.repeats(i) && !strings.Contains(bare(shown), d.placed(i)) {
 			return fmt.Sprintf("a file is not in its place:\n%s\nwant\n%s\n%s", shown, d.placed(i), strings.Join(d.room.log, "\n"))
 		}
 	}
