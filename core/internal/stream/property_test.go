@@ -186,6 +186,9 @@ func (d *drawn) problem() string {
 		if strings.Count(message, "```")%2 != 0 {
 			return fmt.Sprintf("a fence is not closed in %q", message)
 		}
+		if !headed(message) {
+			return fmt.Sprintf("a table has no header in %q", message)
+		}
 	}
 	told := 0
 	seen := slices.DeleteFunc(d.room.seen(), func(m string) bool {
@@ -303,22 +306,41 @@ func (u *turn) again() *turn {
 	return &turn{t: u.t, room: u.room, options: o, p: p, before: u.before, stream: stream.Start(u.t.Context(), o, u.room)}
 }
 
-// markdown makes a text of paragraphs and code.
+// markdown makes a text of paragraphs, code and tables.
 func markdown() *rapid.Generator[string] {
 	paragraph := rapid.StringMatching(`([a-z]{1,9}[.,]? ){1,20}[a-z]{1,9}[.]?`)
 	code := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`\t?[a-z(){};]{1,30}`), 1, 12), func(lines []string) string {
 		return "```go\n" + strings.Join(lines, "\n") + "\n```"
 	})
-	return rapid.Map(rapid.SliceOfN(rapid.OneOf(paragraph, paragraph, code), 1, 6), func(blocks []string) string {
+	table := rapid.Map(rapid.SliceOfN(rapid.StringMatching(`\|r[a-z.]{0,9}\|([a-z]{1,9} ){0,5}[a-z]\|`), 1, 12), func(rows []string) string {
+		return "|H|-|\n|-|-|\n" + strings.Join(rows, "\n")
+	})
+	return rapid.Map(rapid.SliceOfN(rapid.OneOf(paragraph, paragraph, code, table), 1, 6), func(blocks []string) string {
 		return strings.Join(blocks, "\n\n")
 	})
 }
 
-// bare returns a text without blanks and the lines of fences.
+// headed tells whether the header of markdown's tables stands over every row of one.
+func headed(message string) bool {
+	over := false
+	for line := range strings.Lines(message) {
+		switch {
+		case strings.HasPrefix(line, "|H"):
+			over = true
+		case strings.TrimSpace(line) == "":
+			over = false
+		case strings.HasPrefix(line, "|r") && !over:
+			return false
+		}
+	}
+	return true
+}
+
+// bare returns a text without blanks, the lines of fences and the headers of tables.
 func bare(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "```") {
+		if !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "|H") && !strings.HasPrefix(line, "|-") {
 			b.WriteString(strings.Join(strings.FieldsFunc(line, unicode.IsSpace), ""))
 		}
 	}
