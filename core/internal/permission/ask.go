@@ -1,0 +1,232 @@
+package permission
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Ask decides on what claude asks in a run's turn: by what was granted before, or else by asking people. It returns when they
+// have answered, when nobody has in time, or when ctx ends; what it returns then does not count.
+func (d *Desk) Ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
+	decision, err := d.decide(ctx, run, q)
+	switch {
+	case err == nil:
+		return decision
+	case ctx.Err() != nil:
+		return agent.Decision{Message: "The question was withdrawn."}
+	default:
+		d.log.Error("a question could not be asked", "session", run.Session.Key, "tool", q.Tool, "error", err)
+		return agent.Decision{Message: "Nobody could be asked, because the host failed to. Go on without it."}
+	}
+}
+
+func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
+	done, err := d.alone(ctx, run.Session.Key+" "+digest(q, 0))
+	if err != nil {
+		return agent.Decision{}, err
+	}
+	defer done()
+	choice, plan, granted := q.Tool == "AskUserQuestion", q.Tool == "ExitPlanMode", false
+	if !choice && !plan {
+		granted, err = d.granted(ctx, run, q)
+	}
+	switch {
+	case err != nil, granted:
+		return agent.Decision{Allow: true}, err
+	}
+	if refusal := unasked(run.Message.Message, !choice && !plan); refusal != nil {
+		return *refusal, nil
+	}
+	switch {
+	case choice:
+		return d.choices(ctx, run, q)
+	case plan:
+		return d.one(ctx, run, q, planBody(q))
+	default:
+		return d.one(ctx, run, q, toolBody(q))
+	}
+}
+
+// alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
+// side may ask the same, and an answer is good for one of them.
+func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) {
+	over := make(chan struct{})
+	for {
+		d.mu.Lock()
+		before := d.asking[what]
+		if before == nil {
+			d.asking[what] = over
+		}
+		d.mu.Unlock()
+		if before == nil {
+			return func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				delete(d.asking, what)
+				close(over)
+			}, nil
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
+// or none, and a turn that is taken up again asks all.
+func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
+	var input struct {
+		Questions []choice `json:"questions"`
+	}
+	if err := json.Unmarshal(q.Input, &input); err != nil || len(input.Questions) == 0 || len(input.Questions) > maxChoices {
+		return agent.Decision{Message: "The questions could not be read."}, nil
+	}
+	answers, asked := map[string]string{}, []string{}
+	for i, c := range input.Questions {
+		b := choiceBody(c)
+		id, v, err := d.hear(ctx, run, q, b, i)
+		if err != nil {
+			return agent.Decision{}, err
+		}
+		asked = append(asked, id)
+		if !v.Allow {
+			return v.decision(b), d.taken(ctx, asked...)
+		}
+		answers[c.Question] = v.Said
+	}
+	full := map[string]json.RawMessage{}
+	err := json.Unmarshal(q.Input, &full)
+	if err != nil {
+		return agent.Decision{}, fmt.Errorf("read the questions: %w", err)
+	}
+	if err := d.taken(ctx, asked...); err != nil {
+		return agent.Decision{}, err
+	}
+	if full["answers"], err = json.Marshal(answers); err != nil {
+		return agent.Decision{}, err
+	}
+	given, err := json.Marshal(full)
+	return agent.Decision{Allow: true, Input: given}, err
+}
+
+// one asks what is one question, and takes what people say.
+func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body) (agent.Decision, error) {
+	id, v, err := d.hear(ctx, run, q, b, 0)
+	if err != nil {
+		return agent.Decision{}, err
+	}
+	return v.decision(b), d.taken(ctx, id)
+}
+
+// hear asks one question and waits for what people say, which is to be taken.
+func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (id string, v verdict, err error) {
+	row, sent, err := d.post(ctx, run, q, b, part)
+	if err != nil {
+		return "", v, err
+	}
+	defer d.options.Asking(run.Message.Message.Address(), sent)()
+	v, err = d.wait(ctx, row)
+	return row.ID, v, err
+}
+
+// post asks, unless the same is asked already; sent tells which.
+func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
+	m := run.Message.Message
+	to, kind := m.Address(), m.Chat.Kind
+	b.Kind, b.Purpose = kind, purpose(m.Origin)
+	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
+		decider, ok := d.options.Deciders(ctx)
+		if !ok {
+			return row, false, errors.New("nobody who may decide can be reached")
+		}
+		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
+	}
+	id := newID()
+	pieces := d.message(id, to, &b)
+	encoded, err := json.Marshal(b)
+	if err != nil {
+		return row, false, err
+	}
+	row = store.Question{
+		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
+		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
+	}
+	if b.For != "" {
+		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
+	}
+	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
+	if err == nil {
+		d.askedBy(row, run.ID)
+	}
+	return row, row.ID == id, err
+}
+
+// message asks, with buttons where the chat has enough of them, and else with numbers.
+func (d *Desk) message(id string, to chat.Address, b *body) []store.Piece {
+	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
+	b.Numbered = buttons == nil
+	pieces := d.options.Pieces(to, b.Kind, b.text(id, buttons != nil))
+	pieces[len(pieces)-1].Buttons = buttons
+	return pieces
+}
+
+// digest stands for what is asked.
+func digest(q agent.Question, part int) string {
+	var compact strings.Builder
+	_ = json.NewEncoder(&compact).Encode(q.Input)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", q.Tool, part, compact.String()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// wait returns what people said to a question.
+func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
+	if row.State == store.QuestionAnswered {
+		return readVerdict(row.Answer)
+	}
+	answered := make(chan verdict, 1)
+	d.mu.Lock()
+	d.waiters[row.ID] = answered
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.waiters, row.ID)
+	}()
+	// What became of it between the asking and the waiting.
+	now, err := d.options.Store.Question(ctx, row.ID)
+	if err != nil {
+		return verdict{}, err
+	}
+	switch now.State {
+	case store.QuestionAnswered:
+		return readVerdict(now.Answer)
+	case store.QuestionUnseen:
+		return undelivered, nil
+	}
+	expiry := time.NewTimer(time.Until(row.ExpiresAt))
+	defer expiry.Stop()
+	select {
+	case v := <-answered:
+		return v, nil
+	case <-ctx.Done():
+		return verdict{}, d.leave(ctx, row)
+	case <-expiry.C:
+	}
+	late, settled, err := d.settle(ctx, row.ID, store.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
+	if err == nil && !settled {
+		return readVerdict(late.Answer)
+	}
+	return verdict{Said: "Nobody answered in time."}, err
+}
