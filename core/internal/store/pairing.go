@@ -5,9 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// Pairing is a stranger's request to be let in.
+type Pairing struct {
+	Code      string      `json:"code"`
+	Channel   string      `json:"channel"`
+	User      chat.UserID `json:"user"`
+	Name      string      `json:"name"`
+	Chat      chat.ID     `json:"chat"`
+	CreatedAt time.Time   `json:"created_at"`
+	ExpiresAt time.Time   `json:"expires_at"`
+}
 
 // RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. It returns
 // false, and posts nothing, when the same user has a request that has not expired, or the channel has limit of them.

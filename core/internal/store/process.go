@@ -6,6 +6,15 @@ import (
 	"fmt"
 )
 
+// Process is a child process of the host, kept so that the next life can end it.
+type Process struct {
+	Kind      string // "plugin" or "claude"
+	Name      string // the plugin's instance or the claude session
+	PID       int
+	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
+	BootID    string
+}
+
 // RecordProcess keeps a child process until it is forgotten.
 func (s *Store) RecordProcess(ctx context.Context, p Process) error {
 	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {

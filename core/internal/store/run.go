@@ -1,0 +1,184 @@
+package store
+
+import (
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// NoteKind is what sort of thing a session's next turn is told.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteHistory  NoteKind = "history"  // a message of a group that was not for the agent
+	NoteOverflow NoteKind = "overflow" // a waiting message that was dropped
+	NoteEvent    NoteKind = "event"    // something that happened to the session
+	NoteHint     NoteKind = "hint"     // what the agent must know of the run before
+)
+
+// Note is something that a session's next turn is told beside its message. The turn that is claimed next gets it, in each
+// of its attempts, and it is gone once the turn is done, or is over after claude has consumed its message; else it waits for
+// the next one. A turn whose message claude has consumed gets no more, and the host's own turns get none: of the heartbeat, a
+// memory flush, a compaction.
+type Note struct {
+	Kind   NoteKind
+	At     time.Time
+	Sender string // who wrote, where it is a message
+	Text   string
+	Count  int // NoteOverflow: how many dropped messages it stands for; else 1
+}
+
+// Queued is an inbox row.
+type Queued struct {
+	Seq           int64
+	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
+	Message       Message
+	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
+	ClaudeSession string    // the claude session that it was first claimed for
+	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
+	ReceivedAt    time.Time
+	Attempts      int // how often it was claimed and not released
+}
+
+// Run is a claimed lane head.
+type Run struct {
+	ID      int64 // never reused
+	Lane    Lane
+	Message Queued
+	// More are the messages that are answered together with Message: those of one burst, or collected ones. They come after
+	// it, in order, are of the same authority and of the same address.
+	More    []Queued
+	Notes   []Note // in order
+	Session Session
+	// PreviousAt is when the session's previous message was received; zero: it is the first.
+	PreviousAt time.Time
+	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the piece
+	// that showed how it went on; zero: none.
+	Said    string
+	Preview int64
+	// Told is what the agent has sent to the run's own chat by a tool in earlier attempts, and the files that were sent early, in
+	// order.
+	Told []Told
+}
+
+// Told is something that the agent has sent to its run's own chat by a tool, or files that were sent early.
+type Told struct {
+	Text  string   `json:",omitempty"` // CommonMark, in full
+	Files []string `json:",omitempty"` // names that tell each from any other file, and from a later one in its place
+}
+
+// Telling is something that the agent sends by a tool.
+type Telling struct {
+	Key    string // the same for the same use of the tool, in any attempt
+	From   Elsewhere
+	Pieces []Piece
+	Told   *Told          // nil: it is for another chat
+	Files  []OutgoingFile // of a conversation's outgoing folder that Pieces deal with, where it is for the run's own chat
+}
+
+// Session is a session's row.
+type Session struct {
+	Key           string
+	ClaudeSession string // the uuid of claude's session
+	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
+	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
+	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
+	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
+	Kind          chat.Kind
+	Title         string
+	Route         chat.Address // where its last message came from; zero: only plugins and the host have had it do something
+	CreatedAt     time.Time
+	ResetAt       time.Time // when the claude session was begun
+	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
+	Model         string    // the model of the last turn
+	Usage         Usage
+	ContextTokens int64 // used by the last request
+	ContextWindow int64
+	Overrides     Overrides
+	Label         string // at most [MaxLabel] characters
+	Compactions   int64  // of the claude session
+	FlushedAt     time.Time
+	Flushed       int64 // Compactions at the last memory flush plus one; zero: there was none in this claude session
+}
+
+// MaxLabel is the longest label of a session, in characters.
+const MaxLabel = 64
+
+// Usage is what turns cost. In a Session it is the sum over its life.
+type Usage struct {
+	Turns        int64
+	InputTokens  int64 // without cached ones
+	CacheTokens  int64 // read and created
+	OutputTokens int64
+	CostMicros   int64 // millionths of a dollar
+}
+
+// RunState is how a run ended.
+type RunState string
+
+// The states of an ended run. A run that was reclaimed is RunLost.
+const (
+	RunDone      RunState = "done"
+	RunFailed    RunState = "failed"
+	RunCancelled RunState = "cancelled"
+	RunLost      RunState = "lost"
+)
+
+// Completion ends a run.
+type Completion struct {
+	State  RunState
+	Error  string // for the operator; empty when done
+	Pieces []Piece
+	// Transcript comes behind what the run's messages said. The store gives the ids.
+	Transcript []chat.TranscriptEntry
+	// Turn is what the turn cost; nil: there was none. It is dropped for a session that was reset meanwhile, but for the
+	// usage.
+	Turn *TurnFigures
+	// Answer is what Watch tells of the run.
+	Answer string
+	// Files are those of a conversation's outgoing folder that Pieces deal with. They are known from then on, until they are
+	// forgotten.
+	Files []OutgoingFile
+	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
+	Covered []string
+	// Notes are told to the session's next turn.
+	Notes []Note
+	// Undelivered makes the pieces, which come before Pieces, that tell of pieces of the session's runs that were given up and
+	// that nobody was told of yet. It may be called twice. Where it makes none, or is nil, they are told at another time.
+	Undelivered func([]DeadPiece) []Piece
+	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
+	Then *Inbound
+}
+
+// OutgoingFile is a file that the agent put into a conversation's outgoing folder.
+type OutgoingFile struct {
+	Folder  string // relative to the workspace
+	Name    string
+	Version string // tells it from a later one of its name
+	Sent    bool   // a copy is sent; else the chat is told why not
+}
+
+// TurnFigures is what a turn of claude cost.
+type TurnFigures struct {
+	Usage         Usage
+	Day           string // on which it counts, such as "2026-03-15"
+	Model         string
+	ContextTokens int64
+	ContextWindow int64
+	Compactions   int64 // in the turn
+	Flush         bool  // it was a memory flush
+}
+
+// DayUsage is what one model cost on one day.
+type DayUsage struct {
+	Day   string
+	Model string
+	Usage Usage
+}
+
+// Followed is an entry of any session's history.
+type Followed struct {
+	Session string
+	Entry   chat.TranscriptEntry
+}
