@@ -319,7 +319,7 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1`, t.now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE out_lanes SET next_at = ?1 WHERE next_at > ?1`, t.now); err != nil {
+		if err = t.setBackBefore(); err != nil {
 			return r, err
 		}
 		r.deliveries, err = t.reclaimDeliveries()

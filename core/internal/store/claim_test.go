@@ -275,6 +275,30 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	}
 }
 
+// A network that is not to be asked for a while is not asked by the host's next life either.
+func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.Post(b.ctx, "post", store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, store.Again{At: b.clock.Now().Add(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(time.Second)
+	b.reopen(t)
+	if _, _, err := b.Reclaim(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
+		t.Errorf("%d pieces are due within the pause", len(ds))
+	}
+	b.clock.Advance(time.Minute)
+	if ds := b.deliveries(t, "telegram"); len(ds) != 1 {
+		t.Errorf("%d pieces are due after the pause", len(ds))
+	}
+}
+
 func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"message", "told"} {

@@ -20,6 +20,16 @@ func (w *writer) setBack() *operation {
 	}
 }
 
+// setBackBefore does what setBack does for a clock that was set back between the lives: there is an event or a post then that is
+// not to come for a while yet.
+func (t *tx) setBackBefore() error {
+	var last int64
+	if err := t.row(`SELECT COALESCE(MAX(seen_at), 0) FROM dedupe`, nil, &last); err != nil || last <= t.now {
+		return err
+	}
+	return t.setBack(t.now, last-t.now)
+}
+
 // setBack has what waits for a moment wait as long as it was to before the clock was set back so far: else it would wait until
 // the clock comes there again.
 func (t *tx) setBack(now, back int64) error {
