@@ -147,7 +147,7 @@ func TestStopEndsACall(t *testing.T) {
 	}
 	next := r.turn("still there?")
 	next.Tools = box.handle
-	if got := r.run(pool, next).Text; !strings.HasSuffix(got, "still there?") || r.processes.count() != 1 {
-		t.Errorf("answer after the stop = %q, %d processes", got, r.processes.count())
+	if got := r.run(pool, next).Text; !strings.HasSuffix(got, "still there?") {
+		t.Errorf("answer after the stop = %q", got)
 	}
 }

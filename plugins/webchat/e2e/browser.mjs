@@ -28,7 +28,7 @@ export const context = await chromium.launchPersistentContext(profile, {
   acceptDownloads: true,
   colorScheme: 'light',
 });
-context.setDefaultTimeout(20_000);
+context.setDefaultTimeout(60_000);
 
 export const page = await context.newPage();
 const complaints = []; // what the browser says is wrong, with what the content policy refused
