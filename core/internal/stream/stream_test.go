@@ -987,3 +987,32 @@ func TestHold(t *testing.T) {
 		})
 	}
 }
+
+// A preview begins with the first character that is sure to be seen, and is not changed before its time then: nothing comes that goes
+// again.
+func TestWhenAPreviewBegins(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"One two three four": {"0s preview 1: O", "1s show 1: One two th"},
+		" \n\t ":             nil,
+		"NO_REPLY":           nil,
+		"Noon":               {"200ms preview 1: Noo"},
+		"[[reply_to:7]] Hi":  {"1.6s preview 1: Hi"},
+		"MEDIA:/a.png\nHere": {"1.5s preview 1: Her"},
+		"```go\nx := 1\n":    {"600ms preview 1: ```go\nx\n```"},
+		"[from: Anna] x":     nil,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := start(t, stream.Options{Mode: stream.Preview})
+				u.write(strings.Split(text, "")...)
+				u.stream.End()
+				if len(want) > 0 {
+					u.room.log = u.room.log[:len(want)]
+				}
+				u.happened(want...)
+			})
+		})
+	}
+}
