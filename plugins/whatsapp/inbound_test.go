@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
 func TestPeopleAndGroups(t *testing.T) {
@@ -193,6 +194,25 @@ func TestSelfChat(t *testing.T) {
 	owner.SayTo(owner, &waE2E.Message{Conversation: proto.String("CLAW thanks")})
 	if _, m := l.next(); m.Text != "thanks" {
 		t.Errorf("came %q", m.Text)
+	}
+}
+
+// TestWhatTheOwnerWroteComesAgain though the channel has seen it before: it is not one of the agent's.
+func TestWhatTheOwnerWroteComesAgain(t *testing.T) {
+	t.Parallel()
+	l := start(t, map[string]any{"self_chat": true})
+	refused := make(chan chat.Event, 100)
+	l.Host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+		refused <- e
+		return sdktest.Unavailable(ctx, e)
+	})
+	l.server.Owner().SayTo(l.server.Owner(), &waE2E.Message{Conversation: proto.String("a note")})
+	first := <-refused
+	l.run.Stop()
+	l.Host.OnSubmit(nil)
+	l.Run()
+	if e, m := l.next(); e.ID != first.ID || m.Text != "a note" {
+		t.Errorf("came %+v", e)
 	}
 }
 

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
 // sendTimeout bounds one message. The library answers a broken connection by sending the same again on the next one.
@@ -78,15 +75,18 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 	if err := c.recent.editable(to.Chat, id); err != nil {
 		return err
 	}
-	rendered, _ := c.mention(ctx, client.Store.LIDs, markdown.ToWhatsApp(text))
-	if strings.TrimSpace(rendered) == "" {
-		return refuse(chat.Invalid, errors.New("the message has no text"))
-	}
-	edit := client.BuildEdit(jid, plain, &waE2E.Message{Conversation: proto.String(rendered)})
-	if err := c.send(ctx, client, jid, edit, client.GenerateMessageID()); err != nil {
+	parts, err := plan(chat.Outgoing{Text: text})
+	if err != nil {
 		return err
 	}
-	c.recent.keep(to.Chat, id, rendered)
+	edited, err := c.compose(ctx, client, parts[0])
+	if err != nil {
+		return err
+	}
+	if err := c.send(ctx, client, jid, client.BuildEdit(jid, plain, edited.content), client.GenerateMessageID()); err != nil {
+		return err
+	}
+	c.recent.keep(to.Chat, id, edited.text)
 	return nil
 }
 

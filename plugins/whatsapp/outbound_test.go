@@ -86,6 +86,14 @@ func TestNamesPeople(t *testing.T) {
 	if heard[0].Text() != want || !slices.Equal(named, []string{"900000000002@lid"}) {
 		t.Errorf("Anna heard %q, which names %v", heard[0].Text(), named)
 	}
+	if err := l.Edit(l.group, chat.MessageID(heard[0].ID), "ask @+15550000002", nil); err != nil {
+		t.Fatal(err)
+	}
+	edit := l.heard(2)[1]
+	named = edit.Message.GetEditedMessage().GetMessage().GetProtocolMessage().GetEditedMessage().GetExtendedTextMessage().GetContextInfo().GetMentionedJID()
+	if edit.Text() != "ask @900000000002" || !slices.Equal(named, []string{"900000000002@lid"}) {
+		t.Errorf("the edit is %q, which names %v", edit.Text(), named)
+	}
 }
 
 func TestRefusesWhatItCannotSend(t *testing.T) {
