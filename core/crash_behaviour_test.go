@@ -107,6 +107,7 @@ var (
 	asking     = regexp.MustCompile(`echo (\d+) >>`)
 	finished   = regexp.MustCompile(`finished-(\d+)-`)
 	late       = regexp.MustCompile(`^(This question is over\.|No question has this id\.)`)
+	unread     = regexp.MustCompile(`^My question above is still open\.`)
 )
 
 func newAsker(home string) *asker {
@@ -185,7 +186,8 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 		c.asked[id[1]] = true
 		return nil, []line{{"wish-" + id[1], fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
 	}
-	if late.MatchString(text) {
+	// A wish for a question that is over is a message, which waits while the next try's question is open.
+	if late.MatchString(text) || unread.MatchString(text) {
 		return nil, nil, nil
 	}
 	said := wish.FindStringSubmatch(text)
