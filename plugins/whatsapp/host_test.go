@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
@@ -196,6 +197,9 @@ func TestThroughTheHost(t *testing.T) {
 	if _, err := anna.AwaitHeard(t.Context(), before+1); err != nil {
 		t.Fatal(err)
 	}
+
+	anna.Album(types.EmptyJID, s.Image([]byte("one"), "image/png", "both of these"), s.Image([]byte("two"), "image/png", ""))
+	told(t, anna, "3 B)") // The stand-in says back the first line, which tells of the first file.
 
 	h.end()
 	anna.Say("while nobody listened")
