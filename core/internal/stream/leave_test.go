@@ -21,12 +21,13 @@ func TestLeave(t *testing.T) {
 			stream.Options{Mode: stream.Preview},
 			func(u *turn) {
 				u.use(bash("make"))
+				pass(time.Second)
 				u.stream.Leave()
 				pass(2 * time.Second)
 				u.used()
 				u.write("Done")
 			},
-			[]string{"0s preview 1: 🔧 Bash: `make`", "0s delete 1", "1s preview 3: 🔧 Bash: `make`", "2s show 3: Done", "2.1s settle 3: Done"},
+			[]string{"300ms preview 1: 🔧 Bash: `make`", "1s delete 1", "1.3s preview 3: 🔧 Bash: `make`", "3s show 3: Done", "3.1s settle 3: Done"},
 		},
 		"is over at once": {
 			stream.Options{Mode: stream.Preview},
@@ -68,10 +69,7 @@ func TestLeave(t *testing.T) {
 				u.used()
 				u.write("Done")
 			},
-			[]string{
-				"0s preview 1: 🔧 Bash: `make`", "0s delete 1", "40s preview 3: 🔧 Bash: `make`", "50s show 3: 🔧 Bash: `make` (10 s)",
-				"55s show 3: Done", "55.1s settle 3: Done",
-			},
+			[]string{"40.3s preview 1: 🔧 Bash: `make`", "50s show 1: 🔧 Bash: `make` (10 s)", "55s show 1: Done", "55.1s settle 1: Done"},
 		},
 		"asks": {
 			stream.Options{Mode: stream.Preview},
@@ -98,7 +96,7 @@ func TestLeave(t *testing.T) {
 				u.stream.Resume()
 				pass(time.Second)
 			},
-			[]string{"0s draft: 🔧 Bash: `make`", "1s draft: One", "2.1s draft: One\n\n🔧 Bash: `make`", "3.1s send: One"},
+			[]string{"300ms draft: 🔧 Bash: `make`", "1.3s draft: One", "2.4s draft: One\n\n🔧 Bash: `make`", "3.1s send: One"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,6 +124,8 @@ const (
 	draftInterval = 300 * time.Millisecond
 	// patience is how long a piece may wait for being sent before nothing more is sent early.
 	patience = 15 * time.Second
+	// toolGrace is how long a tool is at work before it is told of: most are over sooner, and one that needs leave has asked by then.
+	toolGrace = 300 * time.Millisecond
 	// toolPause is how long tools are collected to be told of in one message.
 	toolPause = 2 * time.Second
 	// draftLife is after what time a draft is shown again that has not changed; networks drop one after half a minute.

@@ -32,13 +32,13 @@ func (s *Stream) show(ctx, flight context.Context, p agent.Progress) time.Time {
 		return next
 	}
 	text := s.display(p, now)
+	if text == "" {
+		return again
+	}
 	if s.options.Mode == Draft {
 		again = soonest(again, now.Add(draftLife))
 	}
-	switch {
-	case text == "":
-		return time.Time{}
-	case text == s.shown && (s.options.Mode == Preview || !s.gone.Load() && now.Before(s.shownAt.Add(draftLife))):
+	if text == s.shown && (s.options.Mode == Preview || !s.gone.Load() && now.Before(s.shownAt.Add(draftLife))) {
 		return again
 	}
 	s.gone.Store(false)
@@ -161,15 +161,19 @@ func (s *Stream) work(p agent.Progress, now time.Time) (next time.Time) {
 			since = now
 		}
 		s.running[tool] = since
-		next = soonest(next, since.Add((now.Sub(since)/tick+1)*tick))
+		told := since.Add(toolGrace)
+		if !now.Before(told) {
+			told = since.Add((now.Sub(since)/tick + 1) * tick)
+		}
+		next = soonest(next, told)
 	}
 	return next
 }
 
-// atWork returns a line for each tool that is at work.
+// atWork returns a line for each tool that has been at work for a while.
 func (s *Stream) atWork(p agent.Progress, now time.Time) string {
 	var lines []string
-	active := s.active(p)
+	active := slices.DeleteFunc(s.active(p), func(tool agent.ToolUse) bool { return now.Sub(s.running[tool]) < toolGrace })
 	for _, tool := range active {
 		if len(lines) == maxRunning {
 			lines = append(lines, fmt.Sprintf("🔧 … and %d more", len(active)-maxRunning))

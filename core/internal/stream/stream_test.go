@@ -398,7 +398,7 @@ func TestPreview(t *testing.T) {
 		"silence behind a tool": {
 			stream.Options{},
 			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("NO_REPLY") },
-			[]string{"0s preview 1: 🔧 Bash: `make`", "1.1s delete 1"},
+			[]string{"300ms preview 1: 🔧 Bash: `make`", "1.1s delete 1"},
 		},
 		"tools at work": {
 			stream.Options{},
@@ -438,7 +438,7 @@ func TestPreview(t *testing.T) {
 				pass(2 * second)
 				u.write("Meanwhile")
 			},
-			[]string{"0s preview 1: 🔧 Bash: `make`", "2s show 1: Meanwhile\n\n🔧 Bash: `make`", "2.1s settle 1: Meanwhile"},
+			[]string{"300ms preview 1: 🔧 Bash: `make`", "2s show 1: Meanwhile\n\n🔧 Bash: `make`", "2.1s settle 1: Meanwhile"},
 		},
 		"thoughts": {
 			stream.Options{Reasoning: true},
@@ -538,7 +538,7 @@ func TestPreview(t *testing.T) {
 		"tools are told": {
 			stream.Options{Tools: tools},
 			func(u *turn) { u.use(bash("make")); pass(second); u.used(); u.write("One"); pass(second) },
-			[]string{"0s preview 1: 🔧 Bash: `make`", "1s settle 1: - Bash", "1s preview 3: One", "2.1s settle 3: One"},
+			[]string{"300ms preview 1: 🔧 Bash: `make`", "1s settle 1: - Bash", "1.3s preview 3: One", "2.1s settle 3: One"},
 		},
 		"it answers": {
 			stream.Options{Quoting: answer.Quoting{Mode: "off", Current: "m1"}},
