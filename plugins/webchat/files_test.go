@@ -159,13 +159,17 @@ func TestTransfersAreBounded(t *testing.T) {
 			status, _ := b.upload(t, "slow", r)
 			statuses <- status
 		}()
-		if _, err := w.Write(bytes.Repeat([]byte("a"), 64<<10)); err != nil { // it is being read
+		if _, err := w.Write(bytes.Repeat([]byte("a"), 64<<10)); err != nil {
 			t.Fatal(err)
 		}
+		select {
+		case <-b.files.begun:
+		case status := <-statuses:
+			t.Fatalf("a slow file: %d", status)
+		}
 	}
-	status := 0
-	for status != http.StatusServiceUnavailable { // the last one may be on its way in
-		status, _ = b.upload(t, "one more", strings.NewReader("a"))
+	if status, _ := b.upload(t, "one more", strings.NewReader("a")); status != http.StatusServiceUnavailable {
+		t.Errorf("one file too many: %d", status)
 	}
 	b.say(t, "a message needs no such place")
 	for _, w := range writers {

@@ -92,7 +92,7 @@ func start(t *testing.T, dir string, v verdict) *bundle {
 
 func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 	t.Helper()
-	store := mediaStore{dir: filepath.Join(dir, "media")}
+	store := mediaStore{dir: filepath.Join(dir, "media"), begun: make(chan struct{}, maxTransfers)}
 	env := sdk.Env{Log: hclog.NewNullLogger(), Instance: "webchat", StateDir: dir, Media: store}
 	c, err := open(t.Context(), env, config{Listen: listen})
 	if err != nil {
