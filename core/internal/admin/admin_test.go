@@ -535,3 +535,30 @@ func TestOddRequests(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// However soon the host closes a connection, the client says that it does not answer.
+func TestAConnectionThatIsClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	})
+	defer accepting.Wait()
+	defer listener.Close()
+	for range 1000 {
+		if _, err := admin.NewClient(path).ApprovePairing(t.Context(), "", "ABCDEFGH"); !errors.Is(err, admin.ErrNoAnswer) {
+			t.Fatalf("a call says %v", err)
+		}
+	}
+}

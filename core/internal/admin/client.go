@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -134,12 +135,17 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	return value, nil
 }
 
+// closedAtOnce is what net/http says, by an error that it keeps to itself, of a connection that was closed before the request was
+// written.
+const closedAtOnce = "server closed idle connection"
+
 // unanswered says why there is no answer.
 func unanswered(err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return ErrNotRunning
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		strings.Contains(err.Error(), closedAtOnce):
 		return ErrNoAnswer
 	default:
 		return fmt.Errorf("ask the host: %w", err)
