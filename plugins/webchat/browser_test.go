@@ -43,7 +43,8 @@ func TestBrowser(t *testing.T) {
 	}
 	b := start(t, dir, hear)
 	listen := strings.TrimPrefix(b.base, "http://")
-	hangUp := perform(ctx, t, b, heard)
+	seen := make(chan struct{})
+	hangUp := perform(ctx, t, b, heard, seen)
 
 	t.Setenv("RIG", "1")
 	browse(ctx, t, func(said string) bool {
@@ -53,7 +54,12 @@ func TestBrowser(t *testing.T) {
 			b.stop()
 		case "start":
 			b = startAt(t, dir, listen, hear)
-			hangUp = perform(ctx, t, b, heard)
+			hangUp = perform(ctx, t, b, heard, seen)
+		case "seen":
+			select {
+			case seen <- struct{}{}:
+			case <-ctx.Done():
+			}
 		default:
 			return false
 		}
@@ -97,12 +103,13 @@ type puppet struct {
 	*bundle
 	t     *testing.T
 	heard <-chan chat.Event
+	seen  <-chan struct{} // the browser has seen where an answer has stopped growing
 }
 
 // perform has a puppet answer what is heard until it is hung up.
-func perform(ctx context.Context, t *testing.T, b *bundle, heard <-chan chat.Event) (hangUp func()) {
+func perform(ctx context.Context, t *testing.T, b *bundle, heard <-chan chat.Event, seen <-chan struct{}) (hangUp func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := puppet{b, t, heard}
+	p := puppet{b, t, heard, seen}
 	if err := b.SetCommands(ctx, commandsOfTheHost); err != nil {
 		t.Error(err)
 	}
@@ -193,22 +200,33 @@ const streamed = "All tests of the web chat pass. Two things were worth a second
 	"| step | before | after |\n|---|--:|--:|\n| first paint | 310 ms | 42 ms |\n| send | 19 ms | 3 ms |\n\n" +
 	"I would like to publish the notes next."
 
-// grow shows an answer as it is written, with a tool at work in its midst.
+// grow shows an answer as it is written, with a tool at work in its midst. It waits until the browser has seen that, and a block of
+// code that has begun.
 func (p puppet) grow(ctx context.Context, to chat.Address, answer, tool string) {
-	pace := time.NewTicker(40 * time.Millisecond)
+	pace := time.NewTicker(20 * time.Millisecond)
 	defer pace.Stop()
 	p.check(p.Draft(ctx, to, 1, tool))
+	stops := []string{"edits and deletions", "func (c *channel)"}
 	for end := 12; end < len(answer); end += 12 {
+		text := strings.ToValidUTF8(answer[:end], "")
+		shown := text
+		if len(stops) == 2 && strings.Contains(text, "The journal") {
+			shown += "\n\n" + tool
+		}
+		p.check(p.Draft(ctx, to, 1, shown))
+		if len(stops) > 0 && strings.Contains(text, stops[0]) {
+			stops = stops[1:]
+			select {
+			case <-p.seen:
+			case <-ctx.Done():
+				return
+			}
+		}
 		select {
 		case <-pace.C:
 		case <-ctx.Done():
 			return
 		}
-		text := strings.ToValidUTF8(answer[:end], "")
-		if end > 180 && end < 250 {
-			text += "\n\n" + tool
-		}
-		p.check(p.Draft(ctx, to, 1, text))
 	}
 }
 

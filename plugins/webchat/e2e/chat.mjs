@@ -4,7 +4,8 @@
 //	node chat.mjs 'http://127.0.0.1:7080/#token=…'
 //
 // RIG says that the host was made for this test: its answers are what it was told, and when a line on stdout says "stop" or
-// "start" it does so and says on stdin, with a line, that it is done. More variables are those of browser.mjs.
+// "start" it does so and says on stdin, with a line, that it is done; at "seen" an answer that has stopped grows on. More variables
+// are those of browser.mjs.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -118,8 +119,10 @@ await attempt(async () => {
       const item = page.locator('#draft ol > li').first();
       await item.waitFor();
       await item.evaluate((li) => (li.mine = true)); // to be known again
-      await page.locator('#draft .codeblock code', { hasText: 'func' }).waitFor(); // the fence is open yet
+      await tell('seen');
+      await page.locator('#draft .codeblock code', { hasText: 'func (c *channel)' }).waitFor(); // the fence is open yet
       await picture('streaming');
+      await tell('seen');
       const body = answer(`publish the notes next. ${mark}`);
       await body.waitFor();
       assert.equal(await body.locator('ol > li').first().evaluate((li) => li.mine), true, 'the list was made anew');
@@ -249,6 +252,8 @@ await attempt(async () => {
       await answer(`apart ${mark}`).waitFor();
       const main = page.locator('#conversations li', { hasText: 'Main' });
       await main.locator('.working').waitFor();
+      await tell('seen');
+      await tell('seen');
       await main.locator('.unread').waitFor();
       assert.match(await page.title(), /^\(1\) /);
       await main.locator('.open').press('Enter');
