@@ -325,7 +325,7 @@ func startAt(t *testing.T, p pace, more ...map[string]any) life {
 	anna := s.Person(1)
 	env := &sdk.Env{}
 	h := sdktest.New(t, observed(env, p))
-	h.StateDir = t.TempDir()
+	h.StateDir = stateFolder(t)
 	adopt(t, s, h.StateDir)
 	config := settings(s)
 	for _, m := range more {
@@ -335,6 +335,18 @@ func startAt(t *testing.T, p pace, more ...map[string]any) life {
 	run := h.Run()
 	run.WaitFor(chat.Connected)
 	return life{h, t, run, env, s, anna, chat.Address{Chat: chatID(anna.LID)}, chat.Address{Chat: chatID(s.Group())}}
+}
+
+// stateFolder is a folder that goes with the test. What the library's handlers still write there, which outlive their client, fails no
+// test.
+func stateFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "whatsapp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // anew configures the channel's next life on the state folder of an earlier one. The earlier one must have ended.
