@@ -3,7 +3,6 @@ package claude
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -62,7 +61,7 @@ func descendants(root int, variables ...string) []proc {
 
 // carries tells whether a process was started with all the variables. One that ends in "=" may have any value.
 func carries(pid int, variables []string) bool {
-	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	env, err := process.Environ(pid)
 	if err != nil {
 		return false
 	}

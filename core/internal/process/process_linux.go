@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,6 +44,32 @@ func Parent(pid int) (int, error) {
 		return 0, err
 	}
 	return strconv.Atoi(fields[1])
+}
+
+// Environ returns the environment that a process was started with, with a zero byte behind each variable. A process that
+// is about to run another program has none for a moment, which is waited for.
+func Environ(pid int) ([]byte, error) {
+	const looks, step = 100, time.Millisecond
+	for range looks {
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return nil, fmt.Errorf("look at process %d: %w", pid, err)
+		}
+		if len(env) > 0 {
+			return env, nil
+		}
+		fields, err := stat(pid)
+		if err != nil {
+			return nil, err
+		}
+		// What has ended, and a thread of the kernel, has no memory. See proc_pid_stat(5) for the fields.
+		const memory, begin, end = 20, 47, 48
+		if len(fields) <= end || fields[memory] == "0" || fields[end] != "0" && fields[begin] == fields[end] {
+			return nil, nil
+		}
+		<-time.After(step)
+	}
+	return nil, fmt.Errorf("look at process %d: its environment does not come", pid)
 }
 
 // BootID names the machine's run: pids and start times of another one mean nothing.
