@@ -16,7 +16,7 @@ const maxBatch = 64
 var errClosed = errors.New("the store is closed")
 
 // step runs f in a transaction that is on disk when step returns nil. When f returns an error, nothing that f wrote
-// stays, and the steps that share the transaction are not harmed. f may run twice.
+// stays, and the steps that share the transaction are not harmed. f may run several times.
 func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, error)) (T, error) {
 	var result T
 	err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: func(t *tx) (err error) {
@@ -199,10 +199,14 @@ func (w *writer) alarm() <-chan time.Time {
 }
 
 // commit runs the batch as one transaction, with the standing operations that it wakes, and tells each operation its outcome.
-// An operation that returns an error is undone alone. After some failures, such as a full disk, SQLite rolls the whole
-// transaction back by itself; then each operation is run again in one of its own.
+// Few operations return an error, and savepoints cost each of them a copy of all pages that it writes: only once one has
+// failed are all run again with savepoints, so that it is undone alone. After some failures, such as a full disk, SQLite
+// rolls the whole transaction back by itself; then each operation is run again in one of its own.
 func (w *writer) commit(batch []*operation) {
-	ran, outcomes, err := w.transact(batch)
+	ran, outcomes, err := w.transact(batch, false)
+	if err != nil && len(ran) > 1 {
+		ran, outcomes, err = w.transact(ran, true)
+	}
 	if err != nil && len(ran) > 1 {
 		for _, op := range ran {
 			w.commit([]*operation{op})
@@ -233,8 +237,9 @@ func (w *writer) commit(batch []*operation) {
 	}
 }
 
-// transact returns the operations that ran, and each one's own error, or the one for which the transaction was rolled back.
-func (w *writer) transact(batch []*operation) (ran []*operation, outcomes []error, err error) {
+// transact returns the operations that ran, and the error for which the transaction was rolled back; where there are
+// savepoints, also each one's own error.
+func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation, outcomes []error, err error) {
 	if len(batch) == 0 {
 		batch = w.woken(effects{})
 	}
@@ -247,7 +252,12 @@ func (w *writer) transact(batch []*operation) (ran []*operation, outcomes []erro
 	outcomes = make([]error, len(batch), len(batch)+len(w.standing))
 	var after effects
 	for i, op := range batch {
-		if outcomes[i], err = w.apply(op, len(batch) > 1); err != nil {
+		if savepoints {
+			outcomes[i], err = w.apply(op)
+		} else {
+			err = w.run(op)
+		}
+		if err != nil {
 			_ = w.exec("ROLLBACK") // fails where SQLite has rolled back by itself
 			return batch, nil, err
 		}
@@ -255,7 +265,7 @@ func (w *writer) transact(batch []*operation) (ran []*operation, outcomes []erro
 			after.add(op.after)
 		}
 	}
-	// One that fails fails all, which then run alone: it needs no savepoint.
+	// One that fails fails all, which then run anew: it needs no savepoint.
 	woken := w.woken(after)
 	ran = append(batch, woken...)
 	outcomes = append(outcomes, make([]error, len(woken))...)
@@ -288,13 +298,9 @@ func (w *writer) woken(after effects) (woken []*operation) {
 	return woken
 }
 
-// apply runs an operation within the transaction. It returns the operation's own error, whose writes are undone, and the
-// one for which the transaction cannot go on. One that does not share the transaction needs no savepoint: it is undone
-// with it.
-func (w *writer) apply(op *operation, shares bool) (own, failed error) {
-	if !shares {
-		return nil, w.run(op)
-	}
+// apply runs an operation between savepoints. It returns the operation's own error, whose writes are undone, and the one
+// for which the transaction cannot go on.
+func (w *writer) apply(op *operation) (own, failed error) {
 	if err := w.exec("SAVEPOINT step"); err != nil {
 		return nil, err
 	}
