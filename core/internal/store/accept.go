@@ -224,15 +224,16 @@ func (m Message) byPerson() bool {
 	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
 
-// sessionTimes is what a session's row said before a message.
-type sessionTimes struct {
+// sessionBefore is what a session's row said before a message.
+type sessionBefore struct {
 	messageAt    sql.NullInt64 // when its previous message was received
 	interactedAt sql.NullInt64 // the last of a person
+	route        chat.Address
 }
 
 // touchSession makes or updates the row of a message's session. Commands do not count as messages here: claude does not
 // see them.
-func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
+func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
 	if in.Lane == TurnLane {
@@ -241,7 +242,8 @@ func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 			interactedAt = messageAt
 		}
 	}
-	err = t.row(`SELECT message_at, interacted_at FROM sessions WHERE key = ?1`, []any{in.Session}, &before.messageAt, &before.interactedAt)
+	err = t.row(`SELECT message_at, interacted_at, channel, chat, thread FROM sessions WHERE key = ?1`, []any{in.Session},
+		&before.messageAt, &before.interactedAt, &before.route.Channel, &before.route.Chat, &before.route.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return before, t.makeSession(in, interactedAt, messageAt)
 	}
@@ -251,7 +253,8 @@ func (t *tx) touchSession(in Inbound) (before sessionTimes, err error) {
 	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
 			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at)
 		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interactedAt, messageAt)
-	if err != nil || !m.fromChat() {
+	// Setting a route writes its index, also where it is the same.
+	if err != nil || !m.fromChat() || m.Address() == before.route {
 		return before, err
 	}
 	_, err = t.exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4 WHERE key = ?1`, in.Session, m.Channel, m.Chat.ID, m.Thread)
@@ -281,7 +284,7 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 
 // expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and
 // returns the one before.
-func (t *tx) expire(in Inbound, p place, before sessionTimes) (replaced string, err error) {
+func (t *tx) expire(in Inbound, p place, before sessionBefore) (replaced string, err error) {
 	if in.Expiry == (Expiry{}) || in.Reset || !in.Message.byPerson() || p.queued > 1 {
 		return "", nil
 	}

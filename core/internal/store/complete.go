@@ -145,11 +145,15 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 func said(done []removed) []chat.TranscriptEntry {
 	var entries []chat.TranscriptEntry
 	for _, r := range done {
-		m, ok := r.decode()
-		if !ok || m.Origin != "" && m.Origin != OriginPlugin {
+		var m struct { // of a Message, which takes longer to read as a whole
+			Text   string `json:"text"`
+			Raw    string `json:"raw"`
+			Origin Origin `json:"origin"`
+		}
+		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != OriginPlugin {
 			continue
 		}
-		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: m.Written(), At: moment(r.receivedAt)})
+		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: moment(r.receivedAt)})
 	}
 	return entries
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -33,12 +34,7 @@ type Message struct {
 }
 
 // Written is the text as it was written.
-func (m Message) Written() string {
-	if m.Raw != "" {
-		return m.Raw
-	}
-	return m.Text
-}
+func (m Message) Written() string { return cmp.Or(m.Raw, m.Text) }
 
 // Origin is what a message comes from that no person wrote.
 type Origin string
