@@ -197,11 +197,11 @@ func lenient(err error) error {
 // errNoEvent is returned for a line that is no JSON object with a type.
 var errNoEvent = errors.New("not an event")
 
-// parseEvent reads a line of stdout. What it returns may be piece, so that the many lines that bring a piece of a text share
-// one event: nothing of it is kept beyond the next line but its strings.
-func parseEvent(line []byte, piece *event) (*event, error) {
-	if parseDelta(line, piece) {
-		return piece, nil
+// parseEvent reads a line of stdout. What it returns may be short, so that the many short lines share one event: nothing of
+// it is kept beyond the next line but its strings.
+func parseEvent(line []byte, short *event) (*event, error) {
+	if parseShort(line, short) {
+		return short, nil
 	}
 	return parseAny(line)
 }

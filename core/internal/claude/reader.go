@@ -33,7 +33,7 @@ func (s *session) read(stdout io.Reader) {
 
 // line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
 func (s *session) line(line []byte) {
-	e, err := parseEvent(line, &s.piece)
+	e, err := parseEvent(line, &s.short)
 	if err != nil {
 		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
 	}

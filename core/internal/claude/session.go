@@ -42,7 +42,7 @@ type session struct {
 	exit   error
 	stderr tail
 
-	piece event // read from the last line; the reader's
+	short event // read from the last line; the reader's
 
 	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
 

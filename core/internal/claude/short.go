@@ -6,29 +6,64 @@ import (
 	"unicode/utf8"
 )
 
-// parseDelta reads a line that brings a piece of a text or a thought, as nearly all lines do, into e. It costs a fraction of
-// what parseAny does, which takes all that this one does not know.
-func parseDelta(line []byte, e *event) bool {
-	if !bytes.HasPrefix(line, []byte(`{"type":"stream_event"`)) {
+// parseShort reads into e the lines that come most, and are short: those that bring a piece of a text or a thought, or tell
+// how far a block, a message, a line or the session is. It costs a fraction of what parseAny does, which takes all that this
+// one does not know.
+func parseShort(line []byte, e *event) bool {
+	if !bytes.HasPrefix(line, []byte(`{"type":"`)) {
 		return false
 	}
-	*e = event{Type: "stream_event"}
-	known := members(line, func(name, value []byte) bool {
-		switch string(name) {
-		case "type":
-			return true // as the line begins with it
-		case "event":
-			return members(value, e.Stream.take) && e.Stream.Type == "content_block_delta"
-		case "parent_tool_use_id":
-			return string(value) == "null"
-		default:
-			return len(value) > 0 && value[0] == '"' // ids; the beginning of a message has more
+	*e = event{}
+	if !members(line, e.take) {
+		return false
+	}
+	switch e.Type {
+	case "stream_event":
+		switch e.Stream.Type {
+		case "content_block_delta":
+			return e.Stream.Delta.Text != "" || e.Stream.Delta.Thinking != ""
+		case "content_block_start", "content_block_stop", "message_stop":
+			return true
 		}
-	})
-	return known && (e.Stream.Delta.Text != "" || e.Stream.Delta.Thinking != "")
+	case "system":
+		return e.Subtype == "session_state_changed" || e.Subtype == "status"
+	case "command_lifecycle":
+		return true
+	}
+	return false
 }
 
-// take takes a member of a content_block_delta.
+// take takes a member of a line. Those that it does not look at are ids; lines of other types have more.
+func (e *event) take(name, value []byte) bool {
+	switch string(name) {
+	case "type":
+		return text(value, &e.Type)
+	case "subtype":
+		return text(value, &e.Subtype)
+	case "uuid":
+		return text(value, &e.UUID)
+	case "state":
+		return text(value, &e.State)
+	case "command_uuid":
+		return text(value, &e.Command)
+	case "status":
+		if string(value) == "null" {
+			return true
+		}
+		e.Status = new(string)
+		return text(value, e.Status)
+	case "permissionMode":
+		return text(value, &e.Mode)
+	case "parent_tool_use_id":
+		return string(value) == "null"
+	case "event":
+		return members(value, e.Stream.take)
+	default:
+		return value[0] == '"'
+	}
+}
+
+// take takes a member of an event that is about a block or the end of a message.
 func (a *apiEvent) take(name, value []byte) bool {
 	switch string(name) {
 	case "type":
@@ -37,6 +72,10 @@ func (a *apiEvent) take(name, value []byte) bool {
 		return true
 	case "delta":
 		return members(value, a.Delta.take)
+	case "content_block":
+		return members(value, func(name, value []byte) bool {
+			return string(name) != "type" || text(value, &a.Block.Type)
+		})
 	default:
 		return false
 	}
