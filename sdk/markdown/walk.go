@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -27,7 +28,9 @@ type walker struct {
 	padding int
 }
 
-func newParser() parser.Parser {
+// documents is the parser of all documents, which any number of goroutines may use. To make one takes five times as long as
+// to parse a short answer.
+var documents = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
@@ -38,10 +41,10 @@ func newParser() parser.Parser {
 			util.Prioritized(Tables(), 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
-}
+})
 
 // parse returns a document that any number of walkers may walk.
-func parse(source []byte) ast.Node { return newParser().Parse(text.NewReader(source)) }
+func parse(source []byte) ast.Node { return documents().Parse(text.NewReader(source)) }
 
 func (w walker) children(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
