@@ -20,8 +20,9 @@ type delivery struct {
 	edit    types.EditAttribute
 	stanza  *waBinary.Node // nil: not encrypted yet
 	sentOn  *conn
-	held    bool // the network has let others pass once
-	renew   bool // the device could not decrypt it
+	sentAt  time.Time // when the network had it first
+	held    bool      // the network has let others pass once
+	renew   bool      // the device could not decrypt it
 	retries int
 	acked   bool
 }
@@ -82,6 +83,9 @@ func (s *Server) deliver(c *conn, d *delivery, stanza waBinary.Node) error {
 		c.enqueue(outgoing{plain: s.garbage(d)})
 	}
 	d.sentOn = c
+	if d.sentAt.IsZero() {
+		d.sentAt = time.Now()
+	}
 	times := 1
 	if s.chance(s.faults.Duplicate) {
 		times = 2
@@ -211,6 +215,16 @@ func (s *Server) Acknowledged(id types.MessageID) bool {
 	defer s.mu.Unlock()
 	d, ok := s.byID[id]
 	return ok && d.acked
+}
+
+// SentAt returns when a message was on its way to the device first, written and encrypted; the zero time before.
+func (s *Server) SentAt(id types.MessageID) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, ok := s.byID[id]; ok {
+		return d.sentAt
+	}
+	return time.Time{}
 }
 
 // Unacknowledged is how many messages the device has not acknowledged.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/proto/waCommon"
@@ -202,15 +203,26 @@ func (s *Server) take(c *conn, node *waBinary.Node) error {
 			readers = append(readers, p)
 		}
 	}
-	for _, p := range readers {
-		if p == nil {
+	readers = slices.DeleteFunc(readers, func(p *Person) bool {
+		switch {
+		case p == nil:
 			ack["error"] = 404
-			continue
-		}
-		if p.refuse != 0 {
+		case p.refuse != 0:
 			ack["error"] = p.refuse
-			continue
+		default:
+			return false
 		}
+		return true
+	})
+	// The server does not wait for the phones, nor does who asks it here see it do so: it is locked.
+	lost := s.chance(s.faults.LoseAck)
+	if !lost {
+		ack["t"] = node.AttrGetter().OptionalInt("t")
+		if err := s.put(c, waBinary.Node{Tag: "ack", Attrs: ack}); err != nil {
+			return err
+		}
+	}
+	for _, p := range readers {
 		m, err := p.decrypt(s.life, node, to)
 		if err != nil && p.known[id] {
 			continue // The same bytes once more, which a phone has read already.
@@ -241,10 +253,8 @@ func (s *Server) take(c *conn, node *waBinary.Node) error {
 		p.known[id] = true
 	}
 	s.notify()
-	if s.chance(s.faults.LoseAck) {
+	if lost {
 		s.drop()
-		return nil
 	}
-	ack["t"] = node.AttrGetter().OptionalInt("t")
-	return s.put(c, waBinary.Node{Tag: "ack", Attrs: ack})
+	return nil
 }
