@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -122,6 +123,25 @@ func TestTheDeviceStoreOutlivesTheProcess(t *testing.T) {
 	)
 	if err != nil || mode != "wal" || synchronous != "1" || filepath.Base(file) != "device.db" {
 		t.Errorf("journal_mode %s, synchronous %s, file %s, %v", mode, synchronous, file, err)
+	}
+}
+
+// TestTheDeviceStoreHasOneWriter: two that step the sessions on would lose some.
+func TestTheDeviceStoreHasOneWriter(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	devices, err := openDevices(t.Context(), folder, waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer devices.db.Close()
+	other, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "device.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "CREATE TABLE mine (id INTEGER)"); err == nil {
+		t.Error("another connection may write")
 	}
 }
 

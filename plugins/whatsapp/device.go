@@ -31,11 +31,15 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
 		return nil, fmt.Errorf("open device store: %w", err)
 	}
-	// Writers wait for each other: to fail would be to leave a message with WhatsApp until the next connection. A commit
-	// outlives the process but not a power cut, which takes the sessions some steps back: what was not acknowledged then
-	// is decrypted again, and what phones cannot decrypt they ask for. The messages themselves the host has on disk.
-	db := sql.OpenDB(statements{&sqlite.Driver{}, "file:" + path +
-		"?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"})
+	// One connection has the file for itself: statements need not tell other connections what they do, and no second process
+	// can lose sessions. Whoever waits for the connection has it not, and holds no lock that who has it may want.
+	//
+	// A commit outlives the process but not a power cut, which takes the sessions some steps back: what was not
+	// acknowledged then is decrypted again, and what phones cannot decrypt they ask for. The messages themselves the host
+	// has on disk.
+	db := sql.OpenDB(statements{&sqlite.Driver{}, "file:" + path + "?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)" +
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=locking_mode(EXCLUSIVE)&_txlock=immediate"})
+	db.SetMaxOpenConns(1)
 	container := sqlstore.NewWithDB(db, "sqlite", log)
 	if err := container.Upgrade(ctx); err != nil {
 		_ = db.Close()
