@@ -223,6 +223,14 @@ func TestFiles(t *testing.T) {
 	if len(m.Media) != 1 || m.Media[0].Kind != chat.Image || m.Media[0].FileName != "../x.png" || m.Media[0].Size != int64(len(content)) || m.Media[0].Ref == "" {
 		t.Errorf("the file is %+v", m.Media)
 	}
+	f.server.Say("70", "7", "", discordtest.WithVoice([]byte("said")))
+	if _, m = f.message(t, ""); len(m.Media) != 1 || m.Media[0].Kind != chat.Voice || m.Media[0].Ref == "" {
+		t.Errorf("the voice message is %+v", m.Media)
+	}
+	f.server.Say("70", "7", "song", discordtest.WithFile("song.ogg", "audio/ogg", []byte("sung")))
+	if _, m = f.message(t, "song"); len(m.Media) != 1 || m.Media[0].Kind != chat.Audio {
+		t.Errorf("the song is %+v", m.Media)
+	}
 	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, 5<<20))) // The test's host takes 4 MiB.
 	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Ref != "" {
 		t.Errorf("the file is %+v", m.Media)

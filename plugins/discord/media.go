@@ -28,7 +28,7 @@ const (
 func mediaOf(a *discordgo.MessageAttachment) chat.Media {
 	kind := chat.File
 	switch mime, _, _ := strings.Cut(a.ContentType, "/"); {
-	case a.Flags&discordgo.MessageAttachmentFlags(1<<13) != 0:
+	case a.Waveform != "": // Only a voice message has the picture of its sound.
 		kind = chat.Voice
 	case mime == "image":
 		kind = chat.Image

@@ -76,10 +76,14 @@ func (s *Server) messageObject(m *Message, content bool) object {
 	}
 	attachments := []object{}
 	for _, f := range m.attached {
-		attachments = append(attachments, object{
+		a := object{
 			"id": f.id, "filename": f.name, "content_type": f.mime, "size": f.size,
 			"url": "https://cdn.discordapp.com" + f.path, "proxy_url": "https://media.discordapp.net" + f.path,
-		})
+		}
+		if f.voice {
+			a["duration_secs"], a["waveform"], o["flags"] = 1.5, "AAgQIA==", 1<<13
+		}
+		attachments = append(attachments, a)
 	}
 	o["attachments"] = attachments
 	if reactions := m.reactions(); len(reactions) > 0 {

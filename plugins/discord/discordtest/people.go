@@ -79,6 +79,14 @@ func WithFile(name, mime string, content []byte) Option {
 	return func(s *Server, m *Message) { s.attach(m, File{Name: name, Type: mime, Content: content}) }
 }
 
+// WithVoice makes it a voice message, in Opus.
+func WithVoice(content []byte) Option {
+	return func(s *Server, m *Message) {
+		s.attach(m, File{Name: "voice-message.ogg", Type: "audio/ogg", Content: content})
+		m.attached[len(m.attached)-1].voice = true
+	}
+}
+
 // ByWebhook makes it come from a program.
 func ByWebhook() Option { return func(_ *Server, m *Message) { m.webhook = true } }
 

@@ -136,6 +136,7 @@ type Answer struct {
 type attachment struct {
 	id, name, mime, path string
 	size                 int
+	voice                bool // it is a voice message
 }
 
 // New starts a server, which ends with the test.
