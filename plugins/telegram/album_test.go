@@ -240,10 +240,14 @@ func TestFilesOfAnAlbumAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stored []bool
+	var problems []string
 	for _, media := range in.events[0].Body.(chat.Message).Media {
-		stored = append(stored, media.Ref != "")
+		stored, problems = append(stored, media.Ref != ""), append(problems, media.Problem)
 	}
 	if diff := cmp.Diff([]bool{true, true, false, true}, stored); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"", "", "is of an album with more than the 50 MB that are fetched together", ""}, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/clawhost/clawhost/sdk/album"
@@ -85,11 +86,16 @@ func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event, most 
 	if file.id == "" {
 		return nil
 	}
-	if file.media.Size > most {
-		r.log.Debug("a file is not fetched: the message's are too large, or the host refuses what comes from this chat", "chat", event.Chat.ID)
-		return nil
+	if file.media.Size > most && file.media.Size <= maxFile {
+		file.media.Problem = fmt.Sprintf("is of an album with more than the %d MB that are fetched together", maxTogether>>20)
+		if r.refused[event.Chat.ID] > 0 {
+			file.media.Problem = "was not fetched, for what came from this chat before was refused"
+		}
+		r.log.Debug("a file is not fetched: it "+file.media.Problem, "chat", event.Chat.ID)
+		message.Media = []chat.Media{file.media}
+	} else {
+		message.Media = []chat.Media{r.files.fetch(ctx, file)}
 	}
-	message.Media = []chat.Media{r.files.fetch(ctx, file)}
 	event.Body = message
 	return ctx.Err()
 }

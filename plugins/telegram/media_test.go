@@ -213,8 +213,10 @@ func TestStrangersFillNoDisk(t *testing.T) {
 	if n := len(b.server.Calls("download")); n != 6 {
 		t.Errorf("%d files of 3 MiB were fetched, want 6", n)
 	}
-	b.anna.Send(0, "let me in")
-	b.NextEvent()
+	b.anna.Post(telegramtest.Post{Media: "document", File: file, Text: "let me in"})
+	if m, _ := b.NextEvent().Body.(chat.Message); len(m.Media) != 1 || m.Media[0].Problem != "was not fetched, for what came from this chat before was refused" {
+		t.Errorf("the first message that is taken: %+v", m)
+	}
 	b.anna.Post(telegramtest.Post{Media: "document", File: file})
 	if err := b.server.AwaitConfirmed(t.Context()); err != nil {
 		t.Fatal(err)
