@@ -86,7 +86,7 @@ func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 	if !errors.As(full, new(*sqlite.Error)) {
 		t.Fatalf("the store fails with %v", full)
 	}
-	if err := devices.db.Close(); err != nil {
+	if err := devices.close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -115,7 +115,7 @@ func TestTheDeviceStoreOutlivesTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer devices.db.Close()
+	defer devices.close()
 	var mode, synchronous, file string
 	err = errors.Join(
 		devices.db.QueryRow("PRAGMA journal_mode").Scan(&mode), devices.db.QueryRow("PRAGMA synchronous").Scan(&synchronous),
@@ -134,7 +134,7 @@ func TestTheDeviceStoreHasOneWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer devices.db.Close()
+	defer devices.close()
 	other, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "device.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
@@ -46,6 +47,22 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 		return nil, fmt.Errorf("open device store: %w", err)
 	}
 	return &devices{container, db}, nil
+}
+
+// parting is how long closing waits for who writes. The plugin's end takes no longer than its host waits for it.
+const parting = 2 * time.Second
+
+// close closes the store when nobody writes to it any more: handlers of the library outlive their client, and cannot be
+// waited for. They fail from then on, which acknowledges nothing, for their connection has ended. It changes no file later.
+func (d *devices) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), parting)
+	defer cancel()
+	last, err := d.db.Conn(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("wait for the device store: %w", err), d.db.Close())
+	}
+	// It is the only connection, and nobody gets it after the store is closed. The files are closed with it.
+	return errors.Join(d.db.Close(), last.Close())
 }
 
 // device returns the paired device, or a new one that is to be paired.

@@ -78,7 +78,7 @@ func adopt(t testing.TB, s *whatsapptest.Server, folder string) {
 		}
 	}
 	device := store.NewDevice()
-	if err := errors.Join(s.Adopt(t.Context(), device), store.db.Close()); err != nil {
+	if err := errors.Join(s.Adopt(t.Context(), device), store.close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -321,11 +321,18 @@ func start(t *testing.T, more ...map[string]any) life {
 // startAt is start with another patience.
 func startAt(t *testing.T, p pace, more ...map[string]any) life {
 	t.Helper()
+	env := &sdk.Env{}
+	return startAs(t, env, observed(env, p), more...)
+}
+
+// startAs is start with another channel, which tells what it got from its host.
+func startAs(t *testing.T, env *sdk.Env, channel sdk.Component, more ...map[string]any) life {
+	t.Helper()
 	s := whatsapptest.New(t)
 	anna := s.Person(1)
-	env := &sdk.Env{}
-	h := sdktest.New(t, observed(env, p))
-	h.StateDir = stateFolder(t)
+	folder := t.TempDir() // It goes when the harness has ended.
+	h := sdktest.New(t, channel)
+	h.StateDir = folder
 	adopt(t, s, h.StateDir)
 	config := settings(s)
 	for _, m := range more {
@@ -335,18 +342,6 @@ func startAt(t *testing.T, p pace, more ...map[string]any) life {
 	run := h.Run()
 	run.WaitFor(chat.Connected)
 	return life{h, t, run, env, s, anna, chat.Address{Chat: chatID(anna.LID)}, chat.Address{Chat: chatID(s.Group())}}
-}
-
-// stateFolder is a folder that goes with the test. What the library's handlers still write there, which outlive their client, fails no
-// test.
-func stateFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "whatsapp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // anew configures the channel's next life on the state folder of an earlier one. The earlier one must have ended.

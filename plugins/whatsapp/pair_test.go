@@ -19,8 +19,9 @@ import (
 func unpaired(t *testing.T, more ...map[string]any) (*sdktest.Harness, *sdktest.Run, *whatsapptest.Server) {
 	t.Helper()
 	s := whatsapptest.New(t)
+	folder := t.TempDir() // It goes when the harness has ended.
 	h := sdktest.New(t, component())
-	h.StateDir = t.TempDir()
+	h.StateDir = folder
 	config := settings(s)
 	for _, m := range more {
 		maps.Copy(config, m)

@@ -53,7 +53,11 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = devices.db.Close() }()
+	defer func() {
+		if err := devices.close(); err != nil {
+			c.log.Error("close the device store", "error", err)
+		}
+	}()
 	defer c.note(nil, errNotConnected)
 	device, err := devices.device(ctx)
 	if err == nil && device.ID == nil {
