@@ -39,9 +39,9 @@ const (
 type albums struct {
 	state  sdk.State
 	pace   pace
-	sizes  map[string]int // by key: how many files an album has that was announced
-	open   map[string]*gathered
-	expiry *time.Timer // fires when an album has waited long enough
+	sizes  map[string]int       // by key: how many files an album has that was announced
+	open   map[string]*gathered // as the host keeps them
+	expiry *time.Timer          // fires when an album has waited long enough
 }
 
 // gathered is what has come of an album.
@@ -145,8 +145,8 @@ func (a *albums) load(ctx context.Context, log hclog.Logger) error {
 	return nil
 }
 
-// save has the host keep an album.
-func (a *albums) save(ctx context.Context, g *gathered) error {
+// keep has the host keep an album, and only then knows of it: a file that is known is acknowledged when it comes again.
+func (a *albums) keep(ctx context.Context, g *gathered) error {
 	value, err := json.Marshal(g.record)
 	if err != nil {
 		return fmt.Errorf("keep album: %w", err)
@@ -154,6 +154,7 @@ func (a *albums) save(ctx context.Context, g *gathered) error {
 	if _, err := a.state.Put(ctx, g.key, value); err != nil {
 		return fmt.Errorf("keep album: %w", err)
 	}
+	a.open[g.key] = g
 	return nil
 }
 
@@ -208,6 +209,23 @@ func (a *albums) begunBy(by writer) []*gathered {
 	}
 	slices.SortFunc(list, func(a, b *gathered) int { return a.first.Compare(b.first) })
 	return list
+}
+
+// with is the album and another file, which may make it whole.
+func (g *gathered) with(c child) *gathered {
+	next := *g
+	next.last = time.Now()
+	next.Parts = append(slices.Clip(g.Parts), c)
+	next.bytes += c.bytes()
+	next.Closed = len(next.Parts) == next.Size
+	return &next
+}
+
+// closed is the album without what may still come of it.
+func (g *gathered) closed() *gathered {
+	next := *g
+	next.Closed = true
+	return &next
 }
 
 // has tells whether a file has come before.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
+	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
@@ -179,6 +181,56 @@ func TestAnAlbumOutlivesThePlugin(t *testing.T) {
 	l.Run()
 	_, m := l.next()
 	if diff := cmp.Diff([]int64{1, 2, 3}, sizes(t, m)); diff != "" || m.Text != "look" {
+		t.Errorf("came %+v, files (-want +got):\n%s", m, diff)
+	}
+}
+
+// fragile is a state that breaks whoever writes the second value to it.
+type fragile struct {
+	sdk.State
+	writes atomic.Int32
+}
+
+func (f *fragile) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	if f.writes.Add(1) == 2 {
+		panic("the state breaks")
+	}
+	return f.State.Put(ctx, key, value)
+}
+
+// TestAFileIsAcknowledgedOnceItIsKept though the plugin broke when it was to be kept, and it came again.
+func TestAFileIsAcknowledgedOnceItIsKept(t *testing.T) {
+	t.Parallel()
+	env := &sdk.Env{}
+	l := startAs(t, env, sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, got sdk.Env, cfg config) (*channel, error) {
+		*env = got
+		got.State = &fragile{State: got.State}
+		c, err := open(ctx, got, cfg)
+		if err == nil {
+			c.pace = quick()
+		}
+		return c, err
+	}))
+	files := l.pictures(3, "look")
+	album := l.anna.Announce(types.EmptyJID, 3)
+	l.anna.Send(whatsapptest.OfAlbum(album, 0, files[0]))
+	if err := l.server.AwaitAcknowledged(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken := l.anna.Send(whatsapptest.OfAlbum(album, 1, files[1]))
+	l.anna.Send(&waE2E.Message{Conversation: proto.String("")}) // What the plugin takes no notice of.
+	if err := l.server.AwaitUnacknowledged(t.Context(), 1); err != nil || l.server.Acknowledged(broken) {
+		t.Fatalf("%v; the second file is acknowledged though nobody has it", err)
+	}
+	l.server.Cut()
+	if err := l.server.AwaitAcknowledged(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.run.Stop()
+	l.anna.Send(whatsapptest.OfAlbum(album, 2, files[2]))
+	l.Run()
+	_, m := l.next()
+	if diff := cmp.Diff([]int64{1, 2, 3}, sizes(t, m)); diff != "" {
 		t.Errorf("came %+v, files (-want +got):\n%s", m, diff)
 	}
 }

@@ -38,23 +38,23 @@ func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) 
 	}
 	if g == nil {
 		g = &gathered{key: key, first: time.Now(), record: record{By: by, Size: l.albums.sizes[key]}}
-		l.albums.open[key] = g
 	}
-	g.last = time.Now()
-	g.Parts = append(g.Parts, c)
-	g.bytes += c.bytes()
-	if len(g.Parts) == g.Size {
+	g = g.with(c)
+	if err := l.albums.keep(l.ctx, g); err != nil {
+		return err
+	}
+	if g.Closed {
 		return l.deliver(client, g)
 	}
 	l.albums.wind()
-	return l.albums.save(l.ctx, g)
+	return nil
 }
 
 // deliver hands an album over as it is now. What comes of it later is another message.
 func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 	if !g.Closed {
-		g.Closed = true
-		if err := l.albums.save(l.ctx, g); err != nil {
+		g = g.closed()
+		if err := l.albums.keep(l.ctx, g); err != nil {
 			return err
 		}
 	}
