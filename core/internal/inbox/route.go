@@ -100,7 +100,8 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
-	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may {
+	// A trigger that is a word, not a command, is one only where it is said to the agent.
+	if rest, ok := in.anew(text, a.settings.Session.ResetTriggers); ok && may && (a.addressed || strings.HasPrefix(text, "/")) {
 		return in.begin(m, inbound, rest), nil
 	}
 	switch command, known := commands.Parse(text); {

@@ -179,6 +179,32 @@ func TestNewIsNoTrigger(t *testing.T) {
 	}
 }
 
+// Where the agent reads all that a group says, a word that begins a conversation is one only if it is said to the agent.
+func TestAWordThatBeginsAConversation(t *testing.T) {
+	t.Parallel()
+	words := func(string) config.Settings {
+		s := settings("")
+		s.Session.ResetTriggers = []string{"start over", "/fresh"}
+		return s
+	}
+	for name, test := range map[string]struct {
+		event chat.Event
+		text  string
+		fresh bool
+	}{
+		"alone with the agent":         {says("owner", "start over with tea"), "with tea", true},
+		"said to the agent in a group": {inGroup("g", event("owner", chat.Message{Text: "start over with tea", MentionsSelf: true})), "with tea", true},
+		"said among people":            {inGroup("g", says("owner", "start over with tea")), "start over with tea", false},
+		"a command among people":       {inGroup("g", says("owner", "/fresh with tea")), "with tea", true},
+	} {
+		j := &journal{chosen: map[string]store.Overrides{"tg:group:g": {Activation: "always"}}}
+		submit(t, j, words, test.event)
+		if got := j.accepted[0].Message; got.Text != test.text || got.Fresh != test.fresh {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // Where a pattern is what calls the agent, a command may stand behind the name, and the name behind a word that stops.
 func TestCommandsByName(t *testing.T) {
 	t.Parallel()
