@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -151,6 +153,19 @@ func (h *host) forgot(texts ...string) {
 			h.Errorf("the last request still holds %q: %q", text, last.Prompt.Texts())
 		}
 	}
+}
+
+// kept tells whether a transcript of the CLI holds a text.
+func (h *host) kept(text string) bool {
+	h.Helper()
+	transcripts, err := filepath.Glob(filepath.Join(h.dir, "claude", "projects", "*", "*.jsonl"))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return slices.ContainsFunc(transcripts, func(path string) bool {
+		data, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(data), text)
+	})
 }
 
 // wrote waits until a process has written a text behind a mark.

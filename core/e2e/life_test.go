@@ -32,6 +32,8 @@ func TestCutOffWithinATool(t *testing.T) {
 			h.api.Enqueue(messagesapi.Bash("setsid sleep " + seconds + " & wait"))
 			owner.say("water the plants")
 			h.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
+			// The CLI writes its transcript some time behind; what it has not written its next process does not know.
+			h.poll("the CLI has kept that it does", func() bool { return h.kept(seconds) })
 			owner.say("and feed the cat")
 			if err := h.telegram.AwaitConfirmed(h.ctx); err != nil {
 				t.Fatal(err)
