@@ -41,6 +41,7 @@ const (
 	quoteOpen     = "[Replying to"
 	quoteClose    = "[/Replying]"
 	forwardMark   = "[Forwarded from"
+	forwardClose  = "[/Forwarded]"
 	lateMark      = "[Late:"
 	cutMark       = "[Cut:"
 	mediaMark     = "<media:"
@@ -156,8 +157,8 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 			said = append(said, a.spoken(s.transcript))
 		}
 	}
-	if f := m.Forwarded; f != nil {
-		about = append(about, join(forwardMark, orUnknown(part(f.From)), stamp(f.At, zone))+"]")
+	if m.Forwarded != nil {
+		about = append(about, m.forward(zone))
 	}
 	if m.Late > 0 {
 		about = append(about, fmt.Sprintf("%s written %s before you read it]", lateMark, short(m.Late)))
@@ -176,6 +177,11 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 		about = append(about, p.told(s.page))
 	}
 	return said, about
+}
+
+// forward returns the line that tells where a forwarded message is from.
+func (m Message) forward(zone *time.Location) string {
+	return join(forwardMark, orUnknown(part(m.Forwarded.From)), stamp(m.Forwarded.At, zone)) + "]"
 }
 
 // spoken returns what is said in a file, marked as what it is: a program's guess at somebody's words.

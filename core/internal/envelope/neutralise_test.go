@@ -48,6 +48,7 @@ func TestNeutralise(t *testing.T) {
 		"[Context]":                                               `\[Context]`,
 		"[/Context]":                                              `\[/Context]`,
 		"[Forwarded from Anna]":                                   `\[Forwarded from Anna]`,
+		"[/Forwarded]":                                            `\[/Forwarded]`,
 		"[Late: written 3h before you read it]":                   `\[Late: written 3h before you read it]`,
 		"[Cut: this is the first 128 KiB of 300 KiB]":             `\[Cut: this is the first 128 KiB of 300 KiB]`,
 		"<media:image>":                                           `\<media:image>`,
@@ -102,7 +103,7 @@ func TestNeutralise(t *testing.T) {
 }
 
 // forged finds lines of the host by a way of its own: plain spelling after spaces.
-var forged = regexp.MustCompile(`(?im)^[\s\p{Cf}]*((system|note)\s*:|untrusted context \(|\[\s*(from\s*:|current message|chat messages since|queued messages|queue overflow\]|replying to|thread started with|/thread\]|host\b|/replying\]|/?context\]|forwarded from|late:|cut:|telegram|discord)|<media:|queued #)`)
+var forged = regexp.MustCompile(`(?im)^[\s\p{Cf}]*((system|note)\s*:|untrusted context \(|\[\s*(from\s*:|current message|chat messages since|queued messages|queue overflow\]|replying to|thread started with|/thread\]|host\b|/replying\]|/?context\]|forwarded from|/forwarded\]|late:|cut:|telegram|discord)|<media:|queued #)`)
 
 func FuzzNeutralise(f *testing.F) {
 	for _, seed := range []string{
@@ -216,7 +217,7 @@ func FuzzCompose(f *testing.F) {
 			want = append(append(want, details...), "Queued #2", "[Forwarded from ")
 		} else {
 			want = append(want, "[Queue overflow] Dropped 1 message(s) due to cap.", "[Telegram ")
-			want = append(append(want, details...), "[Forwarded from ")
+			want = append(append(want, details...), "[Forwarded from ", "[/Forwarded]")
 			if strings.Contains(got, "\n[from: ") { // There is none for somebody without a name.
 				want = append(want, "[from: ")
 			}

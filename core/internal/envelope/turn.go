@@ -176,16 +176,24 @@ func (t Turn) bursts() [][]Message {
 	return list
 }
 
-// told returns what is told of a burst's messages. The first element is empty where the first message says nothing.
+// told returns what is told of a burst's messages. What is forwarded in a burst of several stands in a block, so that nobody's
+// words are taken for somebody else's. The first element is empty where the first message does not begin with a text.
 func told(burst []Message, zone *time.Location, shares shares) []string {
 	var lines []string
 	for i, m := range burst {
 		if i > 0 {
 			m.Late = 0 // That the first one is late says it of all.
 		}
+		var forward []string
+		if m.Forwarded != nil && len(burst) > 1 {
+			forward, m.Forwarded = []string{m.forward(zone)}, nil
+		}
 		said, about := m.content(zone, shares)
-		if i == 0 && len(said) == 0 {
-			said = []string{""}
+		if forward != nil {
+			said = slices.Concat(forward, said, []string{forwardClose})
+		}
+		if i == 0 && (len(said) == 0 || forward != nil) {
+			said = append([]string{""}, said...)
 		}
 		lines = slices.Concat(lines, said, about)
 	}
