@@ -186,7 +186,7 @@ func place(l tgbotapi.Location) string {
 	return degrees(l.Latitude) + ", " + degrees(l.Longitude)
 }
 
-// bracketed is "[what: part, part]" on one line, of which no part gets out.
+// bracketed is "[what: part, part]", or "[what]" without parts, on one line, of which no part gets out.
 func bracketed(what string, parts ...string) string {
 	var full []string
 	left := maxTold
@@ -196,6 +196,9 @@ func bracketed(what string, parts ...string) string {
 			full = append(full, part)
 			left -= len(part)
 		}
+	}
+	if len(full) == 0 {
+		return "[" + what + "]"
 	}
 	return "[" + what + ": " + strings.Join(full, ", ") + "]"
 }

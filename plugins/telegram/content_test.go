@@ -91,7 +91,8 @@ func decode(t *testing.T, kind, fields string) (chat.Event, bool) {
 	return (inbound{self: tgbotapi.User{ID: 4242, UserName: "claw_bot"}}).event(u)
 }
 
-// TestContentElsewhere: links are told of quoted, forwarded and edited messages too. A live location that moves is no edit.
+// TestContentElsewhere: links are told of quoted, forwarded and edited messages too, and the files of quoted ones. A live
+// location that moves is no edit.
 func TestContentElsewhere(t *testing.T) {
 	t.Parallel()
 	const link = `"text":"this","entities":[{"type":"text_link","offset":0,"length":4,"url":"http://a.example"}]`
@@ -103,6 +104,18 @@ func TestContentElsewhere(t *testing.T) {
 	event, _ = decode(t, `"message"`, `"text":"that","reply_to_message":{"message_id":2,"poll":{"question":"Lunch?"}}`)
 	if m, _ := event.Body.(chat.Message); m.ReplyTo == nil || m.ReplyTo.Text != "[poll: Lunch?]" {
 		t.Errorf("a quoted poll: %+v", m.ReplyTo)
+	}
+	for file, want := range map[string]string{
+		`"photo":[{"file_id":"f"}]`:                          "[image]",
+		`"photo":[{"file_id":"f"}],"caption":"at sea"`:       "at sea\n[image]",
+		`"voice":{"file_id":"f"}`:                            "[voice]",
+		`"document":{"file_id":"f","file_name":"a]\nb.txt"}`: "[file: a) b.txt]",
+		`"sticker":{"file_id":"f","emoji":"👍"}`:              "👍",
+	} {
+		event, _ = decode(t, `"message"`, `"text":"that","reply_to_message":{"message_id":2,`+file+`}`)
+		if m, _ := event.Body.(chat.Message); m.ReplyTo == nil || m.ReplyTo.Text != want {
+			t.Errorf("a quoted file %s: %+v", file, m.ReplyTo)
+		}
 	}
 	event, _ = decode(t, `"message"`, `"forward_origin":{"type":"hidden_user","sender_user_name":"Berta"},`+link)
 	if m, _ := event.Body.(chat.Message); m.Forwarded == nil || m.Text != want {
