@@ -268,6 +268,7 @@ func TestSubmit(t *testing.T) {
 		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "why", fresh: true, authority: chat.Owner},
 		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
 		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
 		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "answer", Args: "ABCDE 2"}, text: "2", authority: chat.Owner},
 		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"a button of another's":          {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "rm -rf /"}), verdict: chat.Rejected},

@@ -172,25 +172,26 @@ func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) (b
 // direct heeds the directives and the skill that a message of somebody who may use commands names, and returns the commands
 // that are to be answered beside it; false: it names none of all these.
 func (in *Inbox) direct(m *store.Message, text string) (beside []store.Command, ok bool) {
-	if prompt, ok := in.options.Commands.Skill(text); ok {
-		rewrite(m, prompt)
-		return nil, true
-	}
 	// A file is something to be answered, so that directives beside it are not alone.
 	const file = "\n\uFFFC"
 	if len(m.Media) > 0 {
 		text += file
 	}
 	rest, overrides, asked := in.options.Commands.Directives(text, m.Authority)
-	switch {
-	case len(asked) > 0 && rest == "":
+	if len(asked) > 0 && rest == "" {
 		m.Command = &asked[0]
 		m.Command.And = asked[1:]
 		return nil, true
+	}
+	rest = strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file)))
+	prompt, skill := in.options.Commands.Skill(rest)
+	switch {
+	case skill:
+		rest = prompt
 	case len(asked) == 0 && overrides == (store.Overrides{}):
 		return nil, false
 	}
-	rewrite(m, strings.TrimSpace(strings.TrimSuffix(rest, strings.TrimSpace(file))))
+	rewrite(m, rest)
 	m.Overrides = overrides
 	return asked, true
 }
