@@ -247,7 +247,8 @@ func TestFilesOfRefusedChats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.close()
-	r := newReceiver(api, sdk.Env{State: newLedger(), Media: store, Log: quiet()}, refusing{}, testPace())
+	in := &refusing{}
+	r := newReceiver(api, sdk.Env{State: newLedger(), Media: store, Log: quiet()}, in, testPace())
 	r.self = "1"
 	s.Direct("7", "5")
 	for range 4 {
@@ -258,6 +259,10 @@ func TestFilesOfRefusedChats(t *testing.T) {
 	}
 	if store.files != 2 {
 		t.Errorf("%d files of 10 MiB were fetched of a refused chat, want 2", store.files)
+	}
+	const why = "was not fetched, for what came from this chat before was refused"
+	if diff := cmp.Diff([]string{"", "", why, why}, in.problems); diff != "" {
+		t.Errorf("problems of the files (-want +got):\n%s", diff)
 	}
 }
 
@@ -273,6 +278,16 @@ func (s *countingStore) Upload(_ context.Context, m chat.Media, r io.Reader) (ch
 	return m, err
 }
 
-type refusing struct{ sdk.Inbox }
+// refusing is an inbox that takes nothing, and notes why files are missing.
+type refusing struct {
+	sdk.Inbox
+	problems []string
+}
 
-func (refusing) Submit(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil }
+func (r *refusing) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
+	message, _ := e.Body.(chat.Message)
+	for _, m := range message.Media {
+		r.problems = append(r.problems, m.Problem)
+	}
+	return chat.Rejected, nil
+}

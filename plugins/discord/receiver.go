@@ -177,6 +177,9 @@ func (r *receiver) fetch(ctx context.Context, from chat.ID, media []chat.Media, 
 		size += file.Size
 	}
 	if wasted := r.wasted[from]; wasted > 0 && wasted+size > maxFile {
+		for i := range media {
+			media[i].Problem = "was not fetched, for what came from this chat before was refused"
+		}
 		return
 	}
 	r.files.fetch(ctx, media, attachmentsOf(m))
