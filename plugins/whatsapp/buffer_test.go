@@ -18,10 +18,11 @@ import (
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
-// ledger is an event buffer in memory, whose transactions take a while.
+// ledger is an event buffer in memory.
 type ledger struct {
 	store.EventBuffer
 	found map[[32]byte]*store.BufferedEvent
+	takes time.Duration // a transaction
 }
 
 func (l *ledger) GetBufferedEvent(_ context.Context, hash [32]byte) (*store.BufferedEvent, error) {
@@ -29,7 +30,7 @@ func (l *ledger) GetBufferedEvent(_ context.Context, hash [32]byte) (*store.Buff
 }
 
 func (l *ledger) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context) error) error {
-	time.Sleep(time.Second)
+	time.Sleep(l.takes)
 	return decrypt(ctx)
 }
 
@@ -38,7 +39,7 @@ func (l *ledger) DoDecryptionTxn(ctx context.Context, decrypt func(context.Conte
 func TestAMessageIsDecryptedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{found: map[[32]byte]*store.BufferedEvent{}}
+		l := &ledger{found: map[[32]byte]*store.BufferedEvent{}, takes: time.Second}
 		buffer := &once{l, make(turn, 1)}
 		hash := [32]byte{7}
 		decrypted := 0
@@ -167,7 +168,7 @@ func TestNoStepOfASessionIsUndone(t *testing.T) {
 		s := &shelf{}
 		turn := make(turn, 1)
 		sessions := &ratchets{SessionStore: s, turn: turn}
-		buffer := &once{&ledger{found: map[[32]byte]*store.BufferedEvent{}}, turn}
+		buffer := &once{&ledger{found: map[[32]byte]*store.BufferedEvent{}, takes: time.Second}, turn}
 		const times = 20
 		var busy sync.WaitGroup
 		for n := range times {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -61,9 +63,33 @@ func settings(s *whatsapptest.Server) map[string]any {
 	return map[string]any{"test_endpoint": s.URL(), "test_noise_root": s.Root()}
 }
 
+// blank is a device store that knows no device. To make its tables takes longer than to copy them.
+var blank = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "whatsapp")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	store, err := openDevices(context.Background(), folder, waLog.Noop)
+	if err == nil {
+		err = store.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(folder, "device.db"))
+})
+
 // adopt fills a state folder with the store of a paired device, in place of one that was paired with another server.
 func adopt(t testing.TB, s *whatsapptest.Server, folder string) {
 	t.Helper()
+	path := filepath.Join(folder, "device.db")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		tables, err := blank()
+		if err := errors.Join(err, os.WriteFile(path, tables, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	store, err := openDevices(t.Context(), folder, waLog.Noop)
 	if err != nil {
 		t.Fatal(err)
@@ -276,8 +302,10 @@ func (n *network) Refuse(to chat.ID) chat.Reason {
 
 func TestExercise(t *testing.T) {
 	t.Parallel()
+	hurried := quick()
+	hurried.blip = 200 * time.Millisecond // The suite sends without a connection to see that it fails.
 	sdktest.Exercise(t, sdktest.Setup{
-		Component: component(),
+		Component: observed(&sdk.Env{}, hurried),
 		New: func(t testing.TB) (sdktest.Network, any) {
 			n := newNetwork(t)
 			return n, settings(n.server)

@@ -145,7 +145,7 @@ func (m *mortal) start() {
 		m.t.Fatal(err)
 	}
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), mortalJob+"="+string(told), "GORACE=exitcode=0 log_path="+filepath.Join(m.races, "race"))
+	command.Env = append(os.Environ(), mortalJob+"="+string(told), "GORACE=exitcode=0 atexit_sleep_ms=100 log_path="+filepath.Join(m.races, "race"))
 	said := &bytes.Buffer{}
 	command.Stdout, command.Stderr = said, said
 	stdin, err := command.StdinPipe()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"io"
@@ -18,15 +19,8 @@ import (
 func picture(t *testing.T, width, height int, encode func(io.Writer, image.Image) error) []byte {
 	t.Helper()
 	whole := image.NewRGBA(image.Rect(0, 0, width, height))
-	for y := range height {
-		for x := range width {
-			c := color.RGBA{R: 255, A: 255}
-			if x >= width/2 {
-				c = color.RGBA{B: 255, A: 255}
-			}
-			whole.SetRGBA(x, y, c)
-		}
-	}
+	draw.Draw(whole, whole.Rect, image.NewUniform(color.RGBA{B: 255, A: 255}), image.Point{}, draw.Src)
+	draw.Draw(whole, image.Rect(0, 0, width/2, height), image.NewUniform(color.RGBA{R: 255, A: 255}), image.Point{}, draw.Src)
 	var b bytes.Buffer
 	if err := encode(&b, whole); err != nil {
 		t.Fatal(err)
@@ -35,6 +29,11 @@ func picture(t *testing.T, width, height int, encode func(io.Writer, image.Image
 }
 
 func asJPEG(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }
+
+// asPlain writes an image of the same size in one colour, which takes less time.
+func asPlain(w io.Writer, m image.Image) error {
+	return png.Encode(w, image.NewPaletted(m.Bounds(), color.Palette{color.Black, color.White}))
+}
 
 func TestThumbnails(t *testing.T) {
 	t.Parallel()
@@ -47,7 +46,7 @@ func TestThumbnails(t *testing.T) {
 		"high":      {picture(t, 100, 1000, png.Encode), 100, 1000, image.Pt(9, 96)},
 		"tiny":      {picture(t, 3, 2, png.Encode), 3, 2, image.Pt(3, 2)},
 		"a line":    {picture(t, 4000, 1, png.Encode), 4000, 1, image.Pt(96, 1)},
-		"too large": {picture(t, 2100, 2100, png.Encode), 2100, 2100, image.Point{}},
+		"too large": {picture(t, 2100, 2100, asPlain), 2100, 2100, image.Point{}},
 		"cut":       {picture(t, 960, 480, png.Encode)[:200], 960, 480, image.Point{}},
 		"no image":  {[]byte("a picture"), 0, 0, image.Point{}},
 	} {

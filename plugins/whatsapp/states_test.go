@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -46,7 +47,9 @@ func TestTroubleThatPasses(t *testing.T) {
 	for _, reason := range []int{400, 500, 503, 999} {
 		t.Run(fmt.Sprint(reason), func(t *testing.T) {
 			t.Parallel()
-			l := start(t)
+			p := quick()
+			p.login, p.blip = 2*time.Second, 200*time.Millisecond // Some reasons end no connection, and all end the sending.
+			l := startAt(t, p)
 			l.server.RefuseLogins(reason)
 			l.server.Cut()
 			l.run.WaitFor(chat.Disconnected)
