@@ -396,4 +396,14 @@ func TestActivation(t *testing.T) {
 	if m := j.accepted[0].Message; m.Overrides.Effort != "high" || m.Raw != "/think high about it" {
 		t.Errorf("a directive for the agent: %+v", m)
 	}
+	j = &journal{chosen: always}
+	submit(t, j, talkative, inGroup("g", says("owner", "stop!")))
+	if m := j.accepted[0].Message; m.Command != nil && m.Command.Name == "stop" {
+		t.Errorf("a word to stop that is not for the agent: %+v", m)
+	}
+	j = &journal{chosen: always}
+	submit(t, j, talkative, inGroup("g", event("owner", chat.Message{Text: "stop!", MentionsSelf: true})))
+	if m := j.accepted[0].Message; m.Command == nil || m.Command.Name != "stop" {
+		t.Errorf("a word to stop for the agent: %+v", m)
+	}
 }
