@@ -391,6 +391,23 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
+// What was given up is taken once more, and begins no conversation a second time.
+func TestRepeat(t *testing.T) {
+	t.Parallel()
+	m := store.Message{Channel: "tg", Text: "tell me", Fresh: true}
+	for together, mode := range map[bool]store.Mode{true: store.Collect, false: store.Queue} {
+		j := &journal{}
+		for _, verdict := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
+			if outcome, err := box(j).Repeat(t.Context(), "again", "tg:owner", m, together); err != nil || outcome.Verdict != verdict {
+				t.Errorf("%+v, %v, want %v", outcome, err, verdict)
+			}
+		}
+		if got := j.accepted[0]; got.Message.Fresh || got.Message.Text != m.Text || got.Queue.Mode != mode || got.Lane != store.TurnLane {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	b := box(&journal{fail: errors.New("disk full")})
