@@ -276,8 +276,8 @@ func (c child) bytes() int {
 	return len(raw)
 }
 
-// event makes one event of an album. It has the id of the file that came last, for that is the only one which may come again
-// after the host has the whole: until it is acknowledged.
+// event makes one event of an album. It has the id of the file that came last: that is the one which may come again after the
+// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them.
 func (g *gathered) event() chat.Event {
 	parts := slices.Clone(g.Parts)
 	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(a.Index, b.Index) })

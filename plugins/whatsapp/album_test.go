@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
@@ -232,6 +233,55 @@ func TestAFileIsAcknowledgedOnceItIsKept(t *testing.T) {
 	_, m := l.next()
 	if diff := cmp.Diff([]int64{1, 2, 3}, sizes(t, m)); diff != "" {
 		t.Errorf("came %+v, files (-want +got):\n%s", m, diff)
+	}
+}
+
+// drawer is a state that takes everything.
+type drawer struct{ sdk.State }
+
+func (drawer) Put(context.Context, string, []byte) (uint64, error) { return 0, nil }
+func (drawer) Delete(context.Context, string) error                { return nil }
+
+// tray is an inbox that takes everything.
+type tray struct {
+	sdk.Inbox
+	events []chat.Event
+}
+
+func (t *tray) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
+	t.events = append(t.events, e)
+	return chat.Accepted, nil
+}
+
+// TestAFileThatComesAgain behind the others, which had overtaken it, is no second message, in the next Run neither.
+func TestAFileThatComesAgain(t *testing.T) {
+	t.Parallel()
+	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
+	in := &tray{}
+	newLine := func() *line {
+		return &line{channel: c, in: in, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace), waste: waste{}}
+	}
+	come := func(l *line, id types.MessageID) {
+		t.Helper()
+		event := chat.Event{ID: chat.EventID(id), Body: chat.Message{ID: chat.MessageID(id)}}
+		if err := l.gather(nil, "album/1", writer{}, newChild(id, 0, event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := newLine()
+	l.albums.announce("album/1", 2)
+	come(l, "second")
+	come(l, "first")
+	for _, l := range []*line{l, newLine()} {
+		come(l, "second")
+		come(l, "first")
+		if len(in.events) != 1 || len(l.albums.open) > 0 {
+			t.Fatalf("came %d messages, and %d albums wait for more", len(in.events), len(l.albums.open))
+		}
+	}
+	come(l, "third")
+	if len(l.albums.open) != 1 {
+		t.Error("a file that comes late is taken for one that came again")
 	}
 }
 

@@ -40,6 +40,9 @@ type channel struct {
 	web      *http.Client // of the connection
 	files    *http.Client // of the media servers
 	logins   chan *login  // taken by Run while no account is paired
+	// handed are the files of albums that the host has in a message, the last ones last. One of them comes again, behind
+	// the others, if those had overtaken it and it was not acknowledged. Guarded by the line's taking.
+	handed []filed
 
 	mu      sync.Mutex
 	client  *whatsmeow.Client // nil: not running

@@ -2,11 +2,21 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types"
 )
+
+// maxHanded is how many files are remembered that the host has.
+const maxHanded = 4 * maxAlbum
+
+// filed names a file of an album.
+type filed struct {
+	album string // its key
+	id    types.MessageID
+}
 
 // announced begins an album, of which something may have come before.
 func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
@@ -26,6 +36,8 @@ func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
 func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) error {
 	g := l.albums.open[key]
 	switch {
+	case slices.Contains(l.handed, filed{key, c.ID}):
+		return nil
 	case g != nil && g.has(c.ID) && !g.Closed:
 		return nil
 	case g != nil && g.has(c.ID):
@@ -67,6 +79,10 @@ func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 			return err
 		}
 	}
+	for _, c := range g.Parts {
+		l.handed = append(l.handed, filed{g.key, c.ID})
+	}
+	l.handed = l.handed[max(0, len(l.handed)-maxHanded):]
 	defer l.albums.wind()
 	return l.albums.forget(l.ctx, g)
 }
