@@ -53,6 +53,11 @@ func TestDraft(t *testing.T) {
 			t.Errorf("draft %.20q is shown as %+v", step.text, d)
 		}
 	}
+	for _, call := range s.Calls("sendMessageDraft") { // What is there when it is stopped is still to be read.
+		if call.Params["keep_on_stop"] != "true" {
+			t.Errorf("a draft is asked for by %v", call.Params)
+		}
+	}
 	if err := s.AwaitPoll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
