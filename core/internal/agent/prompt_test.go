@@ -125,13 +125,15 @@ func TestPromptIsSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	id := plain(dir)
+	if err := agent.Bootstrap(dir); err != nil {
+		t.Fatal(err)
+	}
 	id.Owners, id.Persona = []string{"anna"}, strings.Repeat("x", 1000)
-	id.ContextFiles = []string{write(t, dir, "AGENTS.md", "None.")}
-	write(t, dir, "skills/bake/SKILL.md", skill("bake", "Bakes bread."))
+	id.ContextFiles = []string{filepath.Join(dir, "AGENTS.md")}
 	for name, session := range map[string]agent.Session{"direct": direct, "owner": owners, "group": group, "group, always, silent": always} {
 		ours := 0
 		for _, section := range agent.NewPrompter(id).Prompt(session).Sections {
-			if section.Name != "persona" && section.Name != "files" {
+			if section.Name != "persona" {
 				ours += section.Bytes
 			}
 		}
