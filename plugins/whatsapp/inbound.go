@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waCommon"
@@ -101,13 +103,22 @@ func (in inbound) cut(m chat.Message, kind chat.Kind) (chat.Message, bool) {
 	return m, true
 }
 
-// cutPrefix takes a prefix off a text, in capitals or not, and what stands between them.
+// cutPrefix takes a prefix off a text, in capitals or not, and what stands between them. It must end where a word does.
 func cutPrefix(text, prefix string) (string, bool) {
 	text = strings.TrimLeft(text, " \n")
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return text, false
 	}
-	return strings.TrimLeft(text[len(prefix):], " \n,:"), true
+	rest := text[len(prefix):]
+	last, _ := utf8.DecodeLastRuneInString(prefix)
+	if next, _ := utf8.DecodeRuneInString(rest); inWord(last) && inWord(next) {
+		return text, false // Another word begins like the prefix.
+	}
+	return strings.TrimLeft(rest, " \n,:"), true
+}
+
+func inWord(r rune) bool {
+	return r == '_' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
 func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, *file, bool) {

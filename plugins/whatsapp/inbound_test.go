@@ -220,6 +220,7 @@ func TestPrefix(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"prefix": "claw"})
 	l.anna.Say("not for you")
+	l.anna.Say("clawing at the door")
 	l.anna.Say("Claw  hello")
 	if _, m := l.next(); m.Text != "hello" || !m.MentionsSelf {
 		t.Errorf("came %+v", m)
