@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -54,8 +55,13 @@ func TestWhoComesAndGoes(t *testing.T) {
 func TestARefusedChangeOfMembers(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	l.Host.OnSubmit(sdktest.Unavailable)
+	refused := make(chan struct{}, 100)
+	l.Host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
+		refused <- struct{}{}
+		return sdktest.Unavailable(ctx, e)
+	})
 	id := l.anna.Adds(l.server.Person(2))
+	<-refused
 	l.run.Stop()
 	if l.server.Acknowledged(id) {
 		t.Fatal("it is acknowledged")
