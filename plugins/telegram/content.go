@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,7 +176,7 @@ func told(m *tgbotapi.Message) string {
 	case m.Dice != nil:
 		return bracketed("dice", m.Dice.Emoji+" "+strconv.Itoa(m.Dice.Value))
 	case m.Sticker != nil:
-		return m.Sticker.Emoji // Its picture is seldom one that can be looked at.
+		return cmp.Or(m.Sticker.Emoji, "[sticker]") // Its picture is seldom one that can be looked at.
 	default:
 		return ""
 	}
