@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types/events"
 )
 
 // said finds what a message says, in words where it is something else than a text, and what it quotes and whom it
@@ -50,6 +51,30 @@ func said(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 	default:
 		return m.GetConversation(), nil
 	}
+}
+
+// quoted is what a quoted message says, with its file in words: that is not fetched.
+func quoted(m *waE2E.Message) string {
+	m = (&events.Message{RawMessage: m}).UnwrapRaw().Message
+	if inner := m.GetAssociatedChildMessage().GetMessage(); inner != nil {
+		m = inner
+	}
+	text, _ := said(m)
+	f := fileOf(m)
+	if f == nil {
+		return text
+	}
+	words := "[" + f.media.Kind.String()
+	if name := oneLine(f.media.FileName); name != "" {
+		words += ": " + name
+	}
+	return strings.TrimLeft(text+"\n"+words+"]", "\n")
+}
+
+// oneLine is a name that stays within brackets and on its line.
+func oneLine(name string) string {
+	name = strings.NewReplacer("[", "(", "]", ")").Replace(name)
+	return strings.Join(strings.Fields(name), " ")
 }
 
 // location is a place in words.

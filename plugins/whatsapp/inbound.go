@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,8 +21,9 @@ import (
 // inbound makes events of messages.
 type inbound struct {
 	*channel
-	lids   store.LIDStore
-	titles *titles
+	lids     store.LIDStore
+	contacts store.ContactStore
+	titles   *titles
 }
 
 // event is what a message says to the host, and the file that is to be fetched with it, if any; false: nothing. Status
@@ -224,7 +226,10 @@ func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.Cont
 		}
 		self := in.account().is(jid)
 		ofSelf = ofSelf || self
-		if at := strings.Index(text, "@"+jid.User); at >= 0 && len(list) < maxMentions {
+		if len(list) == maxMentions {
+			continue
+		}
+		if at := namedAt(text, jid.User); at >= 0 {
 			person, _ := in.person(ctx, jid, types.EmptyJID)
 			list = append(list, chat.Mention{
 				Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self,
@@ -232,6 +237,20 @@ func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.Cont
 		}
 	}
 	return list, ofSelf
+}
+
+// namedAt finds where a text names the user of an address; -1: nowhere. A longer number may begin with theirs.
+func namedAt(text, user string) int {
+	for from := 0; ; {
+		at := strings.Index(text[from:], "@"+user)
+		if at < 0 {
+			return -1
+		}
+		at, from = from+at, from+at+1+len(user)
+		if next, _ := utf8.DecodeRuneInString(text[from:]); !unicode.IsDigit(next) {
+			return at
+		}
+	}
 }
 
 // target is the message that an edit, a deletion or a reaction of author's is about. FromMe is the author's view.
@@ -254,13 +273,19 @@ func (in inbound) of(ctx context.Context, id types.MessageID, author string) cha
 }
 
 func (in inbound) quote(ctx context.Context, id types.MessageID, quoting *waE2E.ContextInfo) *chat.Quote {
-	text, _ := said(quoting.GetQuotedMessage())
-	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant()), Text: text}
+	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant()), Text: quoted(quoting.GetQuotedMessage())}
 	if jid, err := types.ParseJID(quoting.GetParticipant()); err == nil {
 		q.IsSelf = in.account().is(jid)
-		q.SenderName = jid.User
+		q.SenderName = in.name(ctx, jid.ToNonAD())
 	}
 	return q
+}
+
+// name is what somebody calls themselves, as far as the device has heard; else it is the user part of their address.
+func (in inbound) name(ctx context.Context, jid types.JID) string {
+	// Without an answer the address has to do.
+	contact, _ := in.contacts.GetContact(ctx, jid)
+	return cmp.Or(contact.PushName, contact.BusinessName, jid.User)
 }
 
 // person is somebody's id, the hidden one where it is known, and the other ids: the address by phone number, and the

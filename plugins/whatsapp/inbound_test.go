@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -53,6 +55,57 @@ func TestPeopleAndGroups(t *testing.T) {
 	want := &chat.Quote{ID: chat.MessageID(heard[0].ID), SenderName: "900000000001", Text: "*yes*", IsSelf: true}
 	if diff := cmp.Diff(want, m.ReplyTo); diff != "" || !m.MentionsSelf {
 		t.Errorf("mentions self %t, quote (-want +got):\n%s", m.MentionsSelf, diff)
+	}
+}
+
+// TestQuotes tell of the quoted message's file, and by whom it is, if the device has heard the name.
+func TestQuotes(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	l.run.Stop()
+	devices, err := openDevices(t.Context(), l.StateDir, waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := devices.GetFirstDevice(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := l.server.Person(2)
+	_, _, err = device.Contacts.PutPushName(t.Context(), bob.LID, "Bob")
+	if err := errors.Join(err, devices.close()); err != nil {
+		t.Fatal(err)
+	}
+	l.Run().WaitFor(chat.Connected)
+	report := l.server.Document([]byte("x"), "text/plain", "a]\nb.txt")
+	captioned := &waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{
+		Message: &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{Caption: proto.String("read"), FileName: proto.String("c.txt")}},
+	}}
+	part := &waE2E.Message{AssociatedChildMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{VideoMessage: &waE2E.VideoMessage{}}}}
+	for _, test := range []struct {
+		of        types.JID
+		quoted    *waE2E.Message
+		name, say string
+	}{
+		{bob.LID, l.server.Image([]byte("x"), "image/png", ""), "Bob", "[image]"},
+		{bob.LID, l.server.Image([]byte("x"), "image/png", "at sea"), "Bob", "at sea\n[image]"},
+		{bob.LID, l.server.Voice([]byte("x")), "Bob", "[voice]"},
+		{bob.LID, report, "Bob", "[file: a) b.txt]"},
+		{bob.LID, captioned, "Bob", "read\n[file: c.txt]"},
+		{bob.LID, part, "Bob", "[video]"},
+		{l.server.Person(3).LID, &waE2E.Message{Conversation: proto.String("who am I?")}, "900000000004", "who am I?"},
+		{bob.LID, nil, "Bob", ""},
+	} {
+		l.anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+			Text: proto.String("that"), ContextInfo: &waE2E.ContextInfo{
+				StanzaID: proto.String("3A"), Participant: proto.String(test.of.String()), QuotedMessage: test.quoted,
+			},
+		}})
+		_, m := l.next()
+		want := &chat.Quote{ID: chat.MessageID("3A/" + test.of.String()), SenderName: test.name, Text: test.say}
+		if diff := cmp.Diff(want, m.ReplyTo); diff != "" {
+			t.Errorf("quote (-want +got):\n%s", diff)
+		}
 	}
 }
 
@@ -284,6 +337,27 @@ func TestManyMentions(t *testing.T) {
 	}})
 	if _, m := l.next(); len(m.Mentions) != maxMentions || !m.MentionsSelf {
 		t.Errorf("came %d mentions, of the account %t", len(m.Mentions), m.MentionsSelf)
+	}
+}
+
+// TestAMentionIsOfAWholeNumber, though a longer one that begins like it stands before.
+func TestAMentionIsOfAWholeNumber(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	say := func(text string) []chat.Mention {
+		l.anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+			Text: proto.String(text), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"700000@lid", "7000001@lid"}},
+		}})
+		_, m := l.next()
+		return m.Mentions
+	}
+	long := chat.Mention{Offset: 0, Length: 8, User: "7000001@lid"}
+	want := []chat.Mention{{Offset: 13, Length: 7, User: "700000@lid"}, long}
+	if diff := cmp.Diff(want, say("@7000001 and @700000, hello")); diff != "" {
+		t.Errorf("mentions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]chat.Mention{long}, say("@7000001 and nobody else")); diff != "" {
+		t.Errorf("mentions (-want +got):\n%s", diff)
 	}
 }
 

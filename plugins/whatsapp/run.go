@@ -110,7 +110,8 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	defer c.learn(types.EmptyJID, types.EmptyJID)
 	l := &line{
 		channel: c, device: device, in: in, ctx: ctx, news: make(chan news, 64), forget: func() {},
-		read: inbound{channel: c, lids: device.LIDs, titles: newTitles()}, albums: newAlbums(c.state, c.pace), waste: waste{},
+		read:   inbound{channel: c, lids: device.LIDs, contacts: device.Contacts, titles: newTitles()},
+		albums: newAlbums(c.state, c.pace), waste: waste{},
 	}
 	if err := l.albums.load(ctx, c.log); err != nil {
 		return fmt.Errorf("%w: %w", errHost, err)
