@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/go-hclog"
+	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
@@ -251,6 +253,42 @@ type tray struct {
 func (t *tray) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
 	t.events = append(t.events, e)
 	return chat.Accepted, nil
+}
+
+// TestTheFilesOfAnAlbumAreBounded together: the one for which there is no room says why it is missing, as does the one that
+// would be too large alone.
+func TestTheFilesOfAnAlbumAreBounded(t *testing.T) {
+	t.Parallel()
+	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
+	l := &line{channel: c, in: &tray{}, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace), waste: waste{}}
+	anna := types.MessageSource{
+		Chat: types.NewJID("2", types.HiddenUserServer), Sender: types.NewJID("2", types.HiddenUserServer),
+		SenderAlt: types.NewJID("1555", types.DefaultUserServer),
+	}
+	by := writer{anna.Chat, anna.Sender}
+	key := albumKey(by, "album")
+	stored := child{ID: "0", Message: chat.Message{Media: []chat.Media{{Ref: "x", Size: maxTogether - 1<<20}}}}
+	l.albums.open[key] = &gathered{key: key, first: time.Now(), record: record{By: by, Parts: []child{stored}}}
+	for i, size := range []uint64{1<<20 + 1, maxFile + 1} {
+		m := &waE2E.Message{
+			ImageMessage: &waE2E.ImageMessage{FileLength: proto.Uint64(size)},
+			MessageContextInfo: &waE2E.MessageContextInfo{MessageAssociation: &waE2E.MessageAssociation{
+				AssociationType:  waE2E.MessageAssociation_MEDIA_ALBUM.Enum(),
+				ParentMessageKey: &waCommon.MessageKey{ID: proto.String("album")},
+			}},
+		}
+		if err := l.take(nil, &events.Message{Info: types.MessageInfo{MessageSource: anna, ID: fmt.Sprint(i + 1)}, Message: m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var problems []string
+	for _, part := range l.albums.open[key].Parts {
+		problems = append(problems, part.Message.Media[0].Problem)
+	}
+	want := []string{"", "is of an album with more than the 128 MB that are fetched together", "is larger than 64 MB"}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Errorf("problems of the files (-want +got):\n%s", diff)
+	}
 }
 
 // TestAFileThatComesAgain behind the others, which had overtaken it, is no second message, in the next Run neither.

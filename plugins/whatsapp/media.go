@@ -63,14 +63,15 @@ func fileOf(m *waE2E.Message) *file {
 	}
 }
 
-// fetch returns the file's description, with a ref if it has at most so many bytes and they could be had within the time: a
-// message without its file is better than none.
-func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, most int64) chat.Media {
-	if f.media.Size > most {
-		c.log.Info("a file is not fetched: it is too large, or the host refuses what comes from its chat", "bytes", f.media.Size, "limit", most)
+// fetch returns the file's description, with a ref if it is within the limit and could be had within the time: a message
+// without its file is better than none.
+func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, most limit) chat.Media {
+	if f.media.Size > most.bytes {
+		f.media.Problem = most.problem
 		if f.media.Size > maxFile {
 			f.media.Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
 		}
+		c.log.Info("a file is not fetched: it "+f.media.Problem, "bytes", f.media.Size, "limit", most.bytes)
 		return f.media
 	}
 	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)

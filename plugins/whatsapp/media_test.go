@@ -106,12 +106,12 @@ func TestNoStrangerFillsTheDisk(t *testing.T) {
 	event := chat.Event{Chat: chat.Chat{ID: "stranger"}, Body: chat.Message{Media: []chat.Media{{Ref: "x", Size: maxWasted / 2}, {Size: maxFile}}}}
 	for _, want := range []int64{maxWasted / 2, 0} {
 		w.note(logger, event, chat.Rejected)
-		if got := w.allowance("stranger"); got != want || w.allowance("other") != maxFile {
+		if got := w.limit("stranger").bytes; got != want || w.limit("other").bytes != maxFile {
 			t.Errorf("%d bytes may be fetched, want %d", got, want)
 		}
 	}
 	w.note(logger, event, chat.Accepted)
-	if got := w.allowance("stranger"); got != maxFile {
+	if got := w.limit("stranger").bytes; got != maxFile {
 		t.Errorf("of who was let in %d bytes may be fetched", got)
 	}
 	if strings.Count(log.String(), "stranger") != 1 {
@@ -135,14 +135,16 @@ func TestAChatThatIsRefused(t *testing.T) {
 		submitted <- e
 		return chat.Rejected, nil
 	})
-	for _, fetched := range []bool{true, false} {
+	const why = "was not fetched, for what came from this chat before was refused"
+	for _, problem := range []string{"", why} {
+		fetched := problem == ""
 		file := l.server.Document(make([]byte, 1<<20), "text/plain", "a.txt")
 		if !fetched {
 			file.DocumentMessage.FileLength = proto.Uint64(maxWasted)
 		}
 		l.anna.Send(file)
-		if m := (<-submitted).Body.(chat.Message); (m.Media[0].Ref != "") != fetched {
-			t.Errorf("came %+v, want the file fetched: %t", m, fetched)
+		if m := (<-submitted).Body.(chat.Message); (m.Media[0].Ref != "") != fetched || m.Media[0].Problem != problem {
+			t.Errorf("came %+v, want the file fetched: %t, with the problem %q", m, fetched, problem)
 		}
 	}
 	if !strings.Contains(l.Logs(), fmt.Sprintf(`"limit":%d`, maxWasted-1<<20)) {

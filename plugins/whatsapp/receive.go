@@ -79,7 +79,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	if _, of, index := associated(m.Message); of != "" && file != nil {
 		key, c := albumKey(by, of), newChild(m.Info.ID, index, event)
 		if l.albums.room(key, c) {
-			most := min(l.waste.allowance(event.Chat.ID), maxTogether-l.albums.stored(key))
+			most := l.waste.limitWithin(event.Chat.ID, l.albums.stored(key))
 			c.Message.Media = []chat.Media{l.fetch(l.ctx, client, file, most)}
 			return l.gather(client, key, by, c)
 		}
@@ -91,7 +91,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 		return err
 	}
 	if message, isMessage := event.Body.(chat.Message); isMessage && file != nil {
-		message.Media = []chat.Media{l.fetch(l.ctx, client, file, l.waste.allowance(event.Chat.ID))}
+		message.Media = []chat.Media{l.fetch(l.ctx, client, file, l.waste.limit(event.Chat.ID))}
 		event.Body = message
 	}
 	return l.submit(client, event, by, m.Info.ID)

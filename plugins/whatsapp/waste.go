@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -19,8 +21,29 @@ const (
 // waste is how many bytes were fetched for messages that the host refused, by the chats that they came from.
 type waste map[chat.ID]int64
 
-// allowance is the largest file that is fetched for a chat, of which the host may have refused something.
-func (w waste) allowance(id chat.ID) int64 { return min(maxFile, maxWasted-w[id]) }
+// limit is the largest file that is fetched, in bytes, and what is wrong with a larger one, beside that it is too large for
+// any chat.
+type limit struct {
+	bytes   int64
+	problem string
+}
+
+// limit is that of a chat, of which the host may have refused something.
+func (w waste) limit(id chat.ID) limit {
+	if wasted := w[id]; wasted > 0 {
+		return limit{maxWasted - wasted, "was not fetched, for what came from this chat before was refused"}
+	}
+	return limit{bytes: maxFile}
+}
+
+// limitWithin is that of an album, of which the host has something.
+func (w waste) limitWithin(id chat.ID, stored int64) limit {
+	alone := w.limit(id)
+	if left := maxTogether - stored; left < alone.bytes {
+		return limit{left, fmt.Sprintf("is of an album with more than the %d MB that are fetched together", maxTogether>>20)}
+	}
+	return alone
+}
 
 // note remembers what became of a message. The first refused one of a chat is for the operator, who may want to allow the
 // chat and finds its id here.
