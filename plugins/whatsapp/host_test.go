@@ -32,8 +32,21 @@ type host struct {
 	end    func()
 }
 
-// newHost builds the binaries and writes a config.
-func newHost(t *testing.T, s *whatsapptest.Server) *host {
+// build makes the binaries and returns their folder.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	for name, of := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-whatsapp": "plugins/whatsapp"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+	}
+	return bin
+}
+
+// newHost writes the config of a host whose owner has a phone number; the settings are beside the server's.
+func newHost(t *testing.T, bin string, s *whatsapptest.Server, owner, settings string) *host {
 	t.Helper()
 	// The host's sockets want a short path.
 	dir, err := os.MkdirTemp("", "claw")
@@ -41,29 +54,24 @@ func newHost(t *testing.T, s *whatsapptest.Server) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	h := &host{t: t, bin: filepath.Join(dir, "bin"), config: filepath.Join(dir, "config.hcl"), end: func() {}}
-	for name, of := range map[string]string{"clawhost": "core/cmd/clawhost", "claude-stub": "core/cmd/claude-stub", "clawhost-whatsapp": "plugins/whatsapp"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.bin, name), "github.com/clawhost/clawhost/"+of)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-	}
+	h := &host{t: t, bin: bin, config: filepath.Join(dir, "config.hcl"), end: func() {}}
 	config := fmt.Sprintf(`
 state_dir = %q
 agent {
   workspace = %q
 }
 access {
-  owners = ["whatsapp:+15550000002"]
+  owners = [%q]
   group %q {}
 }
 plugin "whatsapp" {
   config {
     test_endpoint   = %q
     test_noise_root = %q
+    %s
   }
 }
-`, filepath.Join(dir, "s"), filepath.Join(dir, "w"), s.Group().String(), s.URL(), s.Root())
+`, filepath.Join(dir, "s"), filepath.Join(dir, "w"), "whatsapp:"+owner, s.Group().String(), s.URL(), s.Root(), settings)
 	if err := os.WriteFile(h.config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +176,59 @@ func told(t *testing.T, p *whatsapptest.Person, text string) []string {
 	}
 }
 
-// TestThroughTheHost goes from nothing to answers: login, an owner by phone number, a stranger, a group, a file, a change,
-// and a restart in the middle.
+// TestThroughTheHost goes from nothing to answers: of an account for the agent, and of one's own.
 func TestThroughTheHost(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds three binaries")
 	}
+	bin := build(t)
+	t.Run("account of its own", func(t *testing.T) {
+		t.Parallel()
+		ownAccount(t, bin)
+	})
+	t.Run("chat with oneself", func(t *testing.T) {
+		t.Parallel()
+		selfChat(t, bin)
+	})
+}
+
+// selfChat has the account's owner talk to the agent by a prefix, unlink the device, and link it again.
+func selfChat(t *testing.T, bin string) {
 	s := whatsapptest.New(t)
-	h := newHost(t, s)
+	h := newHost(t, bin, s, "+15550000001", "self_chat = true\n    prefix = \"claw\"")
+	h.start()
+	h.until("not paired", "plugin", "list")
+	h.login(s)
+	h.until("whatsapp +running +", "plugin", "list")
+	owner := s.Owner()
+	say := func(text string) { owner.SayTo(owner, &waE2E.Message{Conversation: &text}) }
+
+	say("milk, bread")
+	say("claw: good morning")
+	told(t, owner, "good morning")
+	if err := s.Unlink(); err != nil {
+		t.Fatal(err)
+	}
+	h.until("logged out", "plugin", "list")
+	h.login(s)
+	h.until("whatsapp +running +", "plugin", "list")
+	say("claw, are you there?")
+	shown := told(t, owner, "are you there?")
+	if err := s.AwaitAcknowledged(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, line := range shown {
+		if strings.Contains(line, "milk") || strings.Contains(line, "claw") {
+			t.Errorf("the agent was told %q", line)
+		}
+	}
+}
+
+// ownAccount has an owner by phone number, a stranger, a group, a file, a change, and a restart in the middle.
+func ownAccount(t *testing.T, bin string) {
+	s := whatsapptest.New(t)
+	h := newHost(t, bin, s, "+15550000002", "")
 	h.start()
 	h.until("whatsapp +running .*not paired: run `clawhost plugin login whatsapp`", "plugin", "list")
 	h.login(s)
