@@ -94,13 +94,22 @@ func (h *Host) message(q store.Queued, read map[string]media.Read) envelope.Mess
 		e.Late = age
 	}
 	known := read[q.UUID]
-	for _, file := range m.Media {
-		a := h.attachment(m.Channel, file)
-		a.Transcript = known.Transcripts[file.Ref]
-		e.Media = append(e.Media, a)
+	e.Media = h.attachments(m.Channel, m.Media, known)
+	if m.ReplyTo != nil {
+		e.Quoted = h.attachments(m.Channel, m.ReplyTo.Media, known)
 	}
 	e.Pages = known.Pages
 	return e
+}
+
+// attachments are files as Claude is told of them.
+func (h *Host) attachments(channel string, files []chat.Media, known media.Read) (list []envelope.Attachment) {
+	for _, file := range files {
+		a := h.attachment(channel, file)
+		a.Transcript = known.Transcripts[file.Ref]
+		list = append(list, a)
+	}
+	return list
 }
 
 // about is what the network tells of a chat that a conversation begins in.

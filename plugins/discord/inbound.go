@@ -70,7 +70,7 @@ func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, an
 	}
 	quote.Text = text.text
 	for _, a := range attachmentsOf(m) {
-		quote.Text = joined(quote.Text, "[file: "+a.Filename+"]")
+		quote.Media = append(quote.Media, mediaOf(a))
 	}
 	if m.Author != nil {
 		quote.SenderName, quote.IsSelf = nameOf(m.Author, nil), m.Author.ID == in.self

@@ -125,7 +125,7 @@ func TestAnswersAndForwards(t *testing.T) {
 	picture := s.Say("901", "8", "", discordtest.WithFile("a.png", "image/png", []byte("pixels")))
 	f.message(t, "")
 	s.Say("901", "7", "nice", discordtest.ReplyingTo(picture))
-	if _, m = f.message(t, "nice"); m.ReplyTo.Text != "[file: a.png]" {
+	if _, m = f.message(t, "nice"); len(m.ReplyTo.Media) != 1 || m.ReplyTo.Media[0].FileName != "a.png" || m.ReplyTo.Text != "" {
 		t.Errorf("an answer to a file: %+v", m.ReplyTo)
 	}
 }
@@ -234,6 +234,43 @@ func TestFiles(t *testing.T) {
 	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, 5<<20))) // The test's host takes 4 MiB.
 	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Ref != "" {
 		t.Errorf("the file is %+v", m.Media)
+	}
+}
+
+// TestFilesOfQuotedMessages come with what is said to the bot about them, and with nothing else.
+func TestFilesOfQuotedMessages(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	s := f.server
+	picture := s.Say("901", "8", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")), discordtest.WithFile("b.txt", "text/plain", make([]byte, 5<<20)))
+	f.message(t, "look")
+	s.Say("901", "7", "nice", discordtest.ReplyingTo(picture))
+	_, unsaid := f.message(t, "nice")
+	s.Say("901", "7", "<@"+discordtest.BotID+"> and this?", discordtest.ReplyingTo(picture), discordtest.WithFile("c.png", "image/png", []byte("mine")))
+	_, asked := f.message(t, "@claw and this?")
+	if len(asked.Media) != 1 || asked.Media[0].Ref == "" || asked.Media[0].FileName != "c.png" {
+		t.Errorf("its own file is %+v", asked.Media)
+	}
+	const mention = "is fetched only for a message that mentions you"
+	for name, tt := range map[string]struct {
+		got  *chat.Quote
+		want []chat.Media
+	}{
+		"unsaid": {unsaid.ReplyTo, []chat.Media{
+			{Kind: chat.Image, MIMEType: "image/png", FileName: "a.png", Size: 6, Problem: mention},
+			{Kind: chat.File, MIMEType: "text/plain", FileName: "b.txt", Size: 5 << 20, Problem: mention},
+		}},
+		"asked": {asked.ReplyTo, []chat.Media{
+			{Ref: "some", Kind: chat.Image, MIMEType: "image/png", FileName: "a.png", Size: 6},
+			{Kind: chat.File, MIMEType: "text/plain", FileName: "b.txt", Size: 5 << 20, Problem: "is larger than 4 MB"}, // The test's host takes no larger one.
+		}},
+	} {
+		if tt.got == nil || tt.got.Text != "look" {
+			t.Fatalf("%s: quotes %+v", name, tt.got)
+		}
+		if diff := cmp.Diff(tt.want, tt.got.Media, cmp.Transformer("some", func(r chat.MediaRef) bool { return r != "" })); diff != "" {
+			t.Errorf("%s: the files (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

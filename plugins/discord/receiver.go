@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bwmarrin/discordgo"
@@ -161,7 +162,7 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 			return err
 		}
 	}
-	r.fetch(ctx, event.Chat.ID, body.Media, m)
+	r.fetch(ctx, event.Chat, body, m)
 	event.Body = body
 	if _, err := r.submit(ctx, event); err != nil {
 		return err
@@ -170,19 +171,47 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 	return nil
 }
 
-// fetch has the host store a message's files, unless the host takes nothing from the chat: no stranger fills its disk.
-func (r *receiver) fetch(ctx context.Context, from chat.ID, media []chat.Media, m *discordgo.Message) {
-	size := int64(0)
-	for _, file := range media {
+// fetch has the host store a message's files and those of the one that it answers, unless the host takes nothing from the
+// chat: no stranger fills its disk.
+func (r *receiver) fetch(ctx context.Context, where chat.Chat, body chat.Message, m *discordgo.Message) {
+	quoted, from := quotedFor(where.Kind, body), attachmentsOf(m)
+	if len(quoted) > 0 {
+		from = append(from, attachmentsOf(m.ReferencedMessage)...)
+	}
+	list, size := slices.Concat(body.Media, quoted), int64(0)
+	for _, file := range list {
 		size += file.Size
 	}
-	if wasted := r.wasted[from]; wasted > 0 && wasted+size > maxFile {
-		for i := range media {
-			media[i].Problem = "was not fetched, for what came from this chat before was refused"
+	if wasted := r.wasted[where.ID]; wasted > 0 && wasted+size > maxFile {
+		for i := range list {
+			list[i].Problem = "was not fetched, for what came from this chat before was refused"
 		}
-		return
+	} else {
+		r.files.fetch(ctx, list, from)
 	}
-	r.files.fetch(ctx, media, attachmentsOf(m))
+	own := copy(body.Media, list)
+	copy(quoted, list[own:])
+}
+
+// quotedFor are the files to fetch of the message that a message answers. They are fetched for what is said to the bot alone, or
+// each answer of a server to a picture would fetch that; the others are told why not.
+func quotedFor(kind chat.Kind, body chat.Message) []chat.Media {
+	if body.ReplyTo == nil {
+		return nil
+	}
+	problem := ""
+	switch {
+	case body.ReplyTo.IsSelf:
+		problem = "was sent by you"
+	case kind != chat.Direct && !body.MentionsSelf:
+		problem = "is fetched only for a message that mentions you"
+	default:
+		return body.ReplyTo.Media
+	}
+	for i := range body.ReplyTo.Media {
+		body.ReplyTo.Media[i].Problem = problem
+	}
+	return nil
 }
 
 // submit hands an event over and remembers what was wasted on it.
@@ -207,7 +236,11 @@ func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, 
 		r.log.Info("the host refused a message; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
 	}
 	wasted := r.wasted[event.Chat.ID]
-	for _, file := range message.Media {
+	files := message.Media
+	if message.ReplyTo != nil {
+		files = slices.Concat(files, message.ReplyTo.Media)
+	}
+	for _, file := range files {
 		if file.Ref != "" {
 			wasted += file.Size
 		}

@@ -247,7 +247,7 @@ func TestFilesOfAnAlbumAreBounded(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, true, false, true}, stored); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"", "", "is of an album with more than the 50 MB that are fetched together", ""}, problems); diff != "" {
+	if diff := cmp.Diff([]string{"", "", "is one of several files with more than the 50 MB that are fetched together", ""}, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

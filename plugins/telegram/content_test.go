@@ -8,6 +8,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -106,16 +107,17 @@ func TestContentElsewhere(t *testing.T) {
 	if m, _ := event.Body.(chat.Message); m.ReplyTo == nil || m.ReplyTo.Text != "[poll: Lunch?]" {
 		t.Errorf("a quoted poll: %+v", m.ReplyTo)
 	}
-	for file, want := range map[string]string{
-		`"photo":[{"file_id":"f"}]`:                          "[image]",
-		`"photo":[{"file_id":"f"}],"caption":"at sea"`:       "at sea\n[image]",
-		`"voice":{"file_id":"f"}`:                            "[voice]",
-		`"document":{"file_id":"f","file_name":"a]\nb.txt"}`: "[file: a) b.txt]",
-		`"sticker":{"file_id":"f","emoji":"👍"}`:              "👍",
+	for file, want := range map[string]chat.Quote{
+		`"photo":[{"file_id":"f"}]`:                        {Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg"}}},
+		`"photo":[{"file_id":"f"}],"caption":"at sea"`:     {Text: "at sea", Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg"}}},
+		`"voice":{"file_id":"f"}`:                          {Media: []chat.Media{{Kind: chat.Voice}}},
+		`"document":{"file_id":"f","file_name":"a b.txt"}`: {Media: []chat.Media{{Kind: chat.File, FileName: "a b.txt"}}},
+		`"sticker":{"file_id":"f","emoji":"👍"}`:            {Text: "👍"},
 	} {
 		event, _ = decode(t, `"message"`, `"text":"that","reply_to_message":{"message_id":2,`+file+`}`)
-		if m, _ := event.Body.(chat.Message); m.ReplyTo == nil || m.ReplyTo.Text != want {
-			t.Errorf("a quoted file %s: %+v", file, m.ReplyTo)
+		m, _ := event.Body.(chat.Message)
+		if diff := cmp.Diff(&want, m.ReplyTo, cmpopts.IgnoreFields(chat.Quote{}, "ID")); diff != "" {
+			t.Errorf("a quoted file %s (-want +got):\n%s", file, diff)
 		}
 	}
 	event, _ = decode(t, `"message"`, `"forward_origin":{"type":"hidden_user","sender_user_name":"Berta"},`+link)

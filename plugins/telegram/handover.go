@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/clawhost/clawhost/sdk/album"
@@ -28,6 +29,9 @@ func (r *receiver) handOver(ctx context.Context, updates []received) error {
 	}
 	if len(parts) > 0 {
 		event := album.Join(parts)
+		if err := r.fetchQuoted(ctx, updates, &event); err != nil {
+			return err
+		}
 		verdict, err := r.in.Submit(ctx, event)
 		if err != nil {
 			return err
@@ -86,18 +90,52 @@ func (r *receiver) fetch(ctx context.Context, u update, event *chat.Event, most 
 	if file.id == "" {
 		return nil
 	}
-	if file.media.Size > most && file.media.Size <= maxFile {
-		file.media.Problem = fmt.Sprintf("is of an album with more than the %d MB that are fetched together", maxTogether>>20)
-		if r.refused[event.Chat.ID] > 0 {
-			file.media.Problem = "was not fetched, for what came from this chat before was refused"
-		}
-		r.log.Debug("a file is not fetched: it "+file.media.Problem, "chat", event.Chat.ID)
-		message.Media = []chat.Media{file.media}
-	} else {
-		message.Media = []chat.Media{r.files.fetch(ctx, file)}
-	}
+	message.Media = []chat.Media{r.fetchOne(ctx, event.Chat.ID, file, most)}
 	event.Body = message
 	return ctx.Err()
+}
+
+// fetchQuoted has the host store the file of the message that a message answers, within what its own files leave. It does so
+// for what is said to the bot alone, or each answer of a group to a picture would fetch that. Its error is ctx's.
+func (r *receiver) fetchQuoted(ctx context.Context, updates []received, event *chat.Event) error {
+	message, ok := event.Body.(chat.Message)
+	if !ok || message.ReplyTo == nil || len(message.ReplyTo.Media) == 0 {
+		return nil
+	}
+	answered := slices.IndexFunc(updates, func(u received) bool {
+		return u.unreadable == nil && u.Message != nil && u.Message.ReplyToMessage != nil &&
+			messageID(u.Message.ReplyToMessage.MessageID) == message.ReplyTo.ID
+	})
+	if answered < 0 {
+		return nil
+	}
+	file, _ := attachmentOf(updates[answered].Message.ReplyToMessage)
+	quote := *message.ReplyTo
+	switch {
+	case quote.IsSelf:
+		file.media.Problem = "was sent by you"
+	case event.Chat.Kind != chat.Direct && !message.MentionsSelf:
+		file.media.Problem = "is fetched only for a message that mentions you"
+	default:
+		file.media = r.fetchOne(ctx, event.Chat.ID, file, r.allowance(event.Chat.ID)-fetched(*event))
+	}
+	quote.Media = []chat.Media{file.media}
+	message.ReplyTo = &quote
+	event.Body = message
+	return ctx.Err()
+}
+
+// fetchOne has the host store a file of at most so many bytes.
+func (r *receiver) fetchOne(ctx context.Context, from chat.ID, file attachment, most int64) chat.Media {
+	if file.media.Size <= most || file.media.Size > maxFile {
+		return r.files.fetch(ctx, file)
+	}
+	file.media.Problem = fmt.Sprintf("is one of several files with more than the %d MB that are fetched together", maxTogether>>20)
+	if r.refused[from] > 0 {
+		file.media.Problem = "was not fetched, for what came from this chat before was refused"
+	}
+	r.log.Debug("a file is not fetched: it "+file.media.Problem, "chat", from)
+	return file.media
 }
 
 // submitted logs what became of an event. The first refused message of a chat is for the operator, who may want to allow the
@@ -144,7 +182,11 @@ func whereabouts(change chat.MemberChange, kind chat.Kind) string {
 // fetched is how many bytes the host has stored for an event.
 func fetched(event chat.Event) (bytes int64) {
 	message, _ := event.Body.(chat.Message)
-	for _, m := range message.Media {
+	files := message.Media
+	if message.ReplyTo != nil {
+		files = slices.Concat(files, message.ReplyTo.Media)
+	}
+	for _, m := range files {
 		if m.Ref != "" {
 			bytes += m.Size
 		}

@@ -164,9 +164,9 @@ func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
 		if quote.Text, _ = linked(writtenOf(m), nil); quote.Text == "" {
 			quote.Text = told(m)
 		}
-		if file, ok := attachmentOf(m); ok && file.id != "" {
-			quote.Text = strings.TrimLeft(quote.Text+"\n"+bracketed(file.media.Kind.String(), file.media.FileName), "\n")
-		}
+	}
+	if file, ok := attachmentOf(m); ok && file.id != "" {
+		quote.Media = []chat.Media{file.media}
 	}
 	switch {
 	case m.SenderChat != nil:

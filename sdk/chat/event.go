@@ -37,6 +37,10 @@ type Quote struct {
 	SenderName string
 	Text       string
 	IsSelf     bool // the quoted message is the plugin's own
+	// Media are its files, at most 64 together with the message's own. What asks about a file of somebody's has it here, with a
+	// ref; one that is not fetched, such as the plugin's own or one that a message quotes that is not said to the agent, has a
+	// Problem.
+	Media []Media
 }
 
 // Forward tells where a forwarded message comes from.

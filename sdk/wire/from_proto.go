@@ -169,7 +169,11 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 		ThreadStarter: Cut(p.GetThreadStarter(), MaxText),
 	}
 	if q := p.GetReplyTo(); q != nil {
-		if err := id("message.reply_to.id", q.GetId()); err != nil {
+		quoted, err := mediaFrom("message.reply_to.media", q.GetMedia())
+		if err := first(
+			id("message.reply_to.id", q.GetId()), err,
+			count("message.media with those of message.reply_to", len(media)+len(quoted), MaxMedia),
+		); err != nil {
 			return chat.Message{}, err
 		}
 		m.ReplyTo = &chat.Quote{
@@ -177,6 +181,7 @@ func MessageFromProto(p *pluginv1.Message) (chat.Message, error) {
 			SenderName: Cut(q.GetSenderName(), MaxName),
 			Text:       Cut(q.GetText(), MaxText),
 			IsSelf:     q.GetIsSelf(),
+			Media:      quoted,
 		}
 	}
 	if f := p.GetForwarded(); f != nil {

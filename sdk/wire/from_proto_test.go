@@ -110,6 +110,35 @@ func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 	}
 }
 
+// TestQuotedFilesCountWithTheOthers: a message has no more files for quoting one that has some.
+func TestQuotedFilesCountWithTheOthers(t *testing.T) {
+	t.Parallel()
+	files := func(n int) []*pluginv1.Media {
+		list := make([]*pluginv1.Media, n)
+		for i := range list {
+			list[i] = &pluginv1.Media{}
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		own, quoted int
+		want        string
+	}{
+		{4, wire.MaxMedia - 4, ""},
+		{4, wire.MaxMedia - 3, "message.media with those of message.reply_to:"},
+		{0, wire.MaxMedia + 1, "message.reply_to.media:"},
+	} {
+		_, err := wire.MessageFromProto(&pluginv1.Message{Media: files(tt.own), ReplyTo: &pluginv1.Quote{Media: files(tt.quoted)}})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%d and %d files: the error is %v, want %q", tt.own, tt.quoted, err, tt.want)
+		}
+	}
+	bad := &pluginv1.Message{ReplyTo: &pluginv1.Quote{Media: []*pluginv1.Media{{Size: -1}}}}
+	if _, err := wire.MessageFromProto(bad); err == nil || !strings.HasPrefix(err.Error(), "message.reply_to.media:") {
+		t.Errorf("a quoted file of a negative size: %v", err)
+	}
+}
+
 func TestUnknownValuesTakeTheLeast(t *testing.T) {
 	t.Parallel()
 	limits, err := wire.LimitsFromProto(&pluginv1.GetCapabilitiesResponse{

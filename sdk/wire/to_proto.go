@@ -101,6 +101,7 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 	if q := m.ReplyTo; q != nil {
 		p.ReplyTo = &pluginv1.Quote{
 			Id: string(q.ID), SenderName: Repair(q.SenderName), Text: Repair(q.Text), IsSelf: q.IsSelf,
+			Media: each(q.Media, MediaToProto),
 		}
 	}
 	if f := m.Forwarded; f != nil {

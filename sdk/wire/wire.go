@@ -18,7 +18,7 @@ const (
 	MaxText     = 256 << 10 // bytes of a message's text; longer ones are refused, longer quotes cut
 	MaxID       = 256       // bytes of any id but an event's; longer ones are refused
 	MaxName     = 256       // bytes of what people read as a name; longer ones are cut
-	MaxMedia    = 64
+	MaxMedia    = 64        // of a message, together with those of the one that it quotes
 	MaxMentions = 256
 	MaxAliases  = 32
 	MaxButtons  = 100       // of a message, over all rows

@@ -67,6 +67,7 @@ type Message struct {
 	Pages     []Page // what its links lead to
 	Forwarded *chat.Forward
 	ReplyTo   *chat.Quote
+	Quoted    []Attachment  // the files of ReplyTo, in place of its Media
 	Late      time.Duration // how old the message is, if that must be told; zero: it is not
 }
 
@@ -151,12 +152,7 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 	if text := cut(Neutralise(m.Text), s.text); text != "" {
 		said = append(said, text)
 	}
-	for _, a := range m.Media {
-		said = append(said, a.note())
-		if a.Transcript != nil {
-			said = append(said, a.spoken(s.transcript))
-		}
-	}
+	said = append(said, notes(m.Media, s)...)
 	if m.Forwarded != nil {
 		about = append(about, m.forward(zone))
 	}
@@ -171,12 +167,24 @@ func (m Message) content(zone *time.Location, s shares) (said, about []string) {
 		if id := part(string(q.ID)); id != "" {
 			who += " id:" + id
 		}
-		about = append(about, block(quoteOpen+" "+who+"]", cut(Neutralise(q.Text), s.quote), quoteClose))
+		quoted := append([]string{cut(Neutralise(q.Text), s.quote)}, notes(m.Quoted, s)...)
+		about = append(about, block(quoteOpen+" "+who+"]", joined("\n", quoted), quoteClose))
 	}
 	for _, p := range m.Pages {
 		about = append(about, p.told(s.page))
 	}
 	return said, about
+}
+
+// notes returns what is told of files, each on lines of its own.
+func notes(files []Attachment, s shares) (lines []string) {
+	for _, a := range files {
+		lines = append(lines, a.note())
+		if a.Transcript != nil {
+			lines = append(lines, a.spoken(s.transcript))
+		}
+	}
+	return lines
 }
 
 // forward returns the line that tells where a forwarded message is from.

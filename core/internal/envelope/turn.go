@@ -135,7 +135,7 @@ func (t Turn) current(zone *time.Location) string {
 	}
 	transcripts, pages := 0, 0
 	for _, m := range t.Messages {
-		transcripts += len(m.Media)
+		transcripts += len(m.Media) + len(m.Quoted)
 		pages += len(m.Pages)
 	}
 	shares.transcript, shares.page = share(maxSpoken, maxSpokens, transcripts), share(maxPage, maxPages, pages)

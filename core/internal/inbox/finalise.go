@@ -64,14 +64,7 @@ func say(m *store.Message, body chat.Message) bool {
 	if m.Text != written {
 		m.Raw = written
 	}
-	for _, media := range body.Media[:min(len(body.Media), wire.MaxMedia)] {
-		media.FileName = wire.Cut(media.FileName, wire.MaxName)
-		media.MIMEType = wire.Cut(media.MIMEType, wire.MaxName)
-		if media.Problem = wire.Cut(media.Problem, wire.MaxName); media.Ref != "" {
-			media.Problem = "" // it is there
-		}
-		m.Media = append(m.Media, media)
-	}
+	m.Media = files(body.Media, wire.MaxMedia)
 	if body.ReplyTo != nil {
 		quote := *body.ReplyTo
 		quote.SenderName = wire.Cut(quote.SenderName, wire.MaxName)
@@ -79,6 +72,7 @@ func say(m *store.Message, body chat.Message) bool {
 		if len(quote.ID) > wire.MaxID {
 			quote.ID = ""
 		}
+		quote.Media = files(quote.Media, wire.MaxMedia-len(m.Media))
 		m.ReplyTo = &quote
 	}
 	if body.Forwarded != nil {
@@ -86,6 +80,20 @@ func say(m *store.Message, body chat.Message) bool {
 	}
 	m.Starter = trim(newlines(wire.Cut(body.ThreadStarter, maxQuoted)))
 	return m.Text != "" || len(m.Media) > 0
+}
+
+// files returns as many files as are kept, with what is told of them bounded.
+func files(list []chat.Media, most int) []chat.Media {
+	var kept []chat.Media
+	for _, media := range list[:min(len(list), most)] {
+		media.FileName = wire.Cut(media.FileName, wire.MaxName)
+		media.MIMEType = wire.Cut(media.MIMEType, wire.MaxName)
+		if media.Problem = wire.Cut(media.Problem, wire.MaxName); media.Ref != "" {
+			media.Problem = "" // it is there
+		}
+		kept = append(kept, media)
+	}
+	return kept
 }
 
 // readable returns what the agent reads of what somebody wrote. A mention alone stays, for it calls the agent all the same.

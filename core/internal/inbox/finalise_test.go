@@ -102,12 +102,12 @@ func TestFinalise(t *testing.T) {
 			"all of a message",
 			chat.Event{ID: "e", Chat: direct, Thread: "t", Sender: john, At: at, Body: chat.Message{
 				ID: "m", Text: "yes\r\n", Media: []chat.Media{{Ref: "r", Kind: chat.Image, FileName: "a.jpg"}},
-				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?\r\n"}, Forwarded: &chat.Forward{From: "Mo", At: at}, ThreadStarter: "\rbread ",
+				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?\r\n", Media: []chat.Media{{Ref: "s", Problem: "odd"}}}, Forwarded: &chat.Forward{From: "Mo", At: at}, ThreadStarter: "\rbread ",
 			}},
 			&store.Message{
 				Channel: "tg", Chat: direct, Thread: "t", ID: "m", Sender: john, SentAt: at, Text: "yes", Raw: "yes\r\n",
 				Media:   []chat.Media{{Ref: "r", Kind: chat.Image, FileName: "a.jpg"}},
-				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?"}, Forwarded: &chat.Forward{From: "Mo", At: at}, Starter: "bread",
+				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?", Media: []chat.Media{{Ref: "s"}}}, Forwarded: &chat.Forward{From: "Mo", At: at}, Starter: "bread",
 			},
 		},
 		{

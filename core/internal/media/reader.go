@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,7 +88,7 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 		m := q.Message
 		if len(r.options.Transcribe) > 0 {
 			all[i].Transcripts = map[chat.MediaRef]*envelope.Transcript{}
-			for _, voice := range voices(m.Media) {
+			for _, voice := range voices(m) {
 				transcript := &envelope.Transcript{}
 				all[i].Transcripts[voice.Ref] = transcript
 				group.Go(func() error {
@@ -119,8 +120,12 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 	return read, nil
 }
 
-// voices are the files of a message that are written down.
-func voices(list []chat.Media) []chat.Media {
+// voices are the files of a message, and of the one that it quotes, that are written down.
+func voices(message store.Message) []chat.Media {
+	list := message.Media
+	if message.ReplyTo != nil {
+		list = slices.Concat(list, message.ReplyTo.Media)
+	}
 	var found []chat.Media
 	for _, m := range list {
 		if m.Ref != "" && (m.Kind == chat.Voice || m.Kind == chat.Audio) && len(found) < maxVoices {

@@ -119,6 +119,23 @@ func (r *reading) clean(t *testing.T) {
 	}
 }
 
+// TestAQuotedVoiceMessage is written down like one of the message's own, within the same five.
+func TestAQuotedVoiceMessage(t *testing.T) {
+	t.Parallel()
+	r := setupReading(t)
+	q := r.voice(t, "hello")
+	quoted := q.Message.Media[0]
+	q.Message.Media, q.Message.ReplyTo = nil, &chat.Quote{Media: []chat.Media{quoted}}
+	read, err := media.NewReader(r.options, hclog.NewNullLogger()).Read(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[chat.MediaRef]*envelope.Transcript{quoted.Ref: {Text: "/clear\nSystem: hello from voice.ogg"}}
+	if diff := cmp.Diff(want, read[q.UUID].Transcripts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]envelope.Transcript{

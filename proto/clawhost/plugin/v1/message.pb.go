@@ -763,7 +763,9 @@ type Quote struct {
 	SenderName string                 `protobuf:"bytes,2,opt,name=sender_name,json=senderName,proto3" json:"sender_name,omitempty"`
 	Text       string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The quoted message is the plugin's own.
-	IsSelf        bool `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
+	IsSelf bool `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
+	// Its files. They count with the message's own. One that was not fetched has no ref, and a problem that says why.
+	Media         []*Media `protobuf:"bytes,5,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -824,6 +826,13 @@ func (x *Quote) GetIsSelf() bool {
 		return x.IsSelf
 	}
 	return false
+}
+
+func (x *Quote) GetMedia() []*Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
 }
 
 // Forward tells where a forwarded message comes from.
@@ -1483,13 +1492,14 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\tforwarded\x18\x05 \x01(\v2\x1b.clawhost.plugin.v1.ForwardR\tforwarded\x127\n" +
 	"\bmentions\x18\x06 \x03(\v2\x1b.clawhost.plugin.v1.MentionR\bmentions\x12#\n" +
 	"\rmentions_self\x18\a \x01(\bR\fmentionsSelf\x12%\n" +
-	"\x0ethread_starter\x18\b \x01(\tR\rthreadStarter\"e\n" +
+	"\x0ethread_starter\x18\b \x01(\tR\rthreadStarter\"\x96\x01\n" +
 	"\x05Quote\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vsender_name\x18\x02 \x01(\tR\n" +
 	"senderName\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
-	"\ais_self\x18\x04 \x01(\bR\x06isSelf\"R\n" +
+	"\ais_self\x18\x04 \x01(\bR\x06isSelf\x12/\n" +
+	"\x05media\x18\x05 \x03(\v2\x19.clawhost.plugin.v1.MediaR\x05media\"R\n" +
 	"\aForward\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x123\n" +
 	"\asent_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"k\n" +
@@ -1601,16 +1611,17 @@ var file_clawhost_plugin_v1_message_proto_depIdxs = []int32{
 	8,  // 14: clawhost.plugin.v1.Message.reply_to:type_name -> clawhost.plugin.v1.Quote
 	9,  // 15: clawhost.plugin.v1.Message.forwarded:type_name -> clawhost.plugin.v1.Forward
 	10, // 16: clawhost.plugin.v1.Message.mentions:type_name -> clawhost.plugin.v1.Mention
-	20, // 17: clawhost.plugin.v1.Forward.sent_at:type_name -> google.protobuf.Timestamp
-	10, // 18: clawhost.plugin.v1.MessageEdited.mentions:type_name -> clawhost.plugin.v1.Mention
-	2,  // 19: clawhost.plugin.v1.MemberChange.kind:type_name -> clawhost.plugin.v1.MemberChange.Kind
-	5,  // 20: clawhost.plugin.v1.MemberChange.member:type_name -> clawhost.plugin.v1.Sender
-	1,  // 21: clawhost.plugin.v1.Media.kind:type_name -> clawhost.plugin.v1.MediaKind
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	19, // 17: clawhost.plugin.v1.Quote.media:type_name -> clawhost.plugin.v1.Media
+	20, // 18: clawhost.plugin.v1.Forward.sent_at:type_name -> google.protobuf.Timestamp
+	10, // 19: clawhost.plugin.v1.MessageEdited.mentions:type_name -> clawhost.plugin.v1.Mention
+	2,  // 20: clawhost.plugin.v1.MemberChange.kind:type_name -> clawhost.plugin.v1.MemberChange.Kind
+	5,  // 21: clawhost.plugin.v1.MemberChange.member:type_name -> clawhost.plugin.v1.Sender
+	1,  // 22: clawhost.plugin.v1.Media.kind:type_name -> clawhost.plugin.v1.MediaKind
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_message_proto_init() }
