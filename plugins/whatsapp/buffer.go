@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.mau.fi/libsignal/signalerror"
 	"go.mau.fi/whatsmeow/store"
 	"modernc.org/sqlite"
 )
@@ -19,6 +20,11 @@ import (
 //
 // The library also acknowledges a message that it could not decrypt because the disk is full or slow. Such an error is
 // given to it as a cancellation, after which it leaves the message with the server.
+//
+// And it acknowledges, as read long ago, a message whose key the session has passed. What was read is found in the buffer;
+// what is not found there was passed unread, as when the part that brings a group's key was taken and the plugin ended
+// before it took the message itself, which another one has overtaken since. Such an error is given to it as another, after
+// which it asks the sender's phone for the message; the host knows it again should it have it after all.
 type once struct {
 	store.EventBuffer
 
@@ -44,6 +50,9 @@ func (o *once) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context
 	err := o.EventBuffer.DoDecryptionTxn(ctx, decrypt)
 	if _, ofStore := errors.AsType[*sqlite.Error](err); ofStore {
 		return unacknowledged(err)
+	}
+	if errors.Is(err, signalerror.ErrOldCounter) {
+		return fmt.Errorf("the key of the message is gone: %v", err) // The library must not know the cause.
 	}
 	return err
 }
