@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,13 +18,14 @@ import (
 
 // post is a message as Discord takes it. The library's own form has no nonce.
 type post struct {
-	Content    string     `json:"content"`
-	Nonce      string     `json:"nonce,omitempty"`
-	Enforce    bool       `json:"enforce_nonce,omitempty"`
-	Flags      int        `json:"flags"`
-	Mentions   mentions   `json:"allowed_mentions"`
-	Reference  *reference `json:"message_reference,omitempty"`
-	Components []row      `json:"components"`
+	Content    string      `json:"content,omitempty"`
+	Nonce      string      `json:"nonce,omitempty"`
+	Enforce    bool        `json:"enforce_nonce,omitempty"`
+	Flags      int         `json:"flags"`
+	Mentions   mentions    `json:"allowed_mentions"`
+	Reference  *reference  `json:"message_reference,omitempty"`
+	Components []row       `json:"components,omitzero"`
+	Enclosures []enclosure `json:"attachments,omitempty"` // of files of which there is more to say
 }
 
 // mentions says whom a text may ping. Its zero value marshals as null, by which Discord would let it ping everybody.
@@ -95,8 +97,8 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	return p, nil
 }
 
-// Send implements sdk.Channel. A text and up to ten files are one message, more files are more. The same key again is the
-// same messages: Discord knows each by its nonce for some minutes.
+// Send implements sdk.Channel. A text and up to ten files are one message, more files are more, and a voice message is always
+// one of its own. The same key again is the same messages: Discord knows each by its nonce for some minutes.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
 	if err != nil {
@@ -105,6 +107,9 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	files, err := bundles(out.Media)
 	if err != nil {
 		return chat.Receipt{}, err
+	}
+	if len(files) > 0 && alone(files[0][0]) && strings.TrimSpace(out.Text) != "" {
+		files = slices.Insert(files, 0, nil) // The text goes before it.
 	}
 	if parseID(string(out.ReplyTo)) != 0 {
 		first.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
@@ -144,17 +149,28 @@ func (c *channel) send(ctx context.Context, channel string, out chat.Outgoing, f
 	return receipt, nil
 }
 
+// postMessage is what the sending of a message is called.
+const postMessage = "POST message"
+
 func (c *channel) post(ctx context.Context, path string, p post, files []chat.Media) (sent discordgo.Message, err error) {
-	const what = "POST message"
-	if len(files) == 0 {
-		return sent, c.rest.call(ctx, what, http.MethodPost, path, p, &sent)
+	switch {
+	case len(files) == 0:
+		return sent, c.rest.call(ctx, postMessage, http.MethodPost, path, p, &sent)
+	case alone(files[0]) && p.plain():
+		return c.speak(ctx, path, p, files[0])
+	default:
+		return c.enclose(ctx, path, p, files)
 	}
+}
+
+// enclose sends a message with files.
+func (c *channel) enclose(ctx context.Context, path string, p post, files []chat.Media) (sent discordgo.Message, err error) {
 	form, err := formOf(ctx, c.env.Media, p, files)
 	if err != nil {
-		return sent, c.rest.unread(what, err)
+		return sent, c.rest.unread(postMessage, err)
 	}
 	defer form.Close()
-	return sent, c.rest.upload(ctx, what, path, form, &sent)
+	return sent, c.rest.upload(ctx, postMessage, path, form, &sent)
 }
 
 // of does something with a message.

@@ -22,14 +22,14 @@ const (
 func bundles(files []chat.Media) ([][]chat.Media, error) {
 	var list [][]chat.Media
 	size := int64(0)
-	for _, m := range files {
+	for i, m := range files {
 		switch {
 		case m.Ref == "":
 			return nil, refuse(chat.MediaRejected, "a file has no bytes")
 		case m.Size > maxUpload:
 			return nil, refuse(chat.MediaRejected, fmt.Sprintf("a file has %d bytes; Discord takes %d from a bot", m.Size, maxUpload))
 		}
-		if n := len(list); n == 0 || len(list[n-1]) == maxFiles || size+m.Size > maxRequest {
+		if n := len(list); n == 0 || len(list[n-1]) == maxFiles || size+m.Size > maxRequest || alone(m) || alone(files[i-1]) {
 			list, size = append(list, nil), 0
 		}
 		list[len(list)-1] = append(list[len(list)-1], m)

@@ -118,7 +118,7 @@ func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string, 
 		}
 		m := &waE2E.AudioMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,
-			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, PTT: &voice,
+			FileSHA256: up.FileSHA256, FileLength: &up.FileLength, Mimetype: &mimeType, PTT: &voice, Waveform: p.waveform,
 		}
 		if p.seconds > 0 {
 			m.Seconds = &p.seconds

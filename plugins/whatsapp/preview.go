@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/voice"
 )
 
 const (
@@ -27,6 +26,7 @@ type preview struct {
 	thumbnail     []byte // JPEG; nil: none
 	width, height uint32 // of an image; zero: not known
 	seconds       uint32 // of a voice message; zero: not known
+	waveform      []byte // of a voice message; nil: not known
 }
 
 // preview looks into a file for what is shown of it. A file without a preview is sent all the same.
@@ -40,9 +40,24 @@ func (c *channel) preview(ctx context.Context, m chat.Media, as shape) preview {
 	}
 	defer content.Close()
 	if as.kind == chat.Voice {
-		return preview{seconds: uint32(opusLength(content).Round(time.Second).Seconds())}
+		return voicePreview(content)
 	}
 	return imagePreview(content)
+}
+
+// What a voice message's waveform has.
+const (
+	wavePoints = 64
+	waveHeight = 100
+)
+
+// voicePreview says how long a sound is and how loud.
+func voicePreview(content io.Reader) preview {
+	sound := voice.Read(content)
+	if sound.Length == 0 {
+		return preview{}
+	}
+	return preview{seconds: uint32(sound.Length.Round(time.Second).Seconds()), waveform: sound.Waveform(wavePoints, waveHeight)}
 }
 
 // imagePreview makes a small image of a large one.
@@ -79,45 +94,4 @@ func shrink(whole image.Image) image.Image {
 		}
 	}
 	return small
-}
-
-// opusRate is how many samples a second Opus counts in, whatever it was recorded with.
-const opusRate = 48_000
-
-// opusLength is how long a sound in Ogg Opus is: the last page says how many samples there were until its end, and the first
-// how many of them are not played. Zero: it is none.
-func opusLength(ogg io.Reader) time.Duration {
-	var samples, skipped uint64
-	for first := true; ; first = false {
-		var header [27]byte
-		if _, err := io.ReadFull(ogg, header[:]); err != nil {
-			if first || !errors.Is(err, io.EOF) || samples < skipped {
-				return 0
-			}
-			break
-		}
-		lengths := make([]byte, header[26])
-		if _, err := io.ReadFull(ogg, lengths); err != nil || string(header[:4]) != "OggS" {
-			return 0
-		}
-		size := 0
-		for _, length := range lengths {
-			size += int(length)
-		}
-		body := make([]byte, size) // at most 255 * 255 bytes
-		if _, err := io.ReadFull(ogg, body); err != nil {
-			return 0
-		}
-		if first {
-			if len(body) < 12 || string(body[:8]) != "OpusHead" {
-				return 0
-			}
-			skipped = uint64(binary.LittleEndian.Uint16(body[10:]))
-		}
-		// A page on which nothing ends has -1.
-		if at := binary.LittleEndian.Uint64(header[6:]); at < 1<<40 {
-			samples = max(samples, at)
-		}
-	}
-	return time.Duration(samples-skipped) * time.Second / opusRate
 }

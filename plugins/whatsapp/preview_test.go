@@ -2,17 +2,17 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
 // picture is an image whose left half is red and whose right half is blue.
@@ -68,45 +68,6 @@ func TestThumbnails(t *testing.T) {
 	}
 }
 
-// page is one of an Ogg file.
-func page(samples uint64, body []byte) []byte {
-	header := make([]byte, 27)
-	copy(header, "OggS")
-	binary.LittleEndian.PutUint64(header[6:], samples)
-	var lengths []byte
-	for left := len(body); left >= 0; left -= 255 {
-		lengths = append(lengths, byte(min(left, 255)))
-	}
-	header[26] = byte(len(lengths))
-	return bytes.Join([][]byte{header, lengths, body}, nil)
-}
-
-// opus is a sound of so many samples.
-func opus(samples uint64) []byte {
-	head := append([]byte("OpusHead\x01\x01"), 0x38, 0x01, 0, 0, 0, 0, 0, 0, 0) // 312 samples are skipped
-	return bytes.Join([][]byte{page(0, head), page(0, []byte("OpusTags")), page(^uint64(0), make([]byte, 700)), page(samples+312, make([]byte, 300))}, nil)
-}
-
-func TestLengthOfVoices(t *testing.T) {
-	t.Parallel()
-	whole := opus(7 * opusRate)
-	for name, test := range map[string]struct {
-		content []byte
-		want    time.Duration
-	}{
-		"whole":         {whole, 7 * time.Second},
-		"cut":           {whole[:len(whole)-1], 0},
-		"no voice":      {[]byte("a voice"), 0},
-		"nothing":       {nil, 0},
-		"another codec": {page(1<<20, []byte("\x01vorbis.............")), 0},
-		"absurd":        {opus(1 << 62), 0},
-	} {
-		if got := opusLength(bytes.NewReader(test.content)); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
-	}
-}
-
 // TestPreviewsGoOut with the files.
 func TestPreviewsGoOut(t *testing.T) {
 	t.Parallel()
@@ -118,7 +79,7 @@ func TestPreviewsGoOut(t *testing.T) {
 		kind     chat.MediaKind
 		mimeType string
 		content  []byte
-	}{{chat.Image, "image/png", picture(t, 200, 100, png.Encode)}, {chat.Voice, "audio/ogg", opus(3 * opusRate)}} {
+	}{{chat.Image, "image/png", picture(t, 200, 100, png.Encode)}, {chat.Voice, "audio/ogg", sdktest.Opus(slices.Repeat([]int{30, 60}, 75)...)}} {
 		stored, err := l.env.Media.Upload(t.Context(), chat.Media{Kind: m.kind, MIMEType: m.mimeType}, bytes.NewReader(m.content))
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +91,8 @@ func TestPreviewsGoOut(t *testing.T) {
 	if m := heard[0].Message.GetImageMessage(); len(m.GetJPEGThumbnail()) == 0 || m.GetWidth() != 200 || m.GetHeight() != 100 {
 		t.Errorf("the image has a thumbnail of %d bytes and is %d × %d", len(m.GetJPEGThumbnail()), m.GetWidth(), m.GetHeight())
 	}
-	if m := heard[1].Message.GetAudioMessage(); m.GetSeconds() != 3 || !m.GetPTT() {
-		t.Errorf("the voice lasts %d s", m.GetSeconds())
+	m := heard[1].Message.GetAudioMessage()
+	if m.GetSeconds() != 3 || !m.GetPTT() || len(m.GetWaveform()) != wavePoints || slices.Max(m.GetWaveform()) != waveHeight {
+		t.Errorf("the voice lasts %d s, its waveform is %d", m.GetSeconds(), m.GetWaveform())
 	}
 }

@@ -24,7 +24,7 @@ func sample(kind chat.MediaKind) (chat.Media, []byte) {
 	case chat.Audio:
 		m.MIMEType = "audio/mpeg"
 	case chat.Voice:
-		m.MIMEType = "audio/ogg"
+		m.MIMEType, content = "audio/ogg; codecs=opus", Opus(60, 30, 90)
 	case chat.Video:
 		m.MIMEType = "video/mp4"
 	case chat.Sticker:

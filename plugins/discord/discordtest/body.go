@@ -3,6 +3,7 @@ package discordtest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -33,9 +34,24 @@ type body struct {
 			Data  string `json:"custom_id"`
 		} `json:"components"`
 	} `json:"components"`
+	Enclosures []enclosure `json:"attachments"`
 
 	files []File
 }
+
+// enclosure is what the bot says of one of its files.
+type enclosure struct {
+	ID       any     `json:"id"` // its place among them, as a number or a text
+	Seconds  float64 `json:"duration_secs"`
+	Waveform []byte  `json:"waveform"`
+}
+
+// What is told by a message's flags.
+const (
+	noPreviews = 1 << 2
+	silent     = 1 << 12
+	spoken     = 1 << 13
+)
 
 // What Discord takes of a message.
 const (
@@ -47,6 +63,8 @@ const (
 	maxData   = 100
 	maxLabel  = 80
 	maxUpload = 26 << 20
+
+	maxWaveform = 256
 )
 
 // readBody decodes and checks a message's body, and answers where it is wrong.
@@ -75,10 +93,31 @@ func readBody(w http.ResponseWriter, r *http.Request) (b body, ok bool) {
 		refuse(w, http.StatusBadRequest, 30015, "Maximum number of attachments in a message reached (10)")
 	case slices.ContainsFunc(b.files, func(f File) bool { return len(f.Content) > maxFile }):
 		refuse(w, http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+	case b.Flags&spoken != 0 && r.Method == http.MethodPost:
+		code, message := b.wrongVoice()
+		if code == 0 {
+			return b, true
+		}
+		refuse(w, http.StatusBadRequest, code, message)
 	default:
 		return b, true
 	}
 	return b, false
+}
+
+// wrongVoice is why a message is not taken as a voice message; zero: it is.
+func (b body) wrongVoice() (code int, message string) {
+	switch {
+	case b.Content != "" || len(b.Components) > 0:
+		return 50159, "Voice messages do not support additional content"
+	case len(b.files) != 1 || !strings.HasPrefix(b.files[0].Type, "audio/"):
+		return 50160, "Voice messages must have a single audio attachment"
+	case len(b.Enclosures) != 1 || fmt.Sprint(b.Enclosures[0].ID) != "0", b.Enclosures[0].Seconds <= 0,
+		len(b.Enclosures[0].Waveform) == 0, len(b.Enclosures[0].Waveform) > maxWaveform:
+		return 50161, "Voice messages must have supporting metadata"
+	default:
+		return 0, ""
+	}
 }
 
 // invalid answers with what is wrong with one field.
@@ -154,7 +193,7 @@ func (b body) wrongButtons() string {
 
 // apply puts the body into a message.
 func (b body) apply(m *Message) {
-	m.Text, m.Buttons, m.NoPreviews = b.Content, nil, b.Flags&(1<<2) != 0
+	m.Text, m.Buttons, m.NoPreviews = b.Content, nil, b.Flags&noPreviews != 0
 	for _, row := range b.Components {
 		for _, c := range row.Components {
 			m.Buttons = append(m.Buttons, Button{c.Label, c.Data})

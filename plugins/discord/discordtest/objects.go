@@ -80,8 +80,8 @@ func (s *Server) messageObject(m *Message, content bool) object {
 			"id": f.id, "filename": f.name, "content_type": f.mime, "size": f.size,
 			"url": "https://cdn.discordapp.com" + f.path, "proxy_url": "https://media.discordapp.net" + f.path,
 		}
-		if f.voice {
-			a["duration_secs"], a["waveform"], o["flags"] = 1.5, "AAgQIA==", 1<<13
+		if m.Voice != nil {
+			a["duration_secs"], a["waveform"], o["flags"] = m.Voice.Seconds, m.Voice.Waveform, spoken
 		}
 		attachments = append(attachments, a)
 	}

@@ -83,7 +83,7 @@ func WithFile(name, mime string, content []byte) Option {
 func WithVoice(content []byte) Option {
 	return func(s *Server, m *Message) {
 		s.attach(m, File{Name: "voice-message.ogg", Type: "audio/ogg", Content: content})
-		m.attached[len(m.attached)-1].voice = true
+		m.Voice = &Voice{Seconds: 1.5, Waveform: []byte{0, 8, 32, 32}}
 	}
 }
 
@@ -268,4 +268,11 @@ func (s *Server) Forbid(channel string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forbidden[channel] = true
+}
+
+// ForbidVoices takes the bot's permission to send voice messages in a channel away.
+func (s *Server) ForbidVoices(channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.voiceless[channel] = true
 }

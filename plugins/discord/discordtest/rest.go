@@ -188,6 +188,10 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if b.Flags&spoken != 0 && s.voiceless[c.id] {
+		refuse(w, http.StatusForbidden, 50173, "You cannot send voice messages in this channel")
+		return
+	}
 	nonce := b.nonce()
 	if known, sent := s.nonces[c.id+"/"+nonce]; sent && b.Enforce && nonce != "" {
 		if s.messages[known].Deleted {
@@ -197,10 +201,13 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, s.messageObject(s.messages[known], true))
 		return
 	}
-	m := &Message{Channel: c.id, Author: BotID, Nonce: nonce, Silent: b.Flags&(1<<12) != 0, Files: b.files}
+	m := &Message{Channel: c.id, Author: BotID, Nonce: nonce, Silent: b.Flags&silent != 0, Files: b.files}
 	b.apply(m)
 	for _, f := range b.files {
 		s.attach(m, f)
+	}
+	if b.Flags&spoken != 0 {
+		m.Voice = &Voice{b.Enclosures[0].Seconds, b.Enclosures[0].Waveform}
 	}
 	if b.Reference != nil {
 		target := s.messages[b.Reference.MessageID]
@@ -243,6 +250,10 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	if m.Author != BotID {
 		refuse(w, http.StatusForbidden, 50005, "Cannot edit a message authored by another user")
+		return
+	}
+	if m.Voice != nil {
+		refuse(w, http.StatusBadRequest, 50162, "Voice messages cannot be edited")
 		return
 	}
 	b, ok := readBody(w, r)

@@ -59,6 +59,7 @@ type Server struct {
 	refusal    int  // close code for what identifies or resumes
 	down       bool // every connection is cut
 	forbidden  map[string]bool
+	voiceless  map[string]bool     // channels without voice messages
 	joined     time.Time           // when the bot was let into the guilds
 	roles      map[string][]object // by guild
 	starts     int                 // sessions that may be begun; below zero: any number
@@ -99,6 +100,7 @@ type Message struct {
 	Deleted                   bool
 	Reactions                 []string // emojis of the bot
 	Files                     []File   // that the bot sent
+	Voice                     *Voice   // nil: it is no voice message
 
 	at       time.Time
 	edited   time.Time
@@ -113,6 +115,12 @@ type Message struct {
 type File struct {
 	Name, Type string
 	Content    []byte
+}
+
+// Voice is what is said of a voice message beside its file.
+type Voice struct {
+	Seconds  float64
+	Waveform []byte
 }
 
 // Button is one that the bot sent.
@@ -136,7 +144,6 @@ type Answer struct {
 type attachment struct {
 	id, name, mime, path string
 	size                 int
-	voice                bool // it is a voice message
 }
 
 // New starts a server, which ends with the test.
@@ -161,6 +168,7 @@ func Start() *Server {
 		sessions:  map[string]*session{},
 		conns:     map[*conn]bool{},
 		forbidden: map[string]bool{},
+		voiceless: map[string]bool{},
 		roles:     map[string][]object{},
 		starts:    -1,
 		heartbeat: 5 * time.Second,
