@@ -91,7 +91,10 @@ func (h *Host) owned(m store.Message) bool {
 	if m.Authority != chat.Owner || m.Origin != store.OriginPlugin && m.Origin != store.OriginHeartbeat {
 		return m.Authority == chat.Owner
 	}
-	return m.Chat.Kind == chat.Direct && slices.Contains(h.config.For(m.Channel).Access.Owners, m.Channel+":"+string(m.Sender.ID))
+	owners := h.config.For(m.Channel).Access.Owners
+	return m.Chat.Kind == chat.Direct && slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
+		return slices.Contains(owners, m.Channel+":"+string(id))
+	})
 }
 
 // authority is that of a message, but for an owner's where no owner is behind it.

@@ -11,7 +11,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -34,7 +33,7 @@ func (h *Host) next(run *store.Run, r agent.Result) *store.Inbound {
 		return nil
 	}
 	flush := store.Message{
-		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, IsBot: true}, Authority: m.Authority,
+		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
 		SentAt: run.Message.ReceivedAt, Text: f.Prompt, Origin: store.OriginFlush,
 	}
 	return &store.Inbound{
@@ -62,7 +61,11 @@ func (h *Host) heartbeats(messages *inbox.Inbox) *heartbeat.Heartbeat {
 			if _, known := h.directChat(ctx, channel, user); !known {
 				return fmt.Sprintf("%s:%s has not written to the agent yet, so that nobody knows in which chat", channel, user), nil
 			}
-			return h.nothingToWatch(ctx, messages.Session(channel, chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, ""))
+			key, err := messages.Session(ctx, channel, chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, "")
+			if err != nil {
+				return "", err
+			}
+			return h.nothingToWatch(ctx, key)
 		},
 		Beat: func(ctx context.Context, id chat.EventID) error {
 			to, known := h.directChat(ctx, channel, user)
@@ -70,8 +73,8 @@ func (h *Host) heartbeats(messages *inbox.Inbox) *heartbeat.Heartbeat {
 				return fmt.Errorf("the chat of %s:%s is not known any more", channel, user)
 			}
 			_, err := messages.Turn(ctx, id, store.Message{
-				Channel: to.Channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct}, Thread: to.Thread,
-				Sender: chat.Sender{ID: user, IsBot: true}, Text: c.Prompt, Origin: store.OriginHeartbeat,
+				Channel: to.Channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
+				Sender: chat.Sender{IsBot: true}, Text: c.Prompt, Origin: store.OriginHeartbeat,
 			})
 			return err
 		},
@@ -93,18 +96,10 @@ func (h *Host) heartbeatTarget(target string) (channel string, user chat.UserID,
 	return channel, chat.UserID(id), nil
 }
 
-// directChat is the direct chat that somebody wrote in last; false: they have not, or in a session that others write in, too,
-// so that it may be another's.
+// directChat is the direct chat that somebody wrote in last; false: they have not, as far as is known.
 func (h *Host) directChat(ctx context.Context, channel string, user chat.UserID) (chat.Address, bool) {
-	key := h.inbox.Session(channel, chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, "")
-	known, err := h.store.Session(ctx, key)
-	if err != nil || known.Kind != chat.Direct || known.Route.Channel != channel {
-		return chat.Address{}, false
-	}
-	if name, err := session.Parse(key); err != nil || name == (session.Name{}) && known.Route.Chat != chat.ID(user) {
-		return chat.Address{}, false
-	}
-	return known.Route, true
+	found, err := h.store.DirectChat(ctx, channel, string(user))
+	return chat.Address{Channel: channel, Chat: found.Chat}, err == nil
 }
 
 // likelyChat is the direct chat that somebody wrote in last or, as long as that is not known, their own id, by which channels

@@ -44,43 +44,81 @@ func TestHeartbeatTarget(t *testing.T) {
 	}
 }
 
-// A network's direct chat may have an id of its own. It is known from what its person wrote there, and what the host does in it
-// is of that person's session.
+// A network's direct chat may have an id of its own, and its person several. It is known from what they wrote there, and what the
+// host does in it is of their session.
 func TestDirectChat(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	for scope, want := range map[string]struct {
-		session string
-		known   bool
-	}{"per-channel-peer": {"discord:7", true}, "per-peer": {"peer:discord:7", true}, "main": {"main", false}} {
+	for scope, session := range map[string]string{"per-channel-peer": "discord:7", "per-peer": "peer:discord:7", "main": "main"} {
 		s, err := store.Open(ctx, filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}}}
+		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}, Access: config.Access{Owners: []string{"discord:+7"}}}}
 		h := &Host{config: c, store: s}
 		h.inbox = inbox.New(inbox.Options{
 			Store: s, Settings: c.For, Now: time.Now, Policy: c.Send.Policy, Turns: turnsOf{h},
 		}, hclog.NewNullLogger())
-		if to, known := h.directChat(ctx, "discord", "7"); known {
-			t.Errorf("%s: nobody has written, and it is %+v", scope, to)
+		for _, user := range []chat.UserID{"7", "+7"} {
+			if to, known := h.directChat(ctx, "discord", user); known {
+				t.Errorf("%s: nobody has written, and %s is at %+v", scope, user, to)
+			}
+			if to := h.likelyChat(ctx, "discord", user); to != (chat.Address{Channel: "discord", Chat: chat.ID(user)}) {
+				t.Errorf("%s: nobody has written, and %s is likely at %+v", scope, user, to)
+			}
 		}
-		if _, err := s.Accept(ctx, store.Inbound{EventID: "1", Session: want.session, Lane: store.TurnLane, Message: store.Message{
-			Channel: "discord", Chat: chat.Chat{ID: "dm", Kind: chat.Direct}, Sender: chat.Sender{ID: "7"},
-		}}); err != nil {
-			t.Fatal(err)
+		for n, who := range []chat.Sender{{ID: "7", Aliases: []chat.UserID{"+7"}}, {ID: "8"}} {
+			key := session
+			if n == 1 && scope != "main" {
+				key += "8" // another's
+			}
+			if _, err := s.Accept(ctx, store.Inbound{EventID: chat.EventID(who.ID), Session: key, Lane: store.TurnLane, Message: store.Message{
+				Channel: "discord", Chat: chat.Chat{ID: "dm" + chat.ID(who.ID), Kind: chat.Direct}, Sender: who,
+			}}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		to, known := h.directChat(ctx, "discord", "7")
-		if known != want.known || known && to != (chat.Address{Channel: "discord", Chat: "dm"}) {
-			t.Errorf("%s: %+v, %t", scope, to, known)
+		for _, user := range []chat.UserID{"7", "+7"} {
+			if to, known := h.directChat(ctx, "discord", user); !known || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
+				t.Errorf("%s: %s is at %+v, %t", scope, user, to, known)
+			}
 		}
 		outcome, err := h.inbox.Turn(ctx, "2", store.Message{
-			Channel: "discord", Chat: chat.Chat{ID: "dm", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", IsBot: true}, Origin: store.OriginHeartbeat,
+			Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{IsBot: true}, Origin: store.OriginHeartbeat,
 		})
-		if err != nil || outcome.Session != want.session {
-			t.Errorf("%s: a heartbeat is of %q, %v; want %q", scope, outcome.Session, err, want.session)
+		if err != nil || outcome.Session != session {
+			t.Errorf("%s: a heartbeat is of %q, %v; want %q", scope, outcome.Session, err, session)
 		}
+	}
+}
+
+// The owner whom the config names by a telephone number is the one who writes under another id.
+func TestOwned(t *testing.T) {
+	t.Parallel()
+	h := &Host{config: &config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}}
+	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
+	for name, test := range map[string]struct {
+		message store.Message
+		want    bool
+	}{
+		"their own message":                 {store.Message{Authority: chat.Owner}, true},
+		"somebody else's":                   {store.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"a plugin's in their chat":          {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a heartbeat in their chat":         {store.Message{Authority: chat.Owner, Origin: store.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a plugin's in another's chat":      {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"a plugin's in a group":             {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
+		"a plugin's on a different network": {store.Message{Channel: "signal", Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.message.Channel == "" {
+				test.message.Channel = "whatsapp"
+			}
+			if got := h.owned(test.message); got != test.want {
+				t.Errorf("an owner is behind it: %t", got)
+			}
+		})
 	}
 }
 

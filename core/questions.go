@@ -31,12 +31,9 @@ func (h *Host) decides(caller chat.Caller) bool {
 		return true
 	}
 	listed := h.config.For(caller.Address.Channel).Access.Approvers
-	for _, id := range append([]chat.UserID{caller.Sender.ID}, caller.Sender.Aliases...) {
-		if slices.Contains(listed, caller.Address.Channel+":"+string(id)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(caller.Sender.IDs(), func(id chat.UserID) bool {
+		return slices.Contains(listed, caller.Address.Channel+":"+string(id))
+	})
 }
 
 // decider is the direct chat of the first owner whose channel runs.

@@ -93,7 +93,10 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 	if !slices.Contains(h.pluginNames(), p.To.Channel) {
 		return tools.Refusal("There is no channel " + p.To.Channel + ".")
 	}
-	key := h.inbox.Session(p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
+	key, err := h.inbox.Session(ctx, p.To.Channel, chat.Chat{ID: p.To.Chat, Kind: p.Kind}, p.To.Thread)
+	if err != nil {
+		return err
+	}
 	known, err := h.store.Session(ctx, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err

@@ -83,6 +83,9 @@ type Sender struct {
 	IsBot       bool
 }
 
+// IDs returns the id and the aliases.
+func (s Sender) IDs() []UserID { return append([]UserID{s.ID}, s.Aliases...) }
+
 // Name returns the best name for people to read: the display name, else the username, else the id.
 func (s Sender) Name() string {
 	switch {

@@ -30,7 +30,7 @@ const maxKey = 200
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
 	Turn(ctx context.Context, id chat.EventID, m store.Message) (inbox.Outcome, error)
-	Session(channel string, c chat.Chat, thread chat.ThreadID) string
+	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
 // Store is what the services need of the store.

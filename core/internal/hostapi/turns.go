@@ -43,7 +43,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	defer stop()
 	outcome, err := s.options.Inbox.Turn(ctx, id, store.Message{
 		Channel: to.Channel, Chat: c, Thread: to.Thread,
-		Sender: chat.Sender{ID: chat.UserID(c.ID), DisplayName: s.instance, IsBot: true},
+		Sender: chat.Sender{DisplayName: s.instance, IsBot: true},
 		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: r.GetTimeout().AsDuration(),
 	})
 	switch {
@@ -121,7 +121,11 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 	if r.GetLimit() > 0 {
 		limit = int(min(r.GetLimit(), 200))
 	}
-	entries, err := s.options.Store.Transcript(ctx, s.options.Inbox.Session(to.Channel, c, to.Thread), r.GetBeforeId(), limit)
+	session, err := s.options.Inbox.Session(ctx, to.Channel, c, to.Thread)
+	if err != nil {
+		return nil, s.refuse("read history", err)
+	}
+	entries, err := s.options.Store.Transcript(ctx, session, r.GetBeforeId(), limit)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, s.refuse("read history", err)
 	}

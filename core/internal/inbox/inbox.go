@@ -31,6 +31,7 @@ type Store interface {
 	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
 	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (store.Overrides, error)
+	DirectChat(ctx context.Context, channel, id string) (store.DirectChat, error)
 	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Found, error)
 	Amend(ctx context.Context, m store.Message, model *string, unread int64) (store.Standing, error)
 	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...store.Piece) (store.Standing, error)
@@ -285,16 +286,21 @@ func (in *Inbox) policy(a arrival) string {
 	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
-// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. The sender is whose direct chat it
-// is. It has an owner's authority, because an owner put it into the config.
+// Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It counts as the person's whose
+// direct chat it is. It has an owner's authority, because an owner put it into the config.
 func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Outcome, error) {
+	person, err := in.person(ctx, m.Channel, m.Chat)
+	if err != nil {
+		return Outcome{}, err
+	}
+	m.Sender.ID, m.Sender.Aliases = person.ID, person.Aliases
 	m.Authority = chat.Owner
 	m.SentAt = in.options.Now()
 	if m.Origin == "" {
 		m.Origin = store.OriginPlugin
 	}
-	a := arrival{message: m, key: in.name(in.options.Settings(m.Channel).Session, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
-	var err error
+	settings := in.options.Settings(m.Channel).Session
+	a := arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}
@@ -303,7 +309,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	}
 	inbound := store.Inbound{EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}}
 	if m.Thread != "" {
-		inbound.Parent = in.Session(m.Channel, m.Chat, "")
+		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
 	}
 	return in.accept(ctx, inbound)
 }
@@ -328,9 +334,29 @@ func (in *Inbox) Repeat(ctx context.Context, id chat.EventID, session string, m 
 	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: mode}})
 }
 
-// Session returns the key of the session of a chat. In a direct chat the other person's id is taken to be the chat's.
-func (in *Inbox) Session(channel string, c chat.Chat, thread chat.ThreadID) string {
-	return in.name(in.options.Settings(channel).Session, channel, c, thread, chat.Sender{ID: chat.UserID(c.ID)}).Key()
+// Session returns the key of the session of a chat. A direct chat may be named by the id of its person.
+func (in *Inbox) Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error) {
+	person, err := in.person(ctx, channel, c)
+	if err != nil {
+		return "", err
+	}
+	return in.name(in.options.Settings(channel).Session, channel, c, thread, person).Key(), nil
+}
+
+// person is whose direct chat it is. As long as nobody has written there, its id is taken to be the person's.
+func (in *Inbox) person(ctx context.Context, channel string, c chat.Chat) (chat.Sender, error) {
+	taken := chat.Sender{ID: chat.UserID(c.ID)}
+	if c.Kind != chat.Direct {
+		return taken, nil
+	}
+	found, err := in.options.Store.DirectChat(ctx, channel, string(c.ID))
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && len(found.Person) == 0:
+		return taken, nil
+	case err != nil:
+		return chat.Sender{}, fmt.Errorf("look up whose chat it is: %w", err)
+	}
+	return chat.Sender{ID: found.Person[0], Aliases: found.Person[1:]}, nil
 }
 
 // name names the session of a chat, by the first id that this had.

@@ -43,10 +43,19 @@ type journal struct {
 	amended   []store.Message
 	told      []store.Piece
 	posted    []string // the keys
+	direct    map[string]store.DirectChat
 }
 
 func (j *journal) Overrides(_ context.Context, session string) (store.Overrides, error) {
 	return j.chosen[session], nil
+}
+
+func (j *journal) DirectChat(_ context.Context, channel, id string) (store.DirectChat, error) {
+	found, known := j.direct[channel+":"+id]
+	if !known {
+		return store.DirectChat{}, store.ErrNotFound
+	}
+	return found, nil
 }
 
 func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {

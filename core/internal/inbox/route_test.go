@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -320,6 +321,46 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	j = &journal{}
 	if submit(t, j, talkative, broadcast); len(j.accepted) != 0 || len(j.overheard) != 1 {
 		t.Error("the config's rule is not heeded")
+	}
+}
+
+// A network's direct chat may have an id of its own, and its person several. What a plugin, or the host, has done there belongs
+// to the person's session.
+func TestTurnsAreOfThePersonsSession(t *testing.T) {
+	t.Parallel()
+	anna := store.DirectChat{Chat: "dm", Person: []chat.UserID{"7@lid", "+7"}}
+	j := &journal{direct: map[string]store.DirectChat{"tg:dm": anna, "tg:7@lid": anna, "tg:+7": anna}}
+	in := boxOf(j, func(string) config.Settings { return config.Settings{} })
+	for n, test := range []struct {
+		chat   chat.Chat
+		thread chat.ThreadID
+		want   string
+		sender chat.Sender
+	}{
+		{chat.Chat{ID: "dm", Kind: chat.Direct}, "", "tg:7@lid", chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}},
+		{chat.Chat{ID: "+7", Kind: chat.Direct}, "", "tg:7@lid", chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}},
+		{chat.Chat{ID: "dm", Kind: chat.Direct}, "t", "tg:7@lid:thread:t", chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}},
+		{chat.Chat{ID: "new", Kind: chat.Direct}, "", "tg:new", chat.Sender{ID: "new"}},
+		{chat.Chat{ID: "dm", Kind: chat.Group}, "", "tg:group:dm", chat.Sender{ID: "dm"}},
+	} {
+		key, err := in.Session(t.Context(), "tg", test.chat, test.thread)
+		if err != nil || key != test.want {
+			t.Errorf("%d: the session is %q, %v; want %q", n, key, err, test.want)
+		}
+		m := store.Message{Channel: "tg", Chat: test.chat, Thread: test.thread, Text: "the weather"}
+		if _, err := in.Turn(t.Context(), chat.EventID(strconv.Itoa(n)), m); err != nil {
+			t.Fatal(err)
+		}
+		got := j.accepted[n]
+		if got.Session != test.want {
+			t.Errorf("%d: the turn is of %q, want %q", n, got.Session, test.want)
+		}
+		if diff := cmp.Diff(test.sender, got.Message.Sender); diff != "" {
+			t.Errorf("%d: (-want +got)\n%s", n, diff)
+		}
+		if parent := map[bool]string{true: "tg:7@lid"}[test.thread != ""]; got.Parent != parent {
+			t.Errorf("%d: the parent is %q, want %q", n, got.Parent, parent)
+		}
 	}
 }
 

@@ -115,9 +115,9 @@ func Of(scope Scope, channel string, c chat.Chat, thread chat.ThreadID, sender c
 
 // entries lists the sender's id and aliases as links write them.
 func entries(channel string, sender chat.Sender) []string {
-	out := []string{channel + ":" + string(sender.ID)}
-	for _, alias := range sender.Aliases {
-		out = append(out, channel+":"+string(alias))
+	var out []string
+	for _, id := range sender.IDs() {
+		out = append(out, channel+":"+string(id))
 	}
 	return out
 }

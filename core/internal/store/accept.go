@@ -229,6 +229,7 @@ type sessionBefore struct {
 	messageAt    sql.NullInt64 // when its previous message was received
 	interactedAt sql.NullInt64 // the last of a person
 	route        chat.Address
+	peer         string
 }
 
 // touchSession makes or updates the row of a message's session. Commands do not count as messages here: claude does not
@@ -242,8 +243,8 @@ func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 			interactedAt = messageAt
 		}
 	}
-	err = t.row(`SELECT message_at, interacted_at, channel, chat, thread FROM sessions WHERE key = ?1`, []any{in.Session},
-		&before.messageAt, &before.interactedAt, &before.route.Channel, &before.route.Chat, &before.route.Thread)
+	err = t.row(`SELECT message_at, interacted_at, channel, chat, thread, peer FROM sessions WHERE key = ?1`, []any{in.Session},
+		&before.messageAt, &before.interactedAt, &before.route.Channel, &before.route.Chat, &before.route.Thread, &before.peer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return before, t.makeSession(in, interactedAt, messageAt)
 	}
@@ -253,12 +254,20 @@ func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
 			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at)
 		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interactedAt, messageAt)
-	// Setting a route writes its index, also where it is the same.
-	if err != nil || !m.fromChat() || m.Address() == before.route {
+	if err != nil || !m.fromChat() {
 		return before, err
 	}
-	_, err = t.exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4 WHERE key = ?1`, in.Session, m.Channel, m.Chat.ID, m.Thread)
-	return before, err
+	// Setting a route writes its index, also where it is the same.
+	peer := m.peer()
+	if m.Address() == before.route && peer == before.peer {
+		return before, nil
+	}
+	_, err = t.exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4, peer = ?5 WHERE key = ?1`,
+		in.Session, m.Channel, m.Chat.ID, m.Thread, peer)
+	if err != nil {
+		return before, err
+	}
+	return before, t.setDirectChat(m, peer)
 }
 
 // fromChat tells whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
@@ -273,13 +282,17 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 		return err
 	}
 	var route chat.Address
+	var peer string
 	if m.fromChat() {
-		route = m.Address()
+		route, peer = m.Address(), m.peer()
 	}
-	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at, interacted_at, message_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
-		in.Session, claude, m.Chat.Kind, m.Chat.Title, route.Channel, route.Chat, route.Thread, t.now, interactedAt, messageAt)
-	return err
+	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, peer, created_at, reset_at, interacted_at, message_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11)`,
+		in.Session, claude, m.Chat.Kind, m.Chat.Title, route.Channel, route.Chat, route.Thread, peer, t.now, interactedAt, messageAt)
+	if err != nil {
+		return err
+	}
+	return t.setDirectChat(m, peer)
 }
 
 // expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and

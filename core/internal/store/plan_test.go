@@ -57,10 +57,15 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	for range 3 {
 		accept(func(in *Inbound) { in.Message.Fresh, in.Message.Starter = true, "bread" })
 	}
+	accept(func(in *Inbound) { in.Session, in.Message.Chat.Kind = "direct", chat.Direct })
+	_, err := s.DirectChat(ctx, "telegram", "anna")
+	must(err)
+	_, err = s.Clear(ctx, "direct", TurnLane, time.Now().Add(time.Hour))
+	must(err)
 	must(s.Release(ctx, claim().ID, time.Time{}, ""))
 	run := claim()
 	must(s.Consumed(ctx, run.ID))
-	_, err := s.Heartbeat(ctx, []int64{run.ID})
+	_, err = s.Heartbeat(ctx, []int64{run.ID})
 	must(err)
 	_, err = s.Rebind(ctx, run.ID)
 	must(err)

@@ -87,7 +87,8 @@ type Session struct {
 	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
 	Kind          chat.Kind
 	Title         string
-	Route         chat.Address // where its last message came from; zero: only plugins and the host have had it do something
+	Route         chat.Address  // where its last message came from; zero: only plugins and the host have had it do something
+	Peer          []chat.UserID // all ids of the person whose direct chat the Route is; none for a group
 	CreatedAt     time.Time
 	ResetAt       time.Time // when the claude session was begun
 	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none

@@ -12,7 +12,7 @@ import (
 )
 
 // sessionColumns are what scanSession scans.
-const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread,
+const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread, s.peer,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
 	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, ` + beginning
@@ -28,12 +28,12 @@ type sessionRow struct {
 	Session
 	createdAt, resetAt, interactedAt, flushedAt int64
 
-	overrides string
+	overrides, peer string
 }
 
 func (r *sessionRow) dest() []any {
 	return []any{
-		&r.Key, &r.ClaudeSession, &r.ClaudeStarted, &r.Kind, &r.Title, &r.Route.Channel, &r.Route.Chat, &r.Route.Thread,
+		&r.Key, &r.ClaudeSession, &r.ClaudeStarted, &r.Kind, &r.Title, &r.Route.Channel, &r.Route.Chat, &r.Route.Thread, &r.peer,
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
@@ -43,7 +43,7 @@ func (r *sessionRow) dest() []any {
 
 func (r *sessionRow) session() Session {
 	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
-	r.Overrides = decodeOverrides(r.overrides)
+	r.Overrides, r.Peer = decodeOverrides(r.overrides), decodePeer(r.peer)
 	return r.Session
 }
 

@@ -70,18 +70,11 @@ func (s *Server) owns(one store.Session) bool {
 	if one.Kind != chat.Direct {
 		return s.options.Group(one.Route.Channel, one.Route.Chat)
 	}
-	name, err := session.Parse(one.Key)
-	switch {
-	case err != nil:
-		return false
-	case name == (session.Name{}):
-		// Everybody's direct chats share the session: in one the chat's id is taken to be the person's.
-		return s.isOwner(one.Route.Channel + ":" + string(one.Route.Chat))
-	case name.Identity != "":
-		return slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
-	default:
-		return name.Channel == one.Route.Channel && s.isOwner(name.Channel+":"+string(name.User))
+	if slices.ContainsFunc(one.Peer, func(id chat.UserID) bool { return s.isOwner(one.Route.Channel + ":" + string(id)) }) {
+		return true
 	}
+	name, err := session.Parse(one.Key)
+	return err == nil && name.Identity != "" && slices.ContainsFunc(s.options.Links[name.Identity], s.isOwner)
 }
 
 // isOwner tells whether a person, as channel:user, is an owner.

@@ -25,19 +25,24 @@ func address(channel string, id chat.ID, thread ...chat.ThreadID) chat.Address {
 
 // chats are the sessions of a host whose owners are telegram:anna, webchat:anna, discord:anna and discord:77.
 var chats = []store.Session{
-	{Key: "discord:77", Kind: chat.Direct, Route: address("discord", "900")},
-	{Key: "discord:78", Kind: chat.Direct, Route: address("discord", "901")},
+	direct("discord:77", address("discord", "900"), "77"),
+	direct("discord:78", address("discord", "901"), "78"),
+	direct("discord:79@lid", address("discord", "902"), "79@lid", "77"),
 	{Key: "discord:group:listed", Kind: chat.Group, Title: "Family", Route: address("discord", "listed")},
 	{Key: "discord:group:listed:thread:5", Kind: chat.Group, Route: address("discord", "listed", "5")},
 	{Key: "discord:group:other", Kind: chat.Group, Route: address("discord", "other")},
-	{Key: "main", Kind: chat.Direct, Route: address("webchat", "anna")},
-	{Key: "peer:anna", Kind: chat.Direct, Route: address("matrix", "!room:x.test")},
-	{Key: "peer:bob", Kind: chat.Direct, Route: address("matrix", "!bobs")},
-	{Key: "peer:telegram:carl", Kind: chat.Direct, Route: address("telegram", "carl")},
-	{Key: "telegram:anna", Kind: chat.Direct, Route: address("telegram", "anna")},
-	{Key: "telegram:bob", Kind: chat.Direct, Route: address("telegram", "bob")},
+	direct("main", address("webchat", "page"), "anna"),
+	direct("peer:anna", address("matrix", "!room:x.test"), "@anna:x.test"),
+	direct("peer:bob", address("matrix", "!bobs"), "@bob:x.test"),
+	direct("peer:telegram:carl", address("telegram", "carl"), "carl"),
+	direct("telegram:anna", address("telegram", "anna"), "anna"),
+	direct("telegram:bob", address("telegram", "bob"), "bob"),
 	{Key: "telegram:zoe", Kind: chat.Direct},
-	{Key: "webchat:odd:key:of:no:form", Kind: chat.Direct, Route: address("webchat", "odd")},
+	direct("webchat:odd:key:of:no:form", address("webchat", "odd"), "odd"),
+}
+
+func direct(key string, route chat.Address, person ...chat.UserID) store.Session {
+	return store.Session{Key: key, Kind: chat.Direct, Route: route, Peer: person}
 }
 
 func TestWhoMayWriteWhere(t *testing.T) {
@@ -45,7 +50,7 @@ func TestWhoMayWriteWhere(t *testing.T) {
 	inGroup := anna
 	inGroup.Session, inGroup.Address, inGroup.Kind = "discord:group:listed", address("discord", "listed"), chat.Group
 	bob := chat.Caller{Session: "telegram:bob", Address: address("telegram", "bob"), Kind: chat.Direct, Sender: chat.Sender{ID: "bob"}, Authority: chat.Authorised}
-	reachable := []string{"discord:900", "discord:listed", "discord:listed:5", "webchat:anna", "matrix:!room%3Ax.test", "telegram:anna"}
+	reachable := []string{"discord:900", "discord:902", "discord:listed", "discord:listed:5", "webchat:page", "matrix:!room%3Ax.test", "telegram:anna"}
 	for name, test := range map[string]struct {
 		caller chat.Caller
 		may    []string
@@ -62,7 +67,7 @@ func TestWhoMayWriteWhere(t *testing.T) {
 			r.sessions = chats
 			var sent []string
 			for _, to := range []string{
-				"discord:900", "discord:901", "discord:listed", "discord:listed:5", "discord:listed:6", "discord:other", "webchat:anna",
+				"discord:900", "discord:901", "discord:902", "discord:listed", "discord:listed:5", "discord:listed:6", "discord:other", "webchat:page",
 				"matrix:!room%3Ax.test", "matrix:!room:x.test", "matrix:!bobs", "telegram:carl", "telegram:anna", "telegram:bob", "telegram:zoe", "webchat:odd",
 				":", "telegram:", "Family",
 			} {
@@ -87,8 +92,8 @@ func TestARefusalNamesTheChats(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.sessions = chats
-	const want = `You may write to no chat "bob" from here, but to these: discord:900, discord:listed (group "Family"), ` +
-		`discord:listed:5, webchat:anna, matrix:!room%3Ax.test.`
+	const want = `You may write to no chat "bob" from here, but to these: discord:900, discord:902, discord:listed (group "Family"), ` +
+		`discord:listed:5, webchat:page, matrix:!room%3Ax.test.`
 	if got := use(t, r.Turn("1", anna), "message", `{"to":"bob","text":"hi"}`); got.text() != want {
 		t.Errorf("the refusal is %q", got.text())
 	}
@@ -272,11 +277,12 @@ func TestReachIsClosed(t *testing.T) {
 				continue
 			}
 			keys[key] = true
-			r.sessions = append(r.sessions, store.Session{Key: key, Kind: kind, Route: address(on, where)})
-			mine := who == "anna" || on == "discord" && who == "77" || key == "peer:anna"
-			if key == "main" {
-				mine = where == "anna" || on == "discord" && where == "77"
+			one := store.Session{Key: key, Kind: kind, Route: address(on, where)}
+			if kind == chat.Direct {
+				one.Peer = []chat.UserID{who}
 			}
+			r.sessions = append(r.sessions, one)
+			mine := who == "anna" || on == "discord" && who == "77" || key == "peer:anna"
 			if kind == chat.Direct && mine || kind != chat.Direct && where == "listed" {
 				want[on+":"+strings.ReplaceAll(string(where), ":", "%3A")] = true
 			}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// DirectChat is a direct chat that its person has written in to the agent.
+type DirectChat struct {
+	Chat   chat.ID
+	Person []chat.UserID // all their ids, the channel's own first
+}
+
+// DirectChat finds a direct chat by its id, or the one that somebody wrote in last by any id of theirs. A chat that nobody has
+// written in is [ErrNotFound].
+func (s *Store) DirectChat(ctx context.Context, channel, id string) (DirectChat, error) {
+	var found DirectChat
+	var ids string
+	err := s.view(ctx).row(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND chat = ?2
+		UNION ALL SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2 LIMIT 1`, []any{channel, id}, &found.Chat, &ids)
+	if errors.Is(err, sql.ErrNoRows) {
+		return DirectChat{}, ErrNotFound
+	}
+	if err != nil {
+		return DirectChat{}, fmt.Errorf("direct chat: %w", err)
+	}
+	found.Person = decodePeer(ids)
+	return found, nil
+}
+
+// setDirectChat keeps whose chat a message came from, for all ids of the person.
+func (t *tx) setDirectChat(m Message, peer string) error {
+	if peer == "" {
+		return nil
+	}
+	for _, id := range m.Sender.IDs() {
+		_, err := t.exec(`INSERT INTO direct_chats (channel, user_id, chat, ids) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (channel, user_id) DO UPDATE SET chat = excluded.chat, ids = excluded.ids`, m.Channel, id, m.Chat.ID, peer)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peer is whose direct chat the message came from: a JSON array of their ids. It is empty for a group.
+func (m Message) peer() string {
+	if m.Chat.Kind != chat.Direct || m.Sender.ID == "" {
+		return ""
+	}
+	ids, err := json.Marshal(m.Sender.IDs())
+	if err != nil {
+		return "" // no text fails
+	}
+	return string(ids)
+}
+
+func decodePeer(encoded string) (ids []chat.UserID) {
+	if encoded == "" || json.Unmarshal([]byte(encoded), &ids) != nil {
+		return nil
+	}
+	return ids
+}
