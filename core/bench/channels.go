@@ -159,7 +159,9 @@ func (p *plugin) Turn(context.Context, chat.EventID, store.Message) (inbox.Outco
 }
 
 // Session is for other plugins than those of channels.
-func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) { return "bench", nil }
+func (p *plugin) Session(context.Context, string, chat.Chat, chat.ThreadID) (string, error) {
+	return "bench", nil
+}
 
 // exchange has somebody write messages, and answers each.
 func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages int) (in, out sample, err error) {
