@@ -25,6 +25,10 @@ import (
 // what is not found there was passed unread, as when the part that brings a group's key was taken and the plugin ended
 // before it took the message itself, which another one has overtaken since. Such an error is given to it as another, after
 // which it asks the sender's phone for the message; the host knows it again should it have it after all.
+//
+// A message can be such that decrypting it panics, which the library recovers from with the transaction left open. It has
+// the only connection to the store, so nothing would come or go any more. The panic is an error here, like that of any
+// message that cannot be decrypted.
 type once struct {
 	store.EventBuffer
 
@@ -47,7 +51,14 @@ func (o *once) GetBufferedEvent(ctx context.Context, ciphertextHash [32]byte) (*
 // DoDecryptionTxn implements store.EventBuffer.
 func (o *once) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context) error) error {
 	defer o.turn.giveBack()
-	err := o.EventBuffer.DoDecryptionTxn(ctx, decrypt)
+	err := o.EventBuffer.DoDecryptionTxn(ctx, func(ctx context.Context) (err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				err = fmt.Errorf("the message breaks decrypting: %v", cause)
+			}
+		}()
+		return decrypt(ctx)
+	})
 	if _, ofStore := errors.AsType[*sqlite.Error](err); ofStore {
 		return unacknowledged(err)
 	}

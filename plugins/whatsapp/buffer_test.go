@@ -11,11 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.mau.fi/libsignal/cipher"
 	"go.mau.fi/libsignal/signalerror"
 	"go.mau.fi/whatsmeow/store"
 	"modernc.org/sqlite"
 
 	waLog "go.mau.fi/whatsmeow/util/log"
+
+	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
 )
 
 // ledger is an event buffer in memory.
@@ -107,6 +110,45 @@ func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 			errors.Is(err, signalerror.ErrOldCounter) {
 			t.Errorf("%v gives %v", test.failure, err)
 		}
+	}
+}
+
+// TestAMessageThatBreaksDecrypting is one that cannot be decrypted: it must not keep the store for itself.
+func TestAMessageThatBreaksDecrypting(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	folder := t.TempDir()
+	adopt(t, whatsapptest.New(t), folder)
+	devices, err := openDevices(ctx, folder, waLog.Noop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer devices.close()
+	device, err := devices.device(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decrypt := func(hash byte, ciphertext []byte) (err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				t.Errorf("it panics: %v", cause)
+			}
+		}()
+		if _, err := device.EventBuffer.GetBufferedEvent(ctx, [32]byte{hash}); err != nil {
+			return err
+		}
+		return device.EventBuffer.DoDecryptionTxn(ctx, func(context.Context) error {
+			_, err := cipher.Decrypt(make([]byte, 16), make([]byte, 32), ciphertext)
+			return err
+		})
+	}
+	err = decrypt(1, make([]byte, 17)) // Who has a session with the account can send that.
+	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	if err := decrypt(2, []byte("\x00")); err == nil || ctx.Err() != nil {
+		t.Errorf("the next one ends with %v", err)
 	}
 }
 

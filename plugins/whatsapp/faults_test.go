@@ -22,6 +22,7 @@ import (
 
 // unsteady is a host that takes each event once, and now and then none.
 type unsteady struct {
+	odds    float64 // that it takes none
 	mu      sync.Mutex
 	random  *rand.Rand
 	known   map[chat.EventID]bool
@@ -31,9 +32,9 @@ type unsteady struct {
 	changed chan struct{}
 }
 
-func newUnsteady(seed uint64) *unsteady {
+func newUnsteady(seed uint64, odds float64) *unsteady {
 	return &unsteady{
-		random: rand.New(rand.NewPCG(seed, 1)), known: map[chat.EventID]bool{}, texts: map[chat.ID][]string{}, changed: make(chan struct{}),
+		odds: odds, random: rand.New(rand.NewPCG(seed, 1)), known: map[chat.EventID]bool{}, texts: map[chat.ID][]string{}, changed: make(chan struct{}),
 	}
 }
 
@@ -43,7 +44,7 @@ func (h *unsteady) Submit(ctx context.Context, e chat.Event) (chat.Verdict, erro
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
-	if h.random.Float64() < 0.02 {
+	if h.random.Float64() < h.odds {
 		return 0, errors.New("the host is gone")
 	}
 	if h.known[e.ID] {
@@ -129,7 +130,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 	adopt(t, s, folder)
 	patient, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer stop()
-	in := newUnsteady(seed)
+	in := newUnsteady(seed, 0.02)
 	mortal := newMortal(t, in, s, folder)
 	group := chatID(s.Group())
 	said := map[chat.ID][]string{}

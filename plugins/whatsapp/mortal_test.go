@@ -92,8 +92,13 @@ func post(ctx context.Context, client *http.Client, path string, body any) (stat
 	return response.StatusCode, string(text)
 }
 
+// taker is a host that events are submitted to.
+type taker interface {
+	Submit(context.Context, chat.Event) (chat.Verdict, error)
+}
+
 // newMortal serves the host that the processes submit to.
-func newMortal(t *testing.T, in *unsteady, s *whatsapptest.Server, state string) *mortal {
+func newMortal(t *testing.T, in taker, s *whatsapptest.Server, state string) *mortal {
 	t.Helper()
 	// Sockets want a short path.
 	dir, err := os.MkdirTemp("", "claw")

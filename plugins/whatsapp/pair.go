@@ -111,11 +111,12 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	if err != nil {
 		return fmt.Errorf("pair: %w", err)
 	}
-	hangUp, forget, err := connect(ctx, client)
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	hangUp, err := connect(ctx, life, end, client)
 	if err != nil {
 		return refuse(chat.NotConnected, err)
 	}
-	defer forget()
 	defer hangUp()
 	if err := follow(ctx, client, codes, request); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"go.mau.fi/whatsmeow"
@@ -11,8 +12,8 @@ import (
 )
 
 // handle takes an event of the library. False keeps a message unacknowledged, so that WhatsApp delivers it again on the
-// next connection. A panic would count as success.
-func (l *line) handle(client *whatsmeow.Client, event any) (ok bool) {
+// next connection. A panic would count as success. End ends what the connection has under way.
+func (l *line) handle(client *whatsmeow.Client, end context.CancelFunc, event any) (ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.log.Error("an event broke the plugin; a message stays unacknowledged", "event", fmt.Sprintf("%T", event), "cause", fmt.Sprint(cause))
@@ -21,7 +22,13 @@ func (l *line) handle(client *whatsmeow.Client, event any) (ok bool) {
 	}()
 	switch e := event.(type) {
 	case *events.Message:
-		return l.inTurn(client, func() error { return l.take(client, e) })
+		ok = l.inTurn(client, func() error { return l.take(client, e) })
+		if !ok && e.UnavailableRequestID != "" {
+			// The account's phone sends it in place of one that could not be read, and the library acknowledges that whatever
+			// is said here. At its end it does not.
+			end()
+		}
+		return ok
 	case *events.UndecryptableMessage:
 		// The library has asked the sender's phone for it again.
 		l.log.Warn("a message could not be decrypted; the sender's phone is asked to send it again", "id", e.Info.ID, "unavailable", e.IsUnavailable)
@@ -66,7 +73,7 @@ func (l *line) inTurn(client *whatsmeow.Client, handOver func() error) bool {
 	return true
 }
 
-// take hands a message over, or has it wait for the rest of its album. An error is the host's.
+// take hands a message over, or has it wait for the rest of its album. An error is the host's, or the end of Run.
 func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	by := writer{m.Info.Chat, m.Info.Sender.ToNonAD()}
 	if size := announces(m.Message); size > 0 {
@@ -74,7 +81,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	}
 	event, file, ok := l.read.event(l.ctx, client, m)
 	if !ok {
-		return nil
+		return l.ctx.Err() // What cannot be read at the end may be something after it.
 	}
 	if _, of, index := associated(m.Message); of != "" && file != nil {
 		key, c := albumKey(by, of), newChild(m.Info.ID, index, event)

@@ -147,15 +147,15 @@ func (l *line) connection() (was bool, err error) {
 	}
 	l.forget()
 	client := l.newClient(l.ctx, l.device)
-	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, event) })
-	hangUp, forget, err := connect(l.ctx, client)
-	if err != nil {
-		client.RemoveEventHandlers()
-		return false, err
-	}
+	life, end := context.WithCancel(context.WithoutCancel(l.ctx))
+	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, end, event) })
 	l.forget = func() {
-		forget()
+		end()
 		client.RemoveEventHandlers() // It waits for those that run.
+	}
+	hangUp, err := connect(l.ctx, life, end, client)
+	if err != nil {
+		return false, err
 	}
 	defer hangUp()
 	// Now and then what WhatsApp says at a login does not come through, and nothing else comes either.
@@ -222,12 +222,12 @@ func (n news) final() bool {
 const farewell = 2 * time.Second
 
 // connect makes one connection. HangUp ends it; what has come on it may still be handled then, so that there is progress on
-// connections that never last. Forget ends that too: it must be called before the next connection is made, on which the
+// connections that never last. The end of life ends that too: life must end before the next connection is made, on which the
 // library would else acknowledge a message that it has asked for again on the one before, in vain.
 //
-// The end of ctx ends the attempt to connect but not the connection: the library's ways to end one get into each other.
-func connect(ctx context.Context, client *whatsmeow.Client) (hangUp, forget func(), err error) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
+// The end of ctx, which is not that of life, ends the attempt to connect but not the connection: the library's ways to end
+// one get into each other.
+func connect(ctx, life context.Context, end context.CancelFunc, client *whatsmeow.Client) (hangUp func(), err error) {
 	stop := context.AfterFunc(ctx, end)
 	err = client.ConnectContext(life)
 	stop()
@@ -240,7 +240,7 @@ func connect(ctx context.Context, client *whatsmeow.Client) (hangUp, forget func
 	if err != nil {
 		hangUp()
 		end()
-		return nil, nil, fmt.Errorf("connect: %w", withoutAddress(err))
+		return nil, fmt.Errorf("connect: %w", withoutAddress(err))
 	}
-	return hangUp, end, nil
+	return hangUp, nil
 }

@@ -22,9 +22,12 @@ type delivery struct {
 	sentOn  *conn
 	sentAt  time.Time // when the network had it first
 	held    bool      // the network has let others pass once
+	kept    bool      // the network has it until it is let go
 	renew   bool      // the device could not decrypt it
 	retries int
 	acked   bool
+	// torn says that the first part alone came to the device, and opened that it has said that it has read it.
+	torn, opened bool
 }
 
 // write sends a node to a client.
@@ -58,7 +61,7 @@ func (s *Server) flush() error {
 		if c == nil {
 			return nil
 		}
-		if d.sentOn == c {
+		if d.sentOn == c || d.kept {
 			continue
 		}
 		stanza, err := s.stanza(d)
@@ -83,6 +86,10 @@ func (s *Server) deliver(c *conn, d *delivery, stanza waBinary.Node) error {
 		c.enqueue(outgoing{plain: s.garbage(d)})
 	}
 	d.sentOn = c
+	if parts, _ := stanza.Content.([]waBinary.Node); s.tear && len(parts) > 1 {
+		s.tear, d.torn = false, true
+		stanza.Content = parts[:1]
+	}
 	if d.sentAt.IsZero() {
 		d.sentAt = time.Now()
 	}
@@ -194,6 +201,11 @@ func (s *Server) acknowledge(id types.MessageID) error {
 	for i, d := range s.queue {
 		if d.id != id {
 			continue
+		}
+		if d.torn && !d.opened {
+			d.opened = true
+			s.notify()
+			return nil
 		}
 		if d.renew {
 			d.renew, d.stanza, d.sentOn = false, nil, nil

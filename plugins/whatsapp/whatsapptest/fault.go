@@ -1,6 +1,7 @@
 package whatsapptest
 
 import (
+	"context"
 	"math/rand/v2"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
@@ -25,6 +26,36 @@ func (s *Server) Fault(seed uint64, f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.dice = f, rand.New(rand.NewPCG(seed, seed))
+}
+
+// Tear has only the first part come of the next message that has several, as those to the group have: the sender's key without
+// the message behind it. What the device says to that is lost. The whole message comes on the device's next connection.
+func (s *Server) Tear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tear = true
+}
+
+// AwaitTorn waits until the device has read the first part of a message that was torn.
+func (s *Server) AwaitTorn(ctx context.Context, id types.MessageID) error {
+	return s.await(ctx, func() bool { return s.byID[id] != nil && s.byID[id].opened })
+}
+
+// Keep has the network keep a message until [Server.LetGo], so that those behind it overtake it.
+func (s *Server) Keep(id types.MessageID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byID[id].kept = true
+}
+
+// LetGo delivers a message that was kept.
+func (s *Server) LetGo(id types.MessageID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byID[id].kept = false
+	if s.flush() != nil {
+		s.drop()
+	}
 }
 
 func (s *Server) chance(odds float64) bool { return odds > 0 && s.dice.Float64() < odds }

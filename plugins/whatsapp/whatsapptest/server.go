@@ -42,6 +42,7 @@ type Server struct {
 	refusal  int                     // the reason by which logins fail; zero: they do not
 	faults   Faults
 	dice     *rand.Rand
+	tear     bool // the next message of several parts is torn
 	paired   chan struct{}
 	retries  int
 	unread   int
