@@ -61,28 +61,24 @@ type fetcher struct {
 	wait  time.Duration // after a failure; it doubles
 }
 
-// fetch fills in the refs of the files that can be had within the time: a message without a file is better than none.
-func (f fetcher) fetch(ctx context.Context, list []chat.Media, from []*discordgo.MessageAttachment) {
-	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	for i := range list {
-		if list[i].Size > maxFile {
-			f.log.Info("a file is too large to be fetched", "bytes", list[i].Size, "limit", maxFile)
-			list[i].Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
-			continue
+// fetch returns the file's description, with a ref if its bytes could be had before ctx ends: a message without a file is better
+// than none.
+func (f fetcher) fetch(ctx context.Context, m chat.Media, address string) chat.Media {
+	if m.Size > maxFile {
+		f.log.Info("a file is too large to be fetched", "bytes", m.Size, "limit", maxFile)
+		m.Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
+		return m
+	}
+	wait := f.wait
+	for try := 1; ; try, wait = try+1, 2*wait {
+		stored, err := f.move(ctx, m, address)
+		if err == nil {
+			return stored
 		}
-		wait := f.wait
-		for try := 1; ; try, wait = try+1, 2*wait {
-			stored, err := f.move(bounded, list[i], from[i].URL)
-			if err == nil {
-				list[i] = stored
-				break
-			}
-			if e, ok := errors.AsType[*callError](err); !ok || !e.mayPass() || try == fetchTries || !pause(bounded, wait) {
-				f.log.Warn("a file could not be fetched; its message goes on without it", "kind", list[i].Kind, "error", err)
-				list[i].Problem = sdk.FileProblem(err)
-				break
-			}
+		if e, ok := errors.AsType[*callError](err); !ok || !e.mayPass() || try == fetchTries || !pause(ctx, wait) {
+			f.log.Warn("a file could not be fetched; its message goes on without it", "kind", m.Kind, "error", err)
+			m.Problem = sdk.FileProblem(err)
+			return m
 		}
 	}
 }

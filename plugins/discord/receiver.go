@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/bwmarrin/discordgo"
@@ -12,10 +11,8 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
 )
-
-// maxChats is how many refused chats are remembered.
-const maxChats = 1000
 
 // receiver takes events of the gateway to the host. One goroutine uses it, but for what answers interactions.
 type receiver struct {
@@ -27,15 +24,15 @@ type receiver struct {
 	places  places
 	cursors cursors
 	files   fetcher
+	rule    *fetch.Rule
 	answers answers
 
-	self    string            // the bot's id; empty: not known yet
-	name    string            // the bot's
-	wasted  map[chat.ID]int64 // bytes fetched for chats that the host refuses
-	owed    []string          // channels to catch up in
-	awaited map[string]bool   // servers that the session has and Discord has not told of yet
-	recall  bool              // kept interactions are to be submitted
-	kept    atomic.Bool       // some were kept since they were looked for
+	self    string          // the bot's id; empty: not known yet
+	name    string          // the bot's
+	owed    []string        // channels to catch up in
+	awaited map[string]bool // servers that the session has and Discord has not told of yet
+	recall  bool            // kept interactions are to be submitted
+	kept    atomic.Bool     // some were kept since they were looked for
 }
 
 func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
@@ -45,7 +42,7 @@ func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
 		cursors: newCursors(env.State),
 		files:   fetcher{rest: r, store: env.Media, log: env.Log, wait: p.first},
 		answers: answers{waiting: map[string]chan chat.Verdict{}},
-		wasted:  map[chat.ID]int64{},
+		rule:    fetch.NewRule(fetch.Limits{Refused: maxFile}),
 		recall:  true,
 	}
 }
@@ -171,80 +168,36 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 	return nil
 }
 
-// fetch has the host store a message's files and those of the one that it answers, unless the host takes nothing from the
-// chat: no stranger fills its disk.
+// fetch has the host store a message's files and those of the one that it answers.
 func (r *receiver) fetch(ctx context.Context, where chat.Chat, body chat.Message, m *discordgo.Message) {
-	quoted, from := quotedFor(where.Kind, body), attachmentsOf(m)
-	if len(quoted) > 0 {
-		from = append(from, attachmentsOf(m.ReferencedMessage)...)
-	}
-	list, size := slices.Concat(body.Media, quoted), int64(0)
-	for _, file := range list {
-		size += file.Size
-	}
-	if wasted := r.wasted[where.ID]; wasted > 0 && wasted+size > maxFile {
-		for i := range list {
-			list[i].Problem = "was not fetched, for what came from this chat before was refused"
+	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	one := func(file *chat.Media, address string) {
+		if file.Problem = r.rule.Room(where.ID, fetch.Stored(body)).Problem(file.Size); file.Problem == "" {
+			*file = r.files.fetch(bounded, *file, address)
 		}
-	} else {
-		r.files.fetch(ctx, list, from)
 	}
-	own := copy(body.Media, list)
-	copy(quoted, list[own:])
+	for i, a := range attachmentsOf(m) {
+		one(&body.Media[i], a.URL)
+	}
+	if body.ReplyTo == nil || len(body.ReplyTo.Media) == 0 {
+		return
+	}
+	problem := fetch.Quoted(where.Kind, body)
+	for i, a := range attachmentsOf(m.ReferencedMessage) {
+		if body.ReplyTo.Media[i].Problem = problem; problem == "" {
+			one(&body.ReplyTo.Media[i], a.URL)
+		}
+	}
 }
 
-// quotedFor are the files to fetch of the message that a message answers. They are fetched for what is said to the bot alone, or
-// each answer of a server to a picture would fetch that; the others are told why not.
-func quotedFor(kind chat.Kind, body chat.Message) []chat.Media {
-	if body.ReplyTo == nil {
-		return nil
-	}
-	problem := ""
-	switch {
-	case body.ReplyTo.IsSelf:
-		problem = "was sent by you"
-	case kind != chat.Direct && !body.MentionsSelf:
-		problem = "is fetched only for a message that mentions you"
-	default:
-		return body.ReplyTo.Media
-	}
-	for i := range body.ReplyTo.Media {
-		body.ReplyTo.Media[i].Problem = problem
-	}
-	return nil
-}
-
-// submit hands an event over and remembers what was wasted on it.
+// submit hands an event over.
 func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, error) {
 	verdict, err := r.in.Submit(ctx, event)
 	if err != nil {
 		return 0, fmt.Errorf("submit: %w", err)
 	}
 	r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
-	message, isMessage := event.Body.(chat.Message)
-	switch {
-	case verdict != chat.Rejected:
-		delete(r.wasted, event.Chat.ID)
-		return verdict, nil
-	case !isMessage: // Such as the deletion of what does not matter.
-		return verdict, nil
-	}
-	if _, known := r.wasted[event.Chat.ID]; !known {
-		if len(r.wasted) >= maxChats {
-			clear(r.wasted)
-		}
-		r.log.Info("the host refused a message; the chat is perhaps not allowed", "event", event.ID, "chat", event.Chat.ID, "kind", event.Chat.Kind)
-	}
-	wasted := r.wasted[event.Chat.ID]
-	files := message.Media
-	if message.ReplyTo != nil {
-		files = slices.Concat(files, message.ReplyTo.Media)
-	}
-	for _, file := range files {
-		if file.Ref != "" {
-			wasted += file.Size
-		}
-	}
-	r.wasted[event.Chat.ID] = wasted
+	r.rule.Note(r.log, event, verdict)
 	return verdict, nil
 }

@@ -223,12 +223,6 @@ func TestARefusedAlbumComesAgain(t *testing.T) {
 // TestFilesOfAnAlbumAreBounded: together they are no more than the host should store for one message.
 func TestFilesOfAnAlbumAreBounded(t *testing.T) {
 	t.Parallel()
-	r := &receiver{refused: map[chat.ID]int64{"8": 3 << 20, "9": 0}}
-	for id, want := range map[chat.ID]int64{"7": maxTogether, "8": maxWasted - 3<<20, "9": maxTogether} {
-		if got := r.allowance(id); got != want {
-			t.Errorf("chat %s: %d bytes, want %d", id, got, want)
-		}
-	}
 	s, in := telegramtest.New(t), newInbox()
 	large := telegramtest.Post{Media: "video", File: make([]byte, 18<<20)}
 	small := telegramtest.Post{Media: "video", File: make([]byte, 1<<20)}

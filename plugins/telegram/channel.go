@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // What a Telegram message may be.
@@ -93,7 +94,8 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	files := fetcher{api: c.api, store: c.media, log: c.log, wait: c.pace.first}
 	r := &receiver{
-		api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, refused: map[chat.ID]int64{}, slots: make(chan struct{}, maxAnswers),
+		api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, slots: make(chan struct{}, maxAnswers),
+		rule: fetch.NewRule(fetch.Limits{Together: maxTogether, Refused: maxFile}),
 	}
 	err := r.run(ctx)
 	if ctx.Err() != nil {

@@ -66,17 +66,13 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 	}
 	switch {
 	case x.ReplyTo.TopicCreated != nil:
-		// What is written in a topic answers, to Telegram, the topic's beginning; that is no reply of somebody's.
 		body.ThreadStarter = x.ReplyTo.TopicCreated.Name
 	case m.ReplyToMessage != nil:
 		body.ReplyTo = in.quote(m.ReplyToMessage, x.Quote.Text)
-		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
-	case x.Elsewhere != nil: // An answer to a message of another chat, of which Telegram tells a part at most.
-		body.ReplyTo = &chat.Quote{Text: x.Quote.Text}
-		if from := forwarded(x.Elsewhere.Origin); from != nil {
-			body.ReplyTo.SenderName = from.From
-		}
+	case x.Elsewhere != nil:
+		body.ReplyTo = in.quoteElsewhere(x.Elsewhere, x.Quote.Text)
 	}
+	body.MentionsSelf = body.MentionsSelf || body.ReplyTo != nil && body.ReplyTo.IsSelf
 	for _, mention := range body.Mentions {
 		body.MentionsSelf = body.MentionsSelf || mention.IsSelf
 	}
@@ -173,6 +169,16 @@ func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
 		quote.SenderName = m.SenderChat.Title
 	case m.From != nil:
 		quote.SenderName, quote.IsSelf = nameOf(m.From), m.From.ID == in.self.ID
+	}
+	return quote
+}
+
+// quoteElsewhere quotes a message of another chat, which is known here by no id.
+func (in inbound) quoteElsewhere(e *elsewhere, part string) *chat.Quote {
+	quote := in.quote(&e.Message, part)
+	quote.ID = ""
+	if from := forwarded(e.Origin); from != nil {
+		quote.SenderName, quote.IsSelf = from.From, e.Origin.User != nil && e.Origin.User.ID == in.self.ID
 	}
 	return quote
 }

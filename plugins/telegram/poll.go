@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // pace is how often the receiver asks.
@@ -45,13 +46,13 @@ type receiver struct {
 	log   hclog.Logger
 	pace  pace
 	files fetcher
+	rule  *fetch.Rule
 	noted func(trouble error)
 
 	self    tgbotapi.User
 	offset  int // the first update that the host does not have; zero: whatever there is
 	state   chat.State
 	detail  string
-	refused map[chat.ID]int64 // chats of which the host refused something, and the bytes that were fetched for it
 	answers sync.WaitGroup
 	slots   chan struct{} // one for each answer that is on its way
 }

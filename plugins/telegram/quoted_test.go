@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // TestQuotedFiles come with what is said to the bot about them, once and with nothing else.
@@ -99,11 +100,48 @@ func TestQuotedFilesCountWithTheOthers(t *testing.T) {
 	if diff := cmp.Diff(want, message.ReplyTo, cmpopts.IgnoreFields(chat.Quote{}, "ID")); diff != "" {
 		t.Errorf("the quoted file (-want +got):\n%s", diff)
 	}
-	if got := fetched(in.events[1]); got != 36<<20 {
+	if got := fetch.Stored(message); got != 36<<20 {
 		t.Errorf("%d bytes were fetched, want those of its own files", got)
 	}
-	message.ReplyTo.Media[0].Ref = "stored"
-	if got := fetched(in.events[1]); got != 54<<20 {
-		t.Errorf("%d bytes count as fetched, want the quoted file's too", got)
+}
+
+// TestAnswerToAnotherChat quotes a message that the bot cannot see, but for what is quoted of it and its file.
+func TestAnswerToAnotherChat(t *testing.T) {
+	t.Parallel()
+	const news = `"origin":{"type":"channel","date":1700000000,"chat":{"id":-300,"type":"channel","title":"News"}},"chat":{"id":-300,"type":"channel"},"message_id":9`
+	const own = `"origin":{"type":"user","date":1700000000,"sender_user":{"id":4242,"is_bot":true,"first_name":"Claw"}}`
+	for what, want := range map[string]*chat.Quote{
+		`"external_reply":{` + news + `},"quote":{"text":"it rains"}`:                         {SenderName: "News", Text: "it rains"},
+		`"external_reply":{` + news + `,"photo":[{"file_id":"s"},{"file_id":"f"}]}`:           {SenderName: "News", Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg"}}},
+		`"external_reply":{` + news + `,"location":{"latitude":48.208174,"longitude":16.37}}`: {SenderName: "News", Text: "[location: 48.208174, 16.370000]"},
+		`"external_reply":{` + own + `,"voice":{"file_id":"f"}}`:                              {SenderName: "Claw", IsSelf: true, Media: []chat.Media{{Kind: chat.Voice}}},
+	} {
+		event, _ := decode(t, `"message"`, `"text":"is that so?",`+what)
+		message, _ := event.Body.(chat.Message)
+		if diff := cmp.Diff(want, message.ReplyTo); diff != "" || message.MentionsSelf != want.IsSelf {
+			t.Errorf("%s: to the bot %t, reply (-want +got):\n%s", what, message.MentionsSelf, diff)
+		}
+	}
+}
+
+// TestQuotedFilesOfAnotherChat are fetched by the same rule.
+func TestQuotedFilesOfAnotherChat(t *testing.T) {
+	t.Parallel()
+	const group = -200
+	b := newShelf(t)
+	b.server.Group(group, "Family")
+	b.server.Group(-300, "Club")
+	photo := b.server.User(8).Post(telegramtest.Post{Chat: -300, Media: "photo", Text: "at sea", File: []byte("pixels")})
+	b.next()
+	for text, fetched := range map[string]bool{"@claw_bot what is this?": true, "nice": false} {
+		b.anna.Post(telegramtest.Post{Chat: group, Text: text, ReplyTo: photo.ID, Elsewhere: -300})
+		message, _ := b.NextEvent().Body.(chat.Message)
+		if message.ReplyTo == nil || message.ReplyTo.ID != "" || message.ReplyTo.SenderName != "User8" || len(message.ReplyTo.Media) != 1 {
+			t.Fatalf("%q came as %+v", text, message)
+		}
+		file := message.ReplyTo.Media[0]
+		if stored, ok := b.Host.File(file.Ref); ok != fetched || (file.Problem == "") != fetched || fetched && string(stored) != "pixels" {
+			t.Errorf("%q brings %+v, the host has %q", text, file, stored)
+		}
 	}
 }

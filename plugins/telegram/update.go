@@ -63,10 +63,30 @@ type extra struct {
 			Name string `json:"name"`
 		} `json:"forum_topic_created"`
 	} `json:"reply_to_message"`
-	Elsewhere *struct {
-		Origin *origin `json:"origin"`
-	} `json:"external_reply"`
-	Origin *origin `json:"forward_origin"`
+	Elsewhere *elsewhere `json:"external_reply"`
+	Origin    *origin    `json:"forward_origin"`
+}
+
+// elsewhere is a message of another chat that is answered. Of what it said there is what is quoted, but its file is there.
+type elsewhere struct {
+	tgbotapi.Message
+
+	Origin *origin `json:"origin"`
+}
+
+// answered is the message that a message answers; nil: none. What is written in a topic answers, to Telegram, the topic's
+// beginning; that is no reply of somebody's.
+func (u update) answered() *tgbotapi.Message {
+	switch {
+	case u.Message == nil || u.extra.ReplyTo.TopicCreated != nil:
+		return nil
+	case u.Message.ReplyToMessage != nil:
+		return u.Message.ReplyToMessage
+	case u.extra.Elsewhere != nil:
+		return &u.extra.Elsewhere.Message
+	default:
+		return nil
+	}
 }
 
 // origin is where a forwarded message comes from.

@@ -12,21 +12,22 @@ const generalTopic = 1
 
 // Message is a message as a chat shows it.
 type Message struct {
-	ID       int
-	Chat     int64
-	Thread   int // the forum topic
-	From     int64
-	Text     string // or the caption, or the Markdown of a rich message
-	Rich     bool
-	Entities []Entity
-	ReplyTo  int
-	Quote    string
-	Buttons  [][]Button
-	Silent   bool
-	Edits    int
-	Reaction string // the bot's
-	At       time.Time
-	Update   int // the update that told the bot of it; zero: none
+	ID        int
+	Chat      int64
+	Thread    int // the forum topic
+	From      int64
+	Text      string // or the caption, or the Markdown of a rich message
+	Rich      bool
+	Entities  []Entity
+	ReplyTo   int
+	Elsewhere int64 // the chat of the message that is answered, if it is another one
+	Quote     string
+	Buttons   [][]Button
+	Silent    bool
+	Edits     int
+	Reaction  string // the bot's
+	At        time.Time
+	Update    int // the update that told the bot of it; zero: none
 
 	// What is beside the text: photo, document, audio, voice, video, sticker or nothing.
 	Media    string

@@ -25,6 +25,7 @@ type Post struct {
 	Text          string
 	Entities      []Entity // beside the mentions and commands that Telegram finds in the text
 	ReplyTo       int
+	Elsewhere     int64  // the chat of the message that is answered, if it is another one
 	Quote         string // the part of the message that is answered
 	Media         string // photo, document, audio, voice, video or sticker; Text is then its caption
 	File          []byte
@@ -69,7 +70,7 @@ func (u *User) post(p Post) Message {
 	room := s.mustHave(p.Chat)
 	s.lastID++
 	m := &Message{
-		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Quote: p.Quote, At: time.Now(),
+		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Elsewhere: p.Elsewhere, Quote: p.Quote, At: time.Now(),
 		Entities: sortEntities(append(findEntities(p.Text), p.Entities...)), media: map[string]any{},
 	}
 	if p.Media != "" {
@@ -227,7 +228,9 @@ func (s *Server) messageJSON(m *Message) map[string]any {
 	if answered == 0 && room.forum && m.Thread != 0 && !m.isTopic {
 		answered = m.Thread // In a topic what answers nothing answers the topic's beginning.
 	}
-	if target := s.find(m.Chat, answered); target != nil {
+	if target := s.find(m.Elsewhere, m.ReplyTo); target != nil {
+		object["external_reply"] = s.externalJSON(target)
+	} else if target := s.find(m.Chat, answered); target != nil {
 		object["reply_to_message"] = s.bareJSON(target)
 		if room.kind == "supergroup" && !room.forum {
 			object["message_thread_id"] = answered // A thread of replies, which is no topic.
@@ -235,6 +238,20 @@ func (s *Server) messageJSON(m *Message) map[string]any {
 	}
 	if m.Quote != "" {
 		object["quote"] = map[string]any{"text": m.Quote, "position": 0, "is_manual": true}
+	}
+	return object
+}
+
+// externalJSON is a message of another chat that is answered: of whom it is, and its file, but not what it says.
+func (s *Server) externalJSON(m *Message) map[string]any {
+	object := map[string]any{"message_id": m.ID, "chat": s.chatJSON(s.chats[m.Chat])}
+	if u := s.users[m.From]; u != nil {
+		object["origin"] = map[string]any{"type": "user", "sender_user": u.json(), "date": m.At.Unix()}
+	}
+	for name, value := range m.media {
+		if name != "forward_origin" {
+			object[name] = value
+		}
 	}
 	return object
 }
