@@ -17,6 +17,8 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/album"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // An album is a message that says how many files follow, and then a message for each file, which names the first one. A file
@@ -25,8 +27,8 @@ import (
 // it before it is acknowledged.
 
 const (
-	// maxAlbum is how many files one message to the host has.
-	maxAlbum = 64
+	// maxAlbum is how many files one message to the host has, beside that of the message which it answers.
+	maxAlbum = wire.MaxMedia - 1
 	// maxAlbums is how many albums are put together at a time. The files of further ones are messages of their own.
 	maxAlbums = 50
 	// maxKept bounds an album's record, in bytes. The host takes a larger value, and a text as long as that.
@@ -69,6 +71,7 @@ type child struct {
 	Index   int32      // its place in the album
 	Event   chat.Event // without its body
 	Message chat.Message
+	Quoted  *source // the file of the message that it answers, which is fetched with the whole album; nil: there is none
 }
 
 func newAlbums(state sdk.State, p pace) *albums {
@@ -233,10 +236,14 @@ func (g *gathered) has(id types.MessageID) bool {
 	return slices.ContainsFunc(g.Parts, func(c child) bool { return c.ID == id })
 }
 
-func newChild(id types.MessageID, index int32, event chat.Event) child {
-	message, _ := event.Body.(chat.Message)
-	event.Body = nil
-	return child{id, index, event, message}
+func newChild(id types.MessageID, index int32, event chat.Event, quoted *file) child {
+	c := child{ID: id, Index: index, Event: event}
+	c.Message, _ = event.Body.(chat.Message)
+	c.Event.Body = nil
+	if quoted != nil {
+		c.Quoted = &quoted.source
+	}
+	return c
 }
 
 // event is the file as a message of its own.
@@ -256,7 +263,7 @@ func (a *albums) room(key string, c child) bool {
 func (a *albums) stored(key string) (bytes int64) {
 	if g := a.open[key]; g != nil {
 		for _, c := range g.Parts {
-			bytes += stored(c.Message.Media)
+			bytes += fetch.Stored(c.Message)
 		}
 	}
 	return bytes
@@ -277,15 +284,19 @@ func (c child) bytes() int {
 }
 
 // event makes one event of an album. It has the id of the file that came last: that is the one which may come again after the
-// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them.
-func (g *gathered) event() chat.Event {
+// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them. Quoted is
+// the file of the message that the album answers; nil: there is none.
+func (g *gathered) event() (all chat.Event, quoted *source) {
 	parts := slices.Clone(g.Parts)
 	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(a.Index, b.Index) })
 	events := make([]chat.Event, len(parts))
 	for i, c := range parts {
 		events[i] = c.event()
 	}
-	event := album.Join(events)
-	event.ID = g.Parts[len(g.Parts)-1].Event.ID
-	return event
+	all = album.Join(events)
+	all.ID = g.Parts[len(g.Parts)-1].Event.ID
+	if answering := slices.IndexFunc(parts, func(c child) bool { return c.Message.ReplyTo != nil }); answering >= 0 {
+		quoted = parts[answering].Quoted
+	}
+	return all, quoted
 }

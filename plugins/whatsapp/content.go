@@ -53,28 +53,21 @@ func said(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 	}
 }
 
-// quoted is what a quoted message says, with its file in words: that is not fetched.
-func quoted(m *waE2E.Message) string {
-	m = (&events.Message{RawMessage: m}).UnwrapRaw().Message
-	if inner := m.GetAssociatedChildMessage().GetMessage(); inner != nil {
-		m = inner
+// bare takes a quoted message out of what phones wrap it in, and tells whether it was to be seen once.
+func bare(m *waE2E.Message) (content *waE2E.Message, once bool) {
+	unwrap := func(m *waE2E.Message) {
+		unwrapped := (&events.Message{RawMessage: m}).UnwrapRaw()
+		content, once = unwrapped.Message, once || unwrapped.IsViewOnce
 	}
-	text, _ := said(m)
-	f := fileOf(m)
-	if f == nil {
-		return text
+	unwrap(m)
+	if part := content.GetAssociatedChildMessage().GetMessage(); part != nil {
+		unwrap(part)
 	}
-	words := "[" + f.media.Kind.String()
-	if name := oneLine(f.media.FileName); name != "" {
-		words += ": " + name
+	if edited := content.GetProtocolMessage().GetEditedMessage(); edited != nil {
+		unwrap(edited)
 	}
-	return strings.TrimLeft(text+"\n"+words+"]", "\n")
-}
-
-// oneLine is a name that stays within brackets and on its line.
-func oneLine(name string) string {
-	name = strings.NewReplacer("[", "(", "]", ")").Replace(name)
-	return strings.Join(strings.Fields(name), " ")
+	once = once || content.GetImageMessage().GetViewOnce() || content.GetVideoMessage().GetViewOnce() || content.GetAudioMessage().GetViewOnce()
+	return content, once
 }
 
 // location is a place in words.

@@ -70,7 +70,11 @@ func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 			return err
 		}
 	}
-	if event, ok := l.read.addressed(g.event()); ok {
+	event, quoted := g.event()
+	if event, ok := l.read.addressed(event); ok {
+		if quoted != nil {
+			event = l.withQuoted(client, event, *quoted)
+		}
 		ids := make([]types.MessageID, len(g.Parts))
 		for i, c := range g.Parts {
 			ids[i] = c.ID

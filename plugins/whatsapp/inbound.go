@@ -26,12 +26,15 @@ type inbound struct {
 	titles   *titles
 }
 
-// event is what a message says to the host, and the file that is to be fetched with it, if any; false: nothing. Status
-// posts and newsletters are not the host's.
-func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, *file, bool) {
+// files are those that are to be fetched with a message: its own, and that of the message which it answers; nil: there is none.
+type files struct{ own, quoted *file }
+
+// event is what a message says to the host, and the files that are to be fetched with it; false: nothing. Status posts and
+// newsletters are not the host's.
+func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, files, bool) {
 	info := m.Info
 	if info.Chat.Server == types.BroadcastServer || info.Chat.Server == types.NewsletterServer {
-		return chat.Event{}, nil, false
+		return chat.Event{}, files{}, false
 	}
 	author, aliases := in.person(ctx, info.Sender, info.SenderAlt)
 	event := chat.Event{
@@ -45,11 +48,11 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 	event.ID = chat.EventID(fmt.Sprintf("wa:%s:%s:%s", event.Chat.ID, author, info.ID))
 	if info.IsFromMe && !in.fromOwner(m, event.Chat.ID) {
 		in.noteOwn(ctx, m)
-		return chat.Event{}, nil, false
+		return chat.Event{}, files{}, false
 	}
-	body, file, ok := in.body(ctx, client, m, author)
+	body, found, ok := in.body(ctx, client, m, author)
 	event.Body = body
-	return event, file, ok
+	return event, found, ok
 }
 
 // addressed holds an event against the prefix that the config asks for; false: what was said is not for the host.
@@ -69,8 +72,13 @@ func (in inbound) addressed(event chat.Event) (chat.Event, bool) {
 // fromOwner tells whether a message of the account itself is its owner's word to the agent: one in the chat with oneself,
 // where the config wants that, and not one of the agent's.
 func (in inbound) fromOwner(m *events.Message, here chat.ID) bool {
-	return in.config.SelfChat && !m.Info.IsGroup && in.account().is(m.Info.Chat.ToNonAD()) &&
-		!in.recent.own(here, messageID(m.Info.ID, types.EmptyJID))
+	own, _ := in.recent.own(here, messageID(m.Info.ID, types.EmptyJID))
+	return in.withSelf(m.Info) && !own
+}
+
+// withSelf tells whether a message is one in the chat with oneself, where the config wants that.
+func (in inbound) withSelf(info types.MessageInfo) bool {
+	return in.config.SelfChat && !info.IsGroup && in.account().is(info.Chat.ToNonAD())
 }
 
 // noteOwn remembers which of the account's messages its owner has deleted on the phone.
@@ -123,23 +131,23 @@ func inWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, *file, bool) {
+func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, files, bool) {
 	content, ok := in.opened(ctx, client, m)
 	if !ok {
-		return nil, nil, false
+		return nil, files{}, false
 	}
 	if p := content.GetProtocolMessage(); p != nil {
 		body, ok := in.change(ctx, p, m.Info, author)
-		return body, nil, ok
+		return body, files{}, ok
 	}
 	if r := content.GetReactionMessage(); r != nil {
-		return chat.Reaction{MessageID: in.target(ctx, r.GetKey(), author), Emoji: r.GetText()}, nil, true
+		return chat.Reaction{MessageID: in.target(ctx, r.GetKey(), author), Emoji: r.GetText()}, files{}, true
 	}
 	text, quoting := said(content)
-	file := fileOf(content)
+	found := files{own: fileOf(content)}
 	// A message without content comes first in a group: it brings the sender's key and has the id of the one behind it.
-	if text == "" && file == nil {
-		return nil, nil, false
+	if text == "" && found.own == nil {
+		return nil, files{}, false
 	}
 	body := chat.Message{ID: messageID(m.Info.ID, author), Text: text}
 	if m.Info.IsFromMe {
@@ -147,13 +155,13 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 	}
 	body.Mentions, body.MentionsSelf = in.mentions(ctx, text, quoting)
 	if id := quoting.GetStanzaID(); id != "" {
-		body.ReplyTo = in.quote(ctx, id, quoting)
+		body.ReplyTo, found.quoted = in.quote(ctx, m.Info, author, id, quoting)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
 	}
 	if quoting.GetIsForwarded() {
 		body.Forwarded = &chat.Forward{} // WhatsApp does not say from whom.
 	}
-	return body, file, true
+	return body, found, true
 }
 
 // opened takes a message out of the second encryption that some have.
@@ -272,13 +280,39 @@ func (in inbound) of(ctx context.Context, id types.MessageID, author string) cha
 	return messageID(id, person)
 }
 
-func (in inbound) quote(ctx context.Context, id types.MessageID, quoting *waE2E.ContextInfo) *chat.Quote {
-	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant()), Text: quoted(quoting.GetQuotedMessage())}
+// quote is the message that another one answers, as the phone of who answers tells of it, and its file; nil: it has none that may
+// be fetched.
+func (in inbound) quote(
+	ctx context.Context, info types.MessageInfo, author types.JID, id types.MessageID, quoting *waE2E.ContextInfo,
+) (*chat.Quote, *file) {
+	content, once := bare(quoting.GetQuotedMessage())
+	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant())}
+	if q.Text, _ = said(content); announces(content) > 0 {
+		q.Text = fmt.Sprintf("[album: %d files]", announces(content))
+	}
 	if jid, err := types.ParseJID(quoting.GetParticipant()); err == nil {
-		q.IsSelf = in.account().is(jid)
+		q.IsSelf = in.account().is(jid) && !(in.withSelf(info) && in.ofOwner(chatID(author), q.ID))
 		q.SenderName = in.name(ctx, jid.ToNonAD())
 	}
-	return q
+	f := fileOf(content)
+	if f == nil {
+		return q, nil
+	}
+	q.Media = []chat.Media{f.media}
+	if once {
+		q.Media[0].Problem = "was to be seen once"
+		return q, nil
+	}
+	return q, f
+}
+
+// ofOwner tells whether a message of the account in the chat with oneself is its owner's, and not the agent's. One that is not
+// remembered is told by its id, of which phones make another kind.
+func (in inbound) ofOwner(here chat.ID, id chat.MessageID) bool {
+	if own, known := in.recent.own(here, id); known {
+		return !own
+	}
+	return !strings.HasPrefix(string(id), whatsmeow.WebMessageIDPrefix)
 }
 
 // name is what somebody calls themselves, as far as the device has heard; else it is the user part of their address.

@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"go.mau.fi/whatsmeow/types"
-	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -55,57 +53,6 @@ func TestPeopleAndGroups(t *testing.T) {
 	want := &chat.Quote{ID: chat.MessageID(heard[0].ID), SenderName: "900000000001", Text: "*yes*", IsSelf: true}
 	if diff := cmp.Diff(want, m.ReplyTo); diff != "" || !m.MentionsSelf {
 		t.Errorf("mentions self %t, quote (-want +got):\n%s", m.MentionsSelf, diff)
-	}
-}
-
-// TestQuotes tell of the quoted message's file, and by whom it is, if the device has heard the name.
-func TestQuotes(t *testing.T) {
-	t.Parallel()
-	l := start(t)
-	l.run.Stop()
-	devices, err := openDevices(t.Context(), l.StateDir, waLog.Noop)
-	if err != nil {
-		t.Fatal(err)
-	}
-	device, err := devices.GetFirstDevice(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	bob := l.server.Person(2)
-	_, _, err = device.Contacts.PutPushName(t.Context(), bob.LID, "Bob")
-	if err := errors.Join(err, devices.close()); err != nil {
-		t.Fatal(err)
-	}
-	l.Run().WaitFor(chat.Connected)
-	report := l.server.Document([]byte("x"), "text/plain", "a]\nb.txt")
-	captioned := &waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{
-		Message: &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{Caption: proto.String("read"), FileName: proto.String("c.txt")}},
-	}}
-	part := &waE2E.Message{AssociatedChildMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{VideoMessage: &waE2E.VideoMessage{}}}}
-	for _, test := range []struct {
-		of        types.JID
-		quoted    *waE2E.Message
-		name, say string
-	}{
-		{bob.LID, l.server.Image([]byte("x"), "image/png", ""), "Bob", "[image]"},
-		{bob.LID, l.server.Image([]byte("x"), "image/png", "at sea"), "Bob", "at sea\n[image]"},
-		{bob.LID, l.server.Voice([]byte("x")), "Bob", "[voice]"},
-		{bob.LID, report, "Bob", "[file: a) b.txt]"},
-		{bob.LID, captioned, "Bob", "read\n[file: c.txt]"},
-		{bob.LID, part, "Bob", "[video]"},
-		{l.server.Person(3).LID, &waE2E.Message{Conversation: proto.String("who am I?")}, "900000000004", "who am I?"},
-		{bob.LID, nil, "Bob", ""},
-	} {
-		l.anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
-			Text: proto.String("that"), ContextInfo: &waE2E.ContextInfo{
-				StanzaID: proto.String("3A"), Participant: proto.String(test.of.String()), QuotedMessage: test.quoted,
-			},
-		}})
-		_, m := l.next()
-		want := &chat.Quote{ID: chat.MessageID("3A/" + test.of.String()), SenderName: test.name, Text: test.say}
-		if diff := cmp.Diff(want, m.ReplyTo); diff != "" {
-			t.Errorf("quote (-want +got):\n%s", diff)
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 const (
@@ -24,24 +25,45 @@ const (
 	// fetchTimeout bounds the fetching of one file. Messages behind it wait as long.
 	fetchTimeout = time.Minute
 	fetchTries   = 3
+	// maxTogether is how many bytes of files are fetched for one message.
+	maxTogether = 2 * maxFile
 )
 
 // file is a message's file, which is on a media server.
 type file struct {
 	media  chat.Media
-	source whatsmeow.DownloadableMessage
+	source source
 }
+
+// source is where a file is, and how it is encrypted. It is the word of who wrote the message, or of who quotes it, and may be
+// made up: the library holds what it downloads against the sums.
+type source struct {
+	Class             whatsmeow.MediaType
+	Path              string
+	Key               []byte
+	Sum, EncryptedSum []byte
+}
+
+// These are what the library downloads by.
+
+func (s source) GetMediaType() whatsmeow.MediaType { return s.Class }
+func (s source) GetDirectPath() string             { return s.Path }
+func (s source) GetMediaKey() []byte               { return s.Key }
+func (s source) GetFileSHA256() []byte             { return s.Sum }
+func (s source) GetFileEncSHA256() []byte          { return s.EncryptedSum }
 
 // fileOf finds a message's file; nil: it has none.
 func fileOf(m *waE2E.Message) *file {
-	found := func(kind chat.MediaKind, source interface {
+	found := func(kind chat.MediaKind, m interface {
 		whatsmeow.DownloadableMessage
 		GetMimetype() string
 		GetFileLength() uint64
 	}, name string,
 	) *file {
-		size := int64(min(source.GetFileLength(), 1<<40))
-		return &file{chat.Media{Kind: kind, MIMEType: source.GetMimetype(), FileName: name, Size: size}, source}
+		return &file{
+			chat.Media{Kind: kind, MIMEType: m.GetMimetype(), FileName: name, Size: int64(min(m.GetFileLength(), 1<<40))},
+			source{whatsmeow.GetMediaType(m), m.GetDirectPath(), m.GetMediaKey(), m.GetFileSHA256(), m.GetFileEncSHA256()},
+		}
 	}
 	switch {
 	case m.GetImageMessage() != nil:
@@ -63,22 +85,24 @@ func fileOf(m *waE2E.Message) *file {
 	}
 }
 
-// fetch returns the file's description, with a ref if it is within the limit and could be had within the time: a message
-// without its file is better than none.
-func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, most limit) chat.Media {
-	if f.media.Size > most.bytes {
-		f.media.Problem = most.problem
-		if f.media.Size > maxFile {
-			f.media.Problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
-		}
-		c.log.Info("a file is not fetched: it "+f.media.Problem, "bytes", f.media.Size, "limit", most.bytes)
+// fetch returns the file's description, with a ref if there is room for it and it could be had within the time: a message without
+// its file is better than none.
+func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f file, room fetch.Room) chat.Media {
+	most := min(room.Bytes, maxFile)
+	problem := room.Problem(f.media.Size)
+	if f.media.Size > maxFile {
+		problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
+	}
+	if problem != "" {
+		c.log.Info("a file is not fetched: it "+problem, "bytes", f.media.Size, "limit", most)
+		f.media.Problem = problem
 		return f.media
 	}
 	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	wait := c.pace.first
 	for try := 1; ; try, wait = try+1, 2*wait {
-		media, err := c.move(bounded, client, f)
+		media, err := c.move(bounded, client, f, most)
 		if err == nil {
 			return media
 		}
@@ -87,6 +111,9 @@ func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f *file, 
 				c.log.Warn("a file could not be fetched; its message goes on without it", "kind", f.media.Kind, "bytes", f.media.Size, "error", withoutAddress(err))
 			}
 			f.media.Problem = sdk.FileProblem(err)
+			if errors.Is(err, errTooLarge) {
+				f.media.Problem = "is larger than its message says"
+			}
 			return f.media
 		}
 	}
@@ -100,7 +127,7 @@ func gone(err error) bool {
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,
 		whatsmeow.ErrNoURLPresent, whatsmeow.ErrUnknownMediaType, whatsmeow.ErrInvalidMediaHMAC, whatsmeow.ErrInvalidMediaEncSHA256,
-		whatsmeow.ErrInvalidMediaSHA256, errTooLarge,
+		whatsmeow.ErrInvalidMediaSHA256, whatsmeow.ErrInvalidUnencryptedMediaSHA256, whatsmeow.ErrTooShortFile, errTooLarge,
 	} {
 		if errors.Is(err, final) {
 			return true
@@ -109,8 +136,8 @@ func gone(err error) bool {
 	return false
 }
 
-// move brings one file to the host's store. It is decrypted on disk: none is in memory as a whole.
-func (c *channel) move(ctx context.Context, client *whatsmeow.Client, f *file) (chat.Media, error) {
+// move brings one file of at most so many bytes to the host's store. It is decrypted on disk: none is in memory as a whole.
+func (c *channel) move(ctx context.Context, client *whatsmeow.Client, f file, most int64) (chat.Media, error) {
 	on, err := c.temporary()
 	if err != nil {
 		return chat.Media{}, err
@@ -122,6 +149,8 @@ func (c *channel) move(ctx context.Context, client *whatsmeow.Client, f *file) (
 	switch end, err := on.Seek(0, io.SeekEnd); {
 	case err != nil:
 		return chat.Media{}, err
+	case end > most:
+		return chat.Media{}, errTooLarge
 	case end == 0 && f.media.Size > 0:
 		return chat.Media{}, errors.New("WhatsApp names no server that has the file")
 	}
@@ -155,10 +184,15 @@ type bounded struct {
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := b.RoundTripper.RoundTrip(request)
-	if err == nil {
-		response.Body = &bound{response.Body, b.most}
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	left := b.most
+	if response.ContentLength > b.most { // The library would make room on the disk for all of it.
+		left, response.ContentLength = 0, -1
+	}
+	response.Body = &bound{response.Body, left}
+	return response, nil
 }
 
 // CloseIdleConnections is called by http.Client.

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 
@@ -96,36 +96,6 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// TestNoStrangerFillsTheDisk: of a chat whose messages the host refuses little is fetched, until it takes one. An operator
-// learns the chat's id, once.
-func TestNoStrangerFillsTheDisk(t *testing.T) {
-	t.Parallel()
-	w := waste{}
-	var log strings.Builder
-	logger := hclog.New(&hclog.LoggerOptions{Output: &log})
-	event := chat.Event{Chat: chat.Chat{ID: "stranger"}, Body: chat.Message{Media: []chat.Media{{Ref: "x", Size: maxWasted / 2}, {Size: maxFile}}}}
-	for _, want := range []int64{maxWasted / 2, 0} {
-		w.note(logger, event, chat.Rejected)
-		if got := w.limit("stranger").bytes; got != want || w.limit("other").bytes != maxFile {
-			t.Errorf("%d bytes may be fetched, want %d", got, want)
-		}
-	}
-	w.note(logger, event, chat.Accepted)
-	if got := w.limit("stranger").bytes; got != maxFile {
-		t.Errorf("of who was let in %d bytes may be fetched", got)
-	}
-	if strings.Count(log.String(), "stranger") != 1 {
-		t.Errorf("the log says %s", &log)
-	}
-	for n := range 2 * maxRefused {
-		event.Chat.ID = chat.ID(fmt.Sprint(n))
-		w.note(logger, event, chat.Rejected)
-	}
-	if len(w) > maxRefused {
-		t.Errorf("%d chats are remembered", len(w))
-	}
-}
-
 // TestAChatThatIsRefused may have less of its files fetched.
 func TestAChatThatIsRefused(t *testing.T) {
 	t.Parallel()
@@ -140,14 +110,14 @@ func TestAChatThatIsRefused(t *testing.T) {
 		fetched := problem == ""
 		file := l.server.Document(make([]byte, 1<<20), "text/plain", "a.txt")
 		if !fetched {
-			file.DocumentMessage.FileLength = proto.Uint64(maxWasted)
+			file.DocumentMessage.FileLength = proto.Uint64(maxFile)
 		}
 		l.anna.Send(file)
 		if m := (<-submitted).Body.(chat.Message); (m.Media[0].Ref != "") != fetched || m.Media[0].Problem != problem {
 			t.Errorf("came %+v, want the file fetched: %t, with the problem %q", m, fetched, problem)
 		}
 	}
-	if !strings.Contains(l.Logs(), fmt.Sprintf(`"limit":%d`, maxWasted-1<<20)) {
+	if !strings.Contains(l.Logs(), fmt.Sprintf(`"limit":%d`, maxFile-1<<20)) {
 		t.Errorf("the log says %s", l.Logs())
 	}
 }
@@ -159,6 +129,39 @@ func TestLongAnswersEnd(t *testing.T) {
 	if !errors.Is(err, errTooLarge) || n > 64 {
 		t.Errorf("read %d bytes, %v", n, err)
 	}
+}
+
+// TestNoRoomIsMadeForLongAnswers: the library makes room on the disk for as much as an answer says that it has.
+func TestNoRoomIsMadeForLongAnswers(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int64]int64{64: 64, 65: -1, -1: -1} {
+		content := &counting{Reader: io.LimitReader(zeros{}, 64)}
+		answering := trip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{ContentLength: length, Body: io.NopCloser(content)}, nil
+		})
+		response, err := bounded{answering, 64}.RoundTrip(nil)
+		if err != nil || response.ContentLength != want {
+			t.Fatalf("%d bytes are told as %d, %v", length, response.ContentLength, err)
+		}
+		_, err = io.ReadAll(response.Body)
+		if long := length > 64; errors.Is(err, errTooLarge) != long || long && content.reads > 1 {
+			t.Errorf("%d bytes end with %v after %d reads", length, err, content.reads)
+		}
+	}
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type counting struct {
+	io.Reader
+	reads int
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	c.reads++
+	return c.Reader.Read(p)
 }
 
 type zeros struct{}

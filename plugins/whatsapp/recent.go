@@ -83,12 +83,12 @@ func (r *recent) text(in chat.ID, id chat.MessageID) string {
 	return ""
 }
 
-// own tells whether the channel has sent a message, as far as that is remembered.
-func (r *recent) own(in chat.ID, id chat.MessageID) bool {
+// own tells whether the channel has sent a message, if that is remembered.
+func (r *recent) own(in chat.ID, id chat.MessageID) (own, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, known := r.messages[place{in, id}]
-	return known && m.own
+	return known && m.own, known
 }
 
 // editable refuses an edit that phones would pass over in silence. What is not remembered may be edited, as far as is known

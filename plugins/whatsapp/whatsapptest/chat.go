@@ -8,6 +8,7 @@ import (
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
 )
 
 // editWindow is how long phones take edits of a message.
@@ -36,6 +37,17 @@ type Message struct {
 
 // File fetches and decrypts the file of a message, as a phone does.
 func (m Message) File() ([]byte, error) { return m.server.file(m.Content) }
+
+// Answer is a text that answers a message, with the copy of it that phones bring along.
+func (s *Server) Answer(to Message, text string) *waE2E.Message {
+	author := to.Author
+	if author.IsEmpty() {
+		author = s.Owner().LID
+	}
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: &text, ContextInfo: &waE2E.ContextInfo{
+		StanzaID: &to.ID, Participant: proto.String(author.String()), QuotedMessage: proto.CloneOf(to.Content),
+	}}}
+}
 
 // show has the phones show what somebody wrote, or what they changed of what was written. What has come once is not shown
 // again. It is called with the lock held.
