@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 	read, ok := in.read(m)
 	text, mentions := linked(read, in.mentions(read))
 	if text == "" {
-		text = told(m)
+		text = cmp.Or(richText(x.Rich), told(m))
 	}
 	file, hasFile := attachmentOf(m)
 	if !ok || m.Chat.IsChannel() || (text == "" && !hasFile) {
@@ -68,9 +69,9 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 	case x.ReplyTo.TopicCreated != nil:
 		body.ThreadStarter = x.ReplyTo.TopicCreated.Name
 	case m.ReplyToMessage != nil:
-		body.ReplyTo = in.quote(m.ReplyToMessage, x.Quote.Text)
+		body.ReplyTo = in.quote(m.ReplyToMessage, x)
 	case x.Elsewhere != nil:
-		body.ReplyTo = in.quoteElsewhere(x.Elsewhere, x.Quote.Text)
+		body.ReplyTo = in.quoteElsewhere(x)
 	}
 	body.MentionsSelf = body.MentionsSelf || body.ReplyTo != nil && body.ReplyTo.IsSelf
 	for _, mention := range body.Mentions {
@@ -82,12 +83,15 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 
 func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat.Event, bool) {
 	read, ok := in.read(m)
-	if !ok || read.text == "" || m.Chat.IsChannel() {
+	text, mentions := linked(read, in.mentions(read))
+	if text == "" {
+		text = richText(x.Rich)
+	}
+	if !ok || text == "" || m.Chat.IsChannel() {
 		return event, false
 	}
 	event = in.located(event, m, x)
 	event.At = time.Unix(int64(m.EditDate), 0)
-	text, mentions := linked(read, in.mentions(read))
 	event.Body = chat.Edited{ID: messageID(m.MessageID), Text: text, Mentions: mentions}
 	return event, true
 }
@@ -154,13 +158,10 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 	}
 }
 
-func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
-	quote := &chat.Quote{ID: messageID(m.MessageID), Text: part}
-	if part == "" {
-		if quote.Text, _ = linked(writtenOf(m), nil); quote.Text == "" {
-			quote.Text = told(m)
-		}
-	}
+// quote is the message m, which one with x answers, or the part of it that is meant.
+func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
+	whole, _ := linked(writtenOf(m), nil)
+	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, told(m))}
 	if file, ok := attachmentOf(m); ok && file.id != "" {
 		quote.Media = []chat.Media{file.media}
 	}
@@ -174,11 +175,11 @@ func (in inbound) quote(m *tgbotapi.Message, part string) *chat.Quote {
 }
 
 // quoteElsewhere quotes a message of another chat, which is known here by no id.
-func (in inbound) quoteElsewhere(e *elsewhere, part string) *chat.Quote {
-	quote := in.quote(&e.Message, part)
+func (in inbound) quoteElsewhere(x extra) *chat.Quote {
+	quote, origin := in.quote(&x.Elsewhere.Message, x), x.Elsewhere.Origin
 	quote.ID = ""
-	if from := forwarded(e.Origin); from != nil {
-		quote.SenderName, quote.IsSelf = from.From, e.Origin.User != nil && e.Origin.User.ID == in.self.ID
+	if from := forwarded(origin); from != nil {
+		quote.SenderName, quote.IsSelf = from.From, origin.User != nil && origin.User.ID == in.self.ID
 	}
 	return quote
 }

@@ -58,7 +58,9 @@ type extra struct {
 	Quote struct {
 		Text string `json:"text"`
 	} `json:"quote"`
+	Rich    any `json:"rich_message"` // whatever it is
 	ReplyTo struct {
+		Rich         any `json:"rich_message"`
 		TopicCreated *struct {
 			Name string `json:"name"`
 		} `json:"forum_topic_created"`

@@ -235,7 +235,7 @@ func setContent(m *Message, params map[string]string, field string) (response, b
 	return setButtons(m, params)
 }
 
-// parseRich returns the Markdown of a rich message. It is kept as it is: how it looks is the apps' business.
+// parseRich returns the Markdown of a rich message. It is kept as it is; see [richMessage].
 func parseRich(raw string) (string, error) {
 	var rich struct {
 		Markdown string `json:"markdown"`

@@ -32,6 +32,7 @@ type Post struct {
 	FileName      string
 	MIMEType      string
 	ForwardedFrom string // the name of a person who hides their account
+	Rich          bool   // the text is the Markdown of a rich message, which people can only forward
 
 	album int
 }
@@ -72,6 +73,9 @@ func (u *User) post(p Post) Message {
 	m := &Message{
 		ID: s.lastID, Chat: p.Chat, Thread: p.Thread, From: u.ID, Text: p.Text, ReplyTo: p.ReplyTo, Elsewhere: p.Elsewhere, Quote: p.Quote, At: time.Now(),
 		Entities: sortEntities(append(findEntities(p.Text), p.Entities...)), media: map[string]any{},
+	}
+	if p.Rich {
+		m.Rich, m.Entities = true, nil
 	}
 	if p.Media != "" {
 		m.media[p.Media] = s.store(p)
@@ -274,7 +278,10 @@ func (s *Server) bareJSON(m *Message) map[string]any {
 			text, entities = "caption", "caption_entities"
 		}
 	}
-	if m.Text != "" {
+	switch {
+	case m.Rich: // It has neither text nor caption.
+		object["rich_message"] = richMessage(m.Text)
+	case m.Text != "":
 		object[text] = m.Text
 	}
 	if m.Album != 0 {
