@@ -33,6 +33,7 @@ func TestExercise(t *testing.T) {
 		},
 		Without: []sdktest.Feature{
 			sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Edits, sdktest.Deletions,
+			sdktest.Answers,
 		},
 		BadConfigs: []any{
 			`{"listen": 7777}`,

@@ -194,6 +194,19 @@ func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
 	n.ids[caption] = [2]string{string(to), id}
 }
 
+func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+	of := n.idOf(answered)
+	for _, m := range n.server.Replies(string(to)) {
+		if m.Text == answered {
+			of = m.ID
+		}
+	}
+	if asked {
+		text = "<@" + discordtest.BotID + "> " + text
+	}
+	n.server.Say(string(to), "1"+string(to), text, discordtest.ReplyingTo(of))
+}
+
 func (n *network) Files(to chat.ID) []string {
 	var files []string
 	for _, m := range n.server.Replies(string(to)) {

@@ -101,6 +101,19 @@ func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
 	n.post(to, telegramtest.Post{Text: caption, Media: "document", File: f.Content, FileName: f.Name, MIMEType: f.MIMEType})
 }
 
+func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+	of, _ := n.wrote(answered)
+	for _, m := range n.server.Replies(number(to)) {
+		if m.Text == answered {
+			of = m
+		}
+	}
+	if asked {
+		text = "@" + n.server.Bot().Username + " " + text
+	}
+	n.post(to, telegramtest.Post{Text: text, ReplyTo: of.ID})
+}
+
 func (n *network) Files(to chat.ID) []string {
 	var files []string
 	for _, m := range n.server.Replies(number(to)) {

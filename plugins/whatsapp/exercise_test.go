@@ -134,11 +134,7 @@ func (n *network) person(to chat.ID) *whatsapptest.Person {
 }
 
 func (n *network) Deliver(to chat.ID, text string) {
-	if to == n.Group() {
-		n.note(text, n.server.Person(1).SendGroup(&waE2E.Message{Conversation: proto.String(text)}))
-		return
-	}
-	n.note(text, n.person(to).Say(text))
+	n.note(text, n.send(to, &waE2E.Message{Conversation: proto.String(text)}))
 }
 
 func (n *network) note(text string, id types.MessageID) {
@@ -174,7 +170,33 @@ func (n *network) heard(to chat.ID) []whatsapptest.Heard {
 func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
 	m := n.server.Document(f.Content, f.MIMEType, f.Name)
 	m.DocumentMessage.Caption = &caption
-	n.note(caption, n.person(to).Send(m))
+	n.note(caption, n.send(to, m))
+}
+
+// send has a person of a chat write in it.
+func (n *network) send(to chat.ID, m *waE2E.Message) types.MessageID {
+	if to == n.Group() {
+		return n.server.Person(1).SendGroup(m)
+	}
+	return n.person(to).Send(m)
+}
+
+func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+	in := n.server.Group()
+	if to != n.Group() {
+		in = n.person(to).LID
+	}
+	for _, m := range n.server.Messages(in) {
+		if m.Text != answered {
+			continue
+		}
+		answer := n.server.Answer(m, text)
+		if asked {
+			answer.ExtendedTextMessage.Text = proto.String("@900000000001 " + text)
+			answer.ExtendedTextMessage.ContextInfo.MentionedJID = []string{"900000000001@lid"}
+		}
+		n.send(to, answer)
+	}
 }
 
 func (n *network) Files(to chat.ID) []string {

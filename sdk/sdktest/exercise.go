@@ -86,6 +86,7 @@ func (s Setup) obligations() []obligation {
 		{"hands over edits", handsOverRevisions},
 		{"hands over deletions", handsOverRetractions},
 		{"hands over files", handsOverFiles},
+		{"hands over files that are asked about", handsOverAnswered},
 		{"keeps groups and direct chats apart", keepsGroups},
 		{"keeps threads apart", keepsThreads},
 	}

@@ -128,6 +128,10 @@ var sinners = []struct{ obligation, sin, said string }{
 	{"hands over edits", "gives all edits of a message one id", "no event came"},
 	{"hands over deletions", "tells of another deletion", "the deletion comes as"},
 	{"hands over files", "brings no files", "want a message with its caption and one file"},
+	{"hands over files that are asked about", "brings no quoted files", "want a message that quotes one file"},
+	{"hands over files that are asked about", "takes quoted files for its own", "want a message that quotes one file"},
+	{"hands over files that are asked about", "fetches all that is quoted", "a file that others are told of"},
+	{"hands over files that are asked about", "fetches its own", "the channel's own file"},
 	{"keeps groups and direct chats apart", "takes groups for direct chats", "the message to the group comes as"},
 	{"keeps groups and direct chats apart", "thinks all is for it", "addresses the channel's account"},
 	{"keeps groups and direct chats apart", "never thinks it is meant", "that names the channel's account comes as"},
@@ -193,7 +197,7 @@ func TestWhatIsNotShown(t *testing.T) {
 // TestWithout has features that the setup says are not there: nothing is asked of the channel, but they must not be there.
 func TestWithout(t *testing.T) {
 	t.Parallel()
-	all := []Feature{Absences, Accounts, Groups, Reactions, Edits, Deletions}
+	all := []Feature{Absences, Accounts, Groups, Reactions, Edits, Deletions, Answers}
 	with, without := resides(""), resides("")
 	with.Without, without.Without = all, all
 	build := without.New

@@ -54,6 +54,51 @@ func handsOverFiles(t testing.TB, s Setup) {
 	}
 }
 
+func handsOverAnswered(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	network, ok := feature[AnswerNetwork](t, s, n, Answers)
+	if !ok {
+		return
+	}
+	answered := func(to chat.ID, of, text string, asked bool) chat.Quote {
+		t.Helper()
+		network.Answer(to, of, text, asked)
+		m, ok := h.NextEvent().Body.(chat.Message)
+		if !ok || !strings.Contains(m.Text, text) || len(m.Media) > 0 || m.ReplyTo == nil || len(m.ReplyTo.Media) != 1 {
+			t.Fatalf("the answer %q to a file comes as %+v, want a message that quotes one file", text, m)
+		}
+		return *m.ReplyTo
+	}
+	chats := s.Chats[:1:1]
+	if groups, ok := n.(GroupNetwork); ok {
+		chats = append(chats, groups.Group())
+	}
+	for i, to := range chats {
+		content, caption := fmt.Sprintf("what is in file %d", i), fmt.Sprintf("caption %d", i)
+		network.Attach(to, caption, File{Name: "notes.txt", MIMEType: "text/plain", Content: []byte(content)})
+		h.NextEvent()
+		if i > 0 {
+			if file := answered(to, caption, "said to others", false).Media[0]; file.Ref != "" || file.Problem == "" {
+				t.Errorf("a file that others are told of comes as %+v, want it without a ref and with a problem", file)
+			}
+		}
+		quote := answered(to, caption, fmt.Sprintf("what is this, %d?", i), i > 0)
+		if stored, ok := h.Host.File(quote.Media[0].Ref); !ok || string(stored) != content || quote.Text != caption {
+			t.Errorf("the file that is asked about comes as %+v, and the host got %q (%t), want %q", quote, stored, ok, content)
+		}
+	}
+	if len(h.Limits(chat.Direct).MediaOut) == 0 {
+		return
+	}
+	own := chat.Outgoing{Key: "own file", To: s.first(), Text: "my own", Media: []chat.Media{h.Host.AddFile(sample(chat.File))}}
+	if _, err := h.Send(own); err != nil {
+		t.Fatalf("send a file: %v", err)
+	}
+	if quote := answered(s.Chats[0], "my own", "and this?", false); !quote.IsSelf || quote.Media[0].Ref != "" || quote.Media[0].Problem == "" {
+		t.Errorf("the channel's own file comes as %+v, want it as its own, without a ref and with a problem", quote)
+	}
+}
+
 func sendsFiles(t testing.TB, s Setup) {
 	n, h := s.connect(t)
 	limits := h.Limits(chat.Direct)

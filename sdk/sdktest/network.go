@@ -116,6 +116,7 @@ const (
 	Reactions Feature = "reactions" // people's, of which it tells: [ReactionNetwork]
 	Edits     Feature = "edits"     // people's, of which it tells: [RevisionNetwork]
 	Deletions Feature = "deletions" // people's, of which it tells: [RetractionNetwork]
+	Answers   Feature = "answers"   // of people's to messages with files, which the channel gets at: [AnswerNetwork]
 )
 
 // AbsentNetwork is a [Network] that can be away. Its channel must be an [sdk.HealthChecker].
@@ -162,6 +163,15 @@ type RetractionNetwork interface {
 	Network
 	// Retract has a person delete a message that they wrote.
 	Retract(to chat.ID, text string)
+}
+
+// AnswerNetwork is a [MediaNetwork] on which people answer messages, and the channel gets at the files of those. With groups,
+// Attach takes the group too.
+type AnswerNetwork interface {
+	MediaNetwork
+	// Answer has a person answer a message of a chat that is named by its text, the channel's own too. In a group the answer
+	// names the channel's account if that is asked.
+	Answer(to chat.ID, answered, text string, asked bool)
 }
 
 // as returns the network as an N, which shows what the channel says it has.

@@ -31,7 +31,7 @@ type village struct {
 type letter struct {
 	event        chat.Event
 	text         string
-	file         *File
+	file, quoted *File
 	acknowledged bool
 }
 
@@ -172,6 +172,19 @@ func (v *village) Menu() []string {
 
 func (v *village) Attach(to chat.ID, caption string, f File) {
 	v.bring(to, &letter{text: caption, file: &f, event: chat.Event{Body: chat.Message{Text: caption}}})
+}
+
+func (v *village) Answer(to chat.ID, answered, text string, asked bool) {
+	l := &letter{text: text, event: chat.Event{Body: chat.Message{Text: text, MentionsSelf: asked, ReplyTo: &chat.Quote{Text: answered}}}}
+	v.mu.Lock()
+	if of := v.written(answered); of != nil {
+		l.quoted = of.file
+	} else {
+		l.quoted = &File{Name: "mine"}
+		l.event.Body.(chat.Message).ReplyTo.IsSelf = true
+	}
+	v.mu.Unlock()
+	v.bring(to, l)
 }
 
 func (v *village) Files(to chat.ID) []string {
