@@ -21,7 +21,7 @@ type delivery struct {
 	stanza  *waBinary.Node // nil: not encrypted yet
 	sentOn  *conn
 	sentAt  time.Time // when the network had it first
-	held    bool      // the network has let others pass once
+	held    *conn     // on which the network has let others pass
 	kept    bool      // the network has it until it is let go
 	renew   bool      // the device could not decrypt it
 	retries int
@@ -68,8 +68,8 @@ func (s *Server) flush() error {
 		if err != nil {
 			return err
 		}
-		if !d.held && s.chance(s.faults.Reorder) {
-			d.held = true
+		if d.held != c && s.chance(s.faults.Reorder) {
+			d.held = c
 			s.later(5 * time.Millisecond)
 			continue
 		}
