@@ -244,7 +244,9 @@ func ownAccount(t *testing.T, bin string) {
 	anna.SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
 		Text: proto.String("@900000000001 what is new?"), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
 	}})
-	before := len(told(t, anna, "Team")) // The stand-in says back what it is told of the chat.
+	told(t, anna, "Team") // The stand-in says back what it is told of the chat.
+	anna.Send(naming("ask @900000000003", "900000000003@lid"))
+	before := len(told(t, anna, "ask @Person 15550000003 (@900000000003)"))
 	anna.Send(s.Document([]byte("the content"), "text/plain", "notes.txt"))
 	if _, err := anna.AwaitHeard(t.Context(), before+1); err != nil {
 		t.Fatal(err)

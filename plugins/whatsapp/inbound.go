@@ -239,9 +239,11 @@ func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.Cont
 		}
 		if at := namedAt(text, jid.User); at >= 0 {
 			person, _ := in.person(ctx, jid, types.EmptyJID)
-			list = append(list, chat.Mention{
-				Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self,
-			})
+			mention := chat.Mention{Offset: at, Length: len(jid.User) + 1, User: chat.UserID(person.String()), IsSelf: self}
+			if !self && len(list) < maxNamed {
+				mention.Name = in.called(ctx, jid.ToNonAD())
+			}
+			list = append(list, mention)
 		}
 	}
 	return list, ofSelf
@@ -317,9 +319,15 @@ func (in inbound) ofOwner(here chat.ID, id chat.MessageID) bool {
 
 // name is what somebody calls themselves, as far as the device has heard; else it is the user part of their address.
 func (in inbound) name(ctx context.Context, jid types.JID) string {
-	// Without an answer the address has to do.
+	return cmp.Or(in.called(ctx, jid), jid.User)
+}
+
+// called is what somebody calls themselves; empty: the device has not heard of it. WhatsApp is not asked. What the account's
+// owner calls them in the phone book is for nobody else.
+func (in inbound) called(ctx context.Context, jid types.JID) string {
+	// Without an answer there is none.
 	contact, _ := in.contacts.GetContact(ctx, jid)
-	return cmp.Or(contact.PushName, contact.BusinessName, jid.User)
+	return cmp.Or(contact.PushName, contact.BusinessName)
 }
 
 // person is somebody's id, the hidden one where it is known, and the other ids: the address by phone number, and the

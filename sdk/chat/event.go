@@ -54,6 +54,9 @@ type Mention struct {
 	Offset, Length int // in bytes of the text
 	User           UserID
 	IsSelf         bool
+	// Name is what the person is called, where the text says only a number or an id; else it is empty. The host tells the agent
+	// both. Commands, and its own name, it looks for in the text alone.
+	Name string
 }
 
 // Edited says that a message's text is now another one.

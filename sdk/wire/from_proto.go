@@ -209,6 +209,7 @@ func mentionsFrom(name string, list []*pluginv1.Mention, text string) ([]chat.Me
 		}
 		out = append(out, chat.Mention{
 			Offset: int(p.GetOffset()), Length: int(p.GetLength()), User: chat.UserID(p.GetUserId()), IsSelf: p.GetIsSelf(),
+			Name: Cut(p.GetName(), MaxName),
 		})
 	}
 	return out, nil

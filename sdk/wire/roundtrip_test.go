@@ -40,7 +40,7 @@ func (f *filler) fill(v reflect.Value) {
 		return
 	case chat.Mention:
 		// A range must be inside the text.
-		v.Set(reflect.ValueOf(chat.Mention{Offset: 1, Length: 2, User: chat.UserID(fmt.Sprint("user", f.n)), IsSelf: true}))
+		v.Set(reflect.ValueOf(chat.Mention{Offset: 1, Length: 2, User: chat.UserID(fmt.Sprint("user", f.n)), IsSelf: true, Name: fmt.Sprint("name", f.n)}))
 		return
 	}
 	switch v.Kind() {

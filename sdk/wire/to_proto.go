@@ -111,7 +111,7 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 }
 
 func mentionToProto(m chat.Mention) *pluginv1.Mention {
-	return &pluginv1.Mention{Offset: unsigned(m.Offset), Length: unsigned(m.Length), UserId: string(m.User), IsSelf: m.IsSelf}
+	return &pluginv1.Mention{Offset: unsigned(m.Offset), Length: unsigned(m.Length), UserId: string(m.User), IsSelf: m.IsSelf, Name: Repair(m.Name)}
 }
 
 // MediaToProto converts a file's description.

@@ -256,7 +256,7 @@ func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
 		return rejected("the message does not mention the agent"), nil
 	}
 	return in.keep(ctx, a, store.Overheard{
-		Note:  &store.Note{Kind: store.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: overheard(a.message)},
+		Note:  &store.Note{Kind: store.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(overheard(a.message), a.event.Body)},
 		Limit: limit,
 	})
 }

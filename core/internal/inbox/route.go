@@ -27,6 +27,10 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (inbound store.Inbound,
 		inbound.Lane = in.lane(*m.Command)
 		return inbound, nil, nil
 	}
+	if text := named(m.Text, a.event.Body); text != m.Text && m.Origin == "" {
+		rewrite(&m, text)
+		inbound.Message = m
+	}
 	now := in.options.Now()
 	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus

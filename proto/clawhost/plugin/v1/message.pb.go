@@ -892,10 +892,13 @@ func (x *Forward) GetSentAt() *timestamppb.Timestamp {
 type Mention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In bytes of the text.
-	Offset        uint32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	Length        uint32 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"`
-	UserId        string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	IsSelf        bool   `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
+	Offset uint32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
+	Length uint32 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"`
+	UserId string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	IsSelf bool   `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
+	// What the person is called, where the range says only a number or an id: the host tells the agent both. It looks for commands
+	// and for its own name in the text alone. At most 256 bytes; the rest is cut.
+	Name          string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -956,6 +959,13 @@ func (x *Mention) GetIsSelf() bool {
 		return x.IsSelf
 	}
 	return false
+}
+
+func (x *Mention) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 type MessageEdited struct {
@@ -1502,12 +1512,13 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\x05media\x18\x05 \x03(\v2\x19.clawhost.plugin.v1.MediaR\x05media\"R\n" +
 	"\aForward\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x123\n" +
-	"\asent_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"k\n" +
+	"\asent_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"\x7f\n" +
 	"\aMention\x12\x16\n" +
 	"\x06offset\x18\x01 \x01(\rR\x06offset\x12\x16\n" +
 	"\x06length\x18\x02 \x01(\rR\x06length\x12\x17\n" +
 	"\auser_id\x18\x03 \x01(\tR\x06userId\x12\x17\n" +
-	"\ais_self\x18\x04 \x01(\bR\x06isSelf\"l\n" +
+	"\ais_self\x18\x04 \x01(\bR\x06isSelf\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\"l\n" +
 	"\rMessageEdited\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x127\n" +
