@@ -56,21 +56,24 @@ func (w *whatsapp) jid(in chat) types.JID {
 
 func (w *whatsapp) write(_ context.Context, who int64, in chat, p post) error {
 	var m *waE2E.Message
+	about := &waE2E.ContextInfo{}
+	for _, shown := range w.Messages(w.jid(in)) {
+		if p.replyTo != 0 && int64(shown.Number) == p.replyTo {
+			about = w.Answer(shown, p.text).GetExtendedTextMessage().GetContextInfo()
+		}
+	}
 	switch {
 	case p.quote != "" || p.forwarded != "" || p.file != nil && p.media != "document":
 		return errors.New("no script of WhatsApp's has needed that yet")
 	case p.file != nil:
 		m = w.Document(p.file, mime.TypeByExtension(filepath.Ext(p.fileName)), p.fileName)
-		m.DocumentMessage.Caption = proto.String(p.text)
+		m.DocumentMessage.Caption, m.DocumentMessage.ContextInfo = proto.String(p.text), about
 	default:
-		m = &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(p.text), ContextInfo: &waE2E.ContextInfo{}}}
+		m = &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(p.text), ContextInfo: about}}
 		text := m.GetExtendedTextMessage()
 		if self := w.Owner().LID; strings.Contains(p.text, "@claw_bot") {
 			text.Text = proto.String(strings.ReplaceAll(p.text, "@claw_bot", "@"+self.User))
 			text.ContextInfo.MentionedJID = []string{self.String()}
-		}
-		if p.replyTo != 0 {
-			text.ContextInfo.StanzaID = proto.String(w.ids[p.replyTo])
 		}
 	}
 	if in.id == whatsappGroup {
