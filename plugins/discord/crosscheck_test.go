@@ -103,6 +103,8 @@ func TestDiscordJS(t *testing.T) {
 	if m := await("70", "files"); len(m.Files) != 2 || m.Files[0].Name != "a.png" || string(m.Files[1].Content) != "%PDF" {
 		t.Errorf("sent %+v", m.Files)
 	}
+	s.Say("70", "7", "voice")
+	await("70", "true 1.5 AP8=, 400 50159, 400 50160, 400 50161, 400 50162")
 	s.Say("70", "7", "attached", discordtest.WithFile("c.txt", "text/plain", []byte("four")))
 	await("70", "c.txt text/plain 4")
 	s.Say("70", "7", "nonce")

@@ -121,7 +121,9 @@ func TestGrammY(t *testing.T) {
 	anna.Stop()
 	await(7, "the stop", says("stopped 5"))
 	anna.Send(0, "rich")
-	await(7, "a rich message", func(m telegramtest.Message) bool { return m.Rich && m.Text == "# Title" })
+	rich := await(7, "a rich message", func(m telegramtest.Message) bool { return m.Rich && m.Text == "# Title" })
+	anna.Post(telegramtest.Post{Text: "quoted", ReplyTo: rich.ID})
+	await(7, "what a rich message says", says("undefined: heading Title"))
 
 	asked := anna.Send(0, "react")
 	await(7, "a reaction", says("reacted"))

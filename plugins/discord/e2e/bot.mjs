@@ -47,6 +47,19 @@ const told = {
     });
     await message.channel.send(`${sent.attachments.size} files, the first of ${sent.attachments.first().size} bytes`);
   },
+  async voice(message) {
+    const to = message.channel;
+    const file = { attachment: Buffer.from("fLaC"), name: "v.flac", waveform: "AP8=", duration: 1.5 };
+    const sent = await to.send({ files: [file], flags: MessageFlags.IsVoiceMessage });
+    const shown = sent.attachments.first();
+    await to.send([
+      `${sent.flags.has(MessageFlags.IsVoiceMessage)} ${shown.duration} ${shown.waveform}`,
+      await failure(() => to.send({ content: "listen", files: [file], flags: MessageFlags.IsVoiceMessage })),
+      await failure(() => to.send({ files: [file, file], flags: MessageFlags.IsVoiceMessage })),
+      await failure(() => to.send({ files: [{ ...file, waveform: undefined }], flags: MessageFlags.IsVoiceMessage })),
+      await failure(() => sent.edit("changed")),
+    ].join(", "));
+  },
   async attached(message) {
     const file = message.attachments.first();
     await message.channel.send(`${file.name} ${file.contentType} ${file.size}`);

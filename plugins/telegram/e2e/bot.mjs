@@ -59,6 +59,10 @@ const told = {
   async rich(ctx) {
     await ctx.api.sendRichMessage(ctx.chat.id, { markdown: "# Title" });
   },
+  async quoted(ctx) {
+    const { text, rich_message } = ctx.msg.reply_to_message;
+    await ctx.reply(`${text}: ${rich_message.blocks.map((b) => `${b.type} ${b.text}`)}`);
+  },
   async react(ctx) {
     await ctx.react("👍");
     await ctx.reply("reacted");
