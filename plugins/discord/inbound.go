@@ -8,6 +8,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 // inbound makes what the host reads of what Discord writes.
@@ -78,9 +79,9 @@ func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, an
 	return quote, nil
 }
 
-// written is a message's text with what only its embeds, its poll and its stickers say.
-func written(m *discordgo.Message) string {
-	text := m.Content
+// below is what only a message's embeds, its poll and its stickers say.
+func below(m *discordgo.Message) string {
+	text := ""
 	for _, e := range m.Embeds {
 		if e == nil || e.Type != "" && e.Type != discordgo.EmbedTypeRich {
 			continue // Discord's preview of a link, whose address is in the text.
@@ -145,17 +146,43 @@ type cleaned struct {
 	self     bool // it names the bot
 }
 
-// read puts names in place of ids.
+// read is what a message says, with what is shown below its text behind that. A preview comes from the page of its link, so that
+// all below the text is marked as a mention: the host looks for no command there.
 func (in inbound) read(ctx context.Context, m *discordgo.Message) (cleaned, error) {
+	out, err := in.clean(ctx, m, m.Content)
+	if err != nil {
+		return cleaned{}, err
+	}
+	shown, err := in.clean(ctx, m, below(m))
+	if err != nil || shown.text == "" {
+		return out, err
+	}
+	out.text = joined(out.text, shown.text)
+	out.mentions = out.mentions[:min(len(out.mentions), wire.MaxMentions-1)]
+	out.mention(chat.Mention{Offset: len(out.text) - len(shown.text), Length: len(shown.text)})
+	return out, nil
+}
+
+// mention adds a mention, as far as the host takes them.
+func (c *cleaned) mention(m chat.Mention) bool {
+	c.self = c.self || m.IsSelf
+	if len(c.mentions) == wire.MaxMentions {
+		return false
+	}
+	c.mentions = append(c.mentions, m)
+	return true
+}
+
+// clean puts names in place of ids. Whoever has a name has chosen it: where one stands is marked as a mention.
+func (in inbound) clean(ctx context.Context, m *discordgo.Message, text string) (cleaned, error) {
 	users := map[string]string{}
 	for _, u := range m.Mentions {
 		if u != nil {
 			users[u.ID] = nameOf(u, nil)
 		}
 	}
-	text := written(m)
 	var out cleaned
-	var shown strings.Builder
+	var said strings.Builder
 	end := 0
 	for _, found := range nameShape.FindAllStringSubmatchIndex(text, -1) {
 		group := func(n int) string {
@@ -168,24 +195,22 @@ func (in inbound) read(ctx context.Context, m *discordgo.Message) (cleaned, erro
 		if err != nil {
 			return cleaned{}, err
 		}
+		said.WriteString(text[end:found[0]])
+		end = found[0]
+		mention.Offset, mention.Length = said.Len(), len(name)
 		switch {
 		case group(3) != "":
 			name = ":" + group(3) + ":"
 		case group(4) != "":
 			name = "/" + group(4)
-		case name == "":
-			continue // Nobody knows it.
+		case name == "" || !out.mention(mention):
+			continue // Nobody knows it, or there are too many.
 		}
-		shown.WriteString(text[end:found[0]])
-		if mention.User != "" {
-			mention.Offset, mention.Length = shown.Len(), len(name)
-			out.mentions, out.self = append(out.mentions, mention), out.self || mention.IsSelf
-		}
-		shown.WriteString(name)
+		said.WriteString(name)
 		end = found[1]
 	}
-	shown.WriteString(text[end:])
-	out.text = shown.String()
+	said.WriteString(text[end:])
+	out.text = said.String()
 	return out, nil
 }
 

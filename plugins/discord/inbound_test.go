@@ -50,8 +50,9 @@ func TestWhatPeopleWrite(t *testing.T) {
 
 	s.Role("900", "55", "staff", "")
 	s.Say("901", "8", "<@&55> see <#901>, <#1>, <a:dance:77> and </new:5>")
-	if _, m = f.message(t, "@staff see #general, <#1>, :dance: and /new"); m.MentionsSelf || len(m.Mentions) != 0 {
-		t.Errorf("a role is %+v", m.Mentions)
+	_, m = f.message(t, "@staff see #general, <#1>, :dance: and /new")
+	if diff := cmp.Diff([]chat.Mention{{Length: 6}, {Offset: 11, Length: 8}}, m.Mentions); diff != "" || m.MentionsSelf {
+		t.Errorf("a role and a channel, for the bot %t (-want +got):\n%s", m.MentionsSelf, diff)
 	}
 	s.Role("900", "56", "claw", discordtest.BotID)
 	s.Say("901", "8", "<@&56> help")
@@ -121,7 +122,15 @@ func TestAnswersAndForwards(t *testing.T) {
 		t.Errorf("a forward: %+v", m)
 	}
 	s.Say("901", "8", "look", discordtest.WithEmbed("News"))
-	f.message(t, "look\nNews\nabout News")
+	_, m = f.message(t, "look\nNews\nabout News")
+	if diff := cmp.Diff([]chat.Mention{{Offset: 5, Length: len("News\nabout News")}}, m.Mentions); diff != "" {
+		t.Errorf("what is shown below a message is marked (-want +got):\n%s", diff)
+	}
+	s.Say("901", "8", strings.Repeat("<@7>", 300), discordtest.WithEmbed("<@"+discordtest.BotID+">"))
+	_, m = f.message(t, strings.Repeat("@anna", 256)+strings.Repeat("<@7>", 44)+"\n<@"+discordtest.BotID+">\nabout <@"+discordtest.BotID+">")
+	if last := m.Mentions[len(m.Mentions)-1]; len(m.Mentions) != 256 || last.Offset+last.Length != len(m.Text) || m.MentionsSelf {
+		t.Errorf("of many mentions %d are told, at last %+v; for the bot: %t", len(m.Mentions), last, m.MentionsSelf)
+	}
 	picture := s.Say("901", "8", "", discordtest.WithFile("a.png", "image/png", []byte("pixels")))
 	f.message(t, "")
 	s.Say("901", "7", "nice", discordtest.ReplyingTo(picture))
@@ -132,8 +141,7 @@ func TestAnswersAndForwards(t *testing.T) {
 
 func TestWhatElseAMessageSays(t *testing.T) {
 	t.Parallel()
-	got := written(&discordgo.Message{
-		Content: "see",
+	got := below(&discordgo.Message{
 		Embeds: []*discordgo.MessageEmbed{
 			{
 				Type: discordgo.EmbedTypeRich, Title: "Build 5", URL: "https://ci.example/5", Description: "failed",
@@ -149,7 +157,7 @@ func TestWhatElseAMessageSays(t *testing.T) {
 		},
 		StickerItems: []*discordgo.StickerItem{{Name: "wave"}, nil},
 	})
-	want := "see\nCI\nBuild 5\nhttps://ci.example/5\nfailed\nbranch: main\nhttps://ci.example/5.png\n2 minutes\n[poll] Lunch?\n- yes\n- no\n[sticker: wave]"
+	want := "CI\nBuild 5\nhttps://ci.example/5\nfailed\nbranch: main\nhttps://ci.example/5.png\n2 minutes\n[poll] Lunch?\n- yes\n- no\n[sticker: wave]"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

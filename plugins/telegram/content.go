@@ -85,6 +85,26 @@ func (in inbound) mentions(w written) []chat.Mention {
 	return mentions
 }
 
+// said is a message's text, and who is named in it. What an inline bot wrote, and somebody only chose, names nobody.
+func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.Mention) {
+	text, mentions := linked(w, in.mentions(w))
+	if text == "" {
+		text = richText(x.Rich)
+	}
+	if m.ViaBot != nil {
+		return text, whole(text)
+	}
+	return text, mentions
+}
+
+// whole marks a text that its sender did not write: the host looks for no command in it.
+func whole(text string) []chat.Mention {
+	if text == "" {
+		return nil
+	}
+	return []chat.Mention{{Length: len(text)}}
+}
+
 // byteRange is an entity's range in bytes, within the text whatever the entity says.
 func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 	begin, end = len(text), len(text)

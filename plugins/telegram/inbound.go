@@ -47,9 +47,10 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		return event, true
 	}
 	read, ok := in.read(m)
-	text, mentions := linked(read, in.mentions(read))
+	text, mentions := in.said(read, m, x)
 	if text == "" {
-		text = cmp.Or(richText(x.Rich), told(m))
+		text = told(m)
+		mentions = whole(text)
 	}
 	file, hasFile := attachmentOf(m)
 	if !ok || m.Chat.IsChannel() || (text == "" && !hasFile) {
@@ -83,10 +84,7 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 
 func (in inbound) fromEdit(event chat.Event, m *tgbotapi.Message, x extra) (chat.Event, bool) {
 	read, ok := in.read(m)
-	text, mentions := linked(read, in.mentions(read))
-	if text == "" {
-		text = richText(x.Rich)
-	}
+	text, mentions := in.said(read, m, x)
 	if !ok || text == "" || m.Chat.IsChannel() {
 		return event, false
 	}

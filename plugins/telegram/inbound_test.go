@@ -145,7 +145,7 @@ func TestInbound(t *testing.T) {
 		},
 		{
 			"sticker", post(telegramtest.Post{Media: "sticker"}), direct, "",
-			message(chat.Message{Text: "🙂", Media: []chat.Media{{Kind: chat.Sticker}}}),
+			message(chat.Message{Text: "🙂", Media: []chat.Media{{Kind: chat.Sticker}}, Mentions: whole("🙂")}),
 		},
 		{
 			"forwarded", post(telegramtest.Post{Text: "news", ForwardedFrom: "Berta"}), direct, "",

@@ -53,6 +53,13 @@ func said(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 	}
 }
 
+// typed tells whether what a message says is a text that somebody wrote for it, and not what stands for a place, a card, or a
+// button that another one offered.
+func typed(m *waE2E.Message) bool {
+	return m.GetConversation() != "" || m.GetExtendedTextMessage() != nil || m.GetImageMessage() != nil || m.GetVideoMessage() != nil ||
+		m.GetDocumentMessage() != nil
+}
+
 // bare takes a quoted message out of what phones wrap it in, and tells whether it was to be seen once.
 func bare(m *waE2E.Message) (content *waE2E.Message, once bool) {
 	unwrap := func(m *waE2E.Message) {

@@ -154,6 +154,9 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 		body.ID = messageID(m.Info.ID, types.EmptyJID)
 	}
 	body.Mentions, body.MentionsSelf = in.mentions(ctx, text, quoting)
+	if !typed(content) && text != "" {
+		body.Mentions = []chat.Mention{{Length: len(text)}} // There is no command in it.
+	}
 	if id := quoting.GetStanzaID(); id != "" {
 		body.ReplyTo, found.quoted = in.quote(ctx, m.Info, author, id, quoting)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf

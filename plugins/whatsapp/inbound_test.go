@@ -89,8 +89,13 @@ func TestWhatPeopleSend(t *testing.T) {
 		}}, "passed on"},
 	} {
 		l.anna.Send(test.message)
-		if _, m := l.next(); m.Text != test.want || (m.Forwarded != nil) != (m.Text == "passed on") {
+		_, m := l.next()
+		if m.Text != test.want || (m.Forwarded != nil) != (m.Text == "passed on") {
 			t.Errorf("came %+v, want %q", m, test.want)
+		}
+		written := m.Text == "passed on" || m.Text == "soon gone"
+		if want := []chat.Mention{{Length: len(m.Text)}}; !written && !cmp.Equal(want, m.Mentions) || written && m.Mentions != nil {
+			t.Errorf("in %q commands are looked for but in %+v", m.Text, m.Mentions)
 		}
 	}
 }

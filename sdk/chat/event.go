@@ -49,10 +49,12 @@ type Forward struct {
 	At   time.Time // zero if unknown
 }
 
-// Mention is a range of a message's text that names somebody.
+// Mention is a range of a message's text that names somebody. Without a User it names something else, such as a channel or a
+// role, or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the
+// host look for commands.
 type Mention struct {
 	Offset, Length int // in bytes of the text
-	User           UserID
+	User           UserID // may be empty
 	IsSelf         bool
 	// Name is what the person is called, where the text says only a number or an id; else it is empty. The host tells the agent
 	// both. Commands, and its own name, it looks for in the text alone.

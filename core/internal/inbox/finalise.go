@@ -60,7 +60,7 @@ func finalise(channel string, e chat.Event) (store.Message, bool) {
 func say(m *store.Message, body chat.Message) bool {
 	written := wire.Cut(body.Text, wire.MaxText)
 	m.ID = body.ID
-	m.Text = readable(written, body.Mentions)
+	m.Text = readable(harmless(written, body.Mentions), body.Mentions)
 	if m.Text != written {
 		m.Raw = written
 	}

@@ -55,6 +55,38 @@ func TestNamesAreForTheAgentAlone(t *testing.T) {
 	}
 }
 
+// TestNobodyIsCommandedByAName: what somebody else wrote, or calls themselves, is no command of who mentions it, in a new message
+// as in an edited one.
+func TestNobodyIsCommandedByAName(t *testing.T) {
+	t.Parallel()
+	const text = "/think high about it"
+	for name, test := range map[string]struct {
+		text     string
+		mentions []chat.Mention
+		want     string
+		effort   string
+	}{
+		"written":         {text, nil, "about it", "high"},
+		"a name":          {text, []chat.Mention{{Length: 11, User: "x"}}, `\think high about it`, ""},
+		"nobody's":        {text, []chat.Mention{{Length: len(text)}}, `\think high about it`, ""},
+		"a name behind":   {text, []chat.Mention{{Offset: 12, Length: 5, User: "x"}}, "about it", "high"},
+		"a whole command": {"/reset", []chat.Mention{{Length: 6}}, `\reset`, ""},
+	} {
+		j := &journal{}
+		e := event("owner", chat.Message{ID: "m", Text: test.text, Mentions: test.mentions})
+		if verdict := submit(t, j, settings, e); verdict != chat.Accepted || len(j.accepted) != 1 {
+			t.Fatalf("%s: %v", name, verdict)
+		}
+		m := j.accepted[0].Message
+		if m.Text != test.want || m.Overrides.Effort != test.effort || m.Command != nil || j.accepted[0].Reset {
+			t.Errorf("%s: %q, effort %q, a command %v, anew %t", name, m.Text, m.Overrides.Effort, m.Command, j.accepted[0].Reset)
+		}
+		if m.Raw != test.text {
+			t.Errorf("%s: what was written is kept as %q", name, m.Raw)
+		}
+	}
+}
+
 // TestNamesOfAnEdit are told as those of a message.
 func TestNamesOfAnEdit(t *testing.T) {
 	t.Parallel()

@@ -888,12 +888,15 @@ func (x *Forward) GetSentAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Mention is a range of a message's text that names somebody.
+// Mention is a range of a message's text that names somebody. Without a user it names something else, such as a channel or a role,
+// or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the host
+// look for commands.
 type Mention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In bytes of the text.
 	Offset uint32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
 	Length uint32 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"`
+	// May be empty.
 	UserId string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	IsSelf bool   `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
 	// What the person is called, where the range says only a number or an id: the host tells the agent both. It looks for commands

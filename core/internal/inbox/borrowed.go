@@ -1,0 +1,51 @@
+package inbox
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// harmless returns a text in which no command or directive stands in what is mentioned, but for the agent: a name is chosen by
+// whoever has it, and a preview of a link by who wrote the page. The slash of one is written as a backslash, which keeps all
+// ranges of the text.
+func harmless(text string, mentions []chat.Mention) string {
+	var changed []byte
+	for _, m := range mentions {
+		if m.IsSelf || !within(text, m) {
+			continue
+		}
+		for at := m.Offset; at < m.Offset+m.Length; at++ {
+			if !likeCommand(text, at) {
+				continue
+			}
+			if changed == nil {
+				changed = []byte(text)
+			}
+			changed[at] = '\\'
+		}
+	}
+	if changed == nil {
+		return text
+	}
+	return string(changed)
+}
+
+// likeCommand tells whether what begins at an offset could be taken for a command, also where what stands before it is taken
+// away. A path or an address is none.
+func likeCommand(text string, at int) bool {
+	if text[at] != '/' {
+		return false
+	}
+	before, size := utf8.DecodeLastRuneInString(text[:at])
+	if size > 0 && (unicode.IsLetter(before) && !blank(before) || unicode.IsDigit(before) || strings.ContainsRune(`/\:.@~_-=`, before)) {
+		return false
+	}
+	behind := strings.TrimLeftFunc(text[at+1:], func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_'
+	})
+	after, _ := utf8.DecodeRuneInString(behind)
+	return behind != text[at+1:] && (behind == "" || after == ':' || unicode.IsSpace(after) || blank(after))
+}
