@@ -53,7 +53,7 @@ type Forward struct {
 // role, or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the
 // host look for commands.
 type Mention struct {
-	Offset, Length int // in bytes of the text
+	Offset, Length int    // in bytes of the text
 	User           UserID // may be empty
 	IsSelf         bool
 	// Name is what the person is called, where the text says only a number or an id; else it is empty. The host tells the agent
