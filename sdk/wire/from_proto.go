@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -255,118 +254,6 @@ func mediaKindFrom(p pluginv1.MediaKind) chat.MediaKind {
 	return chat.File
 }
 
-// OutgoingFromProto converts a message to send.
-func OutgoingFromProto(p *pluginv1.SendMessageRequest) (chat.Outgoing, error) {
-	to, errTo := AddressFromProto(p.GetAddress())
-	content, errText := text("text", p.GetText())
-	media, errMedia := mediaFrom("media", p.GetMedia())
-	buttons, errButtons := ButtonsFromProto(p.GetButtons())
-	if err := first(
-		requiredID("idempotency_key", p.GetIdempotencyKey()), errTo, errText, errMedia,
-		id("reply_to_id", p.GetReplyToId()), errButtons,
-	); err != nil {
-		return chat.Outgoing{}, err
-	}
-	return chat.Outgoing{
-		Key: p.GetIdempotencyKey(), To: to, Text: content, Media: media,
-		ReplyTo: chat.MessageID(p.GetReplyToId()), Buttons: buttons, Silent: p.GetSilent(),
-	}, nil
-}
-
-// ButtonsFromProto converts rows of buttons.
-func ButtonsFromProto(rows []*pluginv1.ButtonRow) ([][]chat.Button, error) {
-	var out [][]chat.Button
-	total := 0
-	for _, r := range rows {
-		// An empty row counts as one, so that rows are bounded too.
-		total += max(1, len(r.GetButtons()))
-		if err := count("buttons", total, MaxButtons); err != nil {
-			return nil, err
-		}
-		var row []chat.Button
-		for _, b := range r.GetButtons() {
-			if len(b.GetData()) > MaxData {
-				return nil, field("buttons.data", "longer than %d bytes", MaxData)
-			}
-			row = append(row, chat.Button{Label: Cut(b.GetLabel(), MaxName), Data: Repair(b.GetData())})
-		}
-		out = append(out, row)
-	}
-	return out, nil
-}
-
-// ReceiptFromProto converts a receipt.
-func ReceiptFromProto(p *pluginv1.Sent) (chat.Receipt, error) {
-	if err := count("message_ids", len(p.GetMessageIds()), MaxIDs); err != nil {
-		return chat.Receipt{}, err
-	}
-	var r chat.Receipt
-	for _, m := range p.GetMessageIds() {
-		if err := requiredID("message_ids", m); err != nil {
-			return chat.Receipt{}, err
-		}
-		r.IDs = append(r.IDs, chat.MessageID(m))
-	}
-	return r, nil
-}
-
-// FailureFromProto converts a failure; nil stays nil. A reason that is not known is a temporary one, and whatever is not
-// said to be undelivered may have been delivered.
-func FailureFromProto(p *pluginv1.Failure) error {
-	if p == nil {
-		return nil
-	}
-	f := &chat.Failure{
-		Reason:         chat.Temporary,
-		MaybeDelivered: p.GetDelivery() != pluginv1.Delivery_DELIVERY_NOT_DELIVERED,
-		RetryAfter:     durationFrom(p.GetRetryAfter()),
-	}
-	if reason, ok := reasons.from(p.GetReason()); ok {
-		f.Reason = reason
-	}
-	if p.GetMessage() != "" {
-		f.Err = errors.New(Cut(p.GetMessage(), MaxDetail))
-	}
-	return f
-}
-
-// LimitsFromProto converts what a channel can in one kind of chat. Where a value is not known it takes the least: plain
-// text, no draft, and bytes as the unit, in which a text is never shorter than in another.
-func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
-	if err := first(
-		count("media_in", len(p.GetMediaIn()), MaxLimits), count("media_out", len(p.GetMediaOut()), MaxLimits),
-	); err != nil {
-		return chat.Limits{}, err
-	}
-	l := chat.Limits{
-		Text:      textLimitFrom(p.GetText()),
-		Caption:   textLimitFrom(p.GetCaption()),
-		Markup:    chat.Plain,
-		TypingTTL: durationFrom(p.GetTypingTtl()),
-		Draft:     chat.NoDraft,
-		Edit: chat.EditLimits{
-			Window: durationFrom(p.GetEdit().GetWindow()), MinInterval: durationFrom(p.GetEdit().GetMinInterval()),
-		},
-		Buttons: chat.ButtonLimits{
-			Rows:      signed(p.GetButtons().GetRows()),
-			Columns:   signed(p.GetButtons().GetColumns()),
-			DataBytes: signed(p.GetButtons().GetDataBytes()),
-		},
-		Threads:        p.GetThreads(),
-		Replies:        p.GetReplies(),
-		MediaIn:        each(p.GetMediaIn(), mediaLimitFrom),
-		MediaOut:       each(p.GetMediaOut(), mediaLimitFrom),
-		IdempotentSend: p.GetIdempotentSend(),
-	}
-	if markup, ok := markups.from(p.GetMarkup()); ok {
-		l.Markup = markup
-	}
-	if draft, ok := drafts.from(p.GetDraft()); ok {
-		l.Draft = draft
-	}
-	return l, nil
-}
-
 // KindFromProto converts a kind of chat. There must be one.
 func KindFromProto(p pluginv1.ChatKind) (chat.Kind, error) {
 	kind, ok := kinds.from(p)
@@ -383,15 +270,6 @@ func VerdictFromProto(p pluginv1.Verdict) (chat.Verdict, error) {
 		return 0, field("verdict", "%d is not known", p)
 	}
 	return verdict, nil
-}
-
-// StateFromProto converts a connection's state.
-func StateFromProto(p pluginv1.ChannelState) (chat.State, error) {
-	state, ok := states.from(p)
-	if !ok {
-		return 0, field("state", "%d is not known", p)
-	}
-	return state, nil
 }
 
 // CommandSpecFromProto converts the description of a command. Its name is checked. A least authority that is not known
@@ -435,21 +313,6 @@ func TranscriptEntryFromProto(p *pluginv1.TranscriptEntry) (chat.TranscriptEntry
 		return chat.TranscriptEntry{}, err
 	}
 	return chat.TranscriptEntry{ID: p.GetId(), Role: role, Text: Cut(p.GetText(), MaxEntry), At: at}, nil
-}
-
-func textLimitFrom(p *pluginv1.TextLimit) chat.TextLimit {
-	if p.GetMax() == 0 {
-		return chat.TextLimit{}
-	}
-	unit, ok := units.from(p.GetUnit())
-	if !ok {
-		unit = chat.Bytes
-	}
-	return chat.TextLimit{Max: signed(p.GetMax()), Unit: unit}
-}
-
-func mediaLimitFrom(p *pluginv1.MediaLimit) chat.MediaLimit {
-	return chat.MediaLimit{Kind: mediaKindFrom(p.GetKind()), MaxBytes: max(0, p.GetMaxBytes())}
 }
 
 func timeFrom(name string, p *timestamppb.Timestamp) (time.Time, error) {
