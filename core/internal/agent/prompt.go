@@ -2,6 +2,7 @@
 package agent
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -132,11 +133,10 @@ func (p *Prompter) SkillList() []Skill {
 
 // look sees the files and skills as they are now. Prompts that were built of others are forgotten.
 func (p *Prompter) look() {
-	l := lookInto(p.id.Workspace)
-	defer l.close()
-	files := p.files.refresh(l.files(p.id.ContextFiles), func([]stamp) shownFiles { return contextFiles(l.workspace, p.id.ContextFiles) })
-	p.folders.refresh([]stamp{l.stamp(skillFolder)}, func([]stamp) skillFolders { return listSkills(l) })
-	skills := p.skills.refresh(p.folders.value.stamps(l), func(stamps []stamp) shownSkills { return readSkills(l.workspace, stamps) })
+	workspace := p.id.Workspace
+	files := p.files.refresh(lookAt(p.id.ContextFiles), func([]stamp) shownFiles { return contextFiles(workspace, p.id.ContextFiles) })
+	p.folders.refresh(lookAt([]string{filepath.Join(workspace, skillFolder)}), func([]stamp) skillFolders { return listSkills(workspace) })
+	skills := p.skills.refresh(p.folders.value.stamps(workspace), func(stamps []stamp) shownSkills { return readSkills(workspace, stamps) })
 	if files || skills {
 		clear(p.built)
 	}

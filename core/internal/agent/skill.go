@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,23 +61,26 @@ type skillFolders struct {
 
 // stamps returns how the files of the skills look, in the order of their names. A stamp of [skillFolder] says what is wrong
 // with the folder.
-func (f skillFolders) stamps(l look) []stamp {
+func (f skillFolders) stamps(workspace string) []stamp {
 	var stamps []stamp
 	if f.err != nil {
 		stamps = append(stamps, stamp{path: skillFolder, err: f.err})
 	}
 	for _, name := range f.names {
-		stamps = append(stamps, l.stamp(filepath.Join(skillFolder, name, skillFile)))
+		file := filepath.Join(skillFolder, name, skillFile)
+		stamps = append(stamps, look(file, filepath.Join(workspace, file)))
 	}
 	return stamps
 }
 
 // listSkills lists the skills' folders. With [errTooManySkills] it is some of them.
-func listSkills(l look) skillFolders {
-	if l.err != nil {
-		return skillFolders{err: l.err}
+func listSkills(workspace string) skillFolders {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return skillFolders{err: err}
 	}
-	folder, err := l.root.Open(skillFolder)
+	defer root.Close()
+	folder, err := root.Open(skillFolder)
 	if err != nil {
 		return skillFolders{err: err}
 	}

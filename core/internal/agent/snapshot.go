@@ -28,43 +28,17 @@ func (s *snapshot[T]) refresh(stamps []stamp, read func([]stamp) T) bool {
 	return true
 }
 
-// look is a look into the workspace.
-type look struct {
-	workspace string
-	root      *os.Root
-	err       error // why there is no root
-}
-
-func lookInto(workspace string) look {
-	root, err := os.OpenRoot(workspace)
-	return look{workspace: workspace, root: root, err: err}
-}
-
-func (l look) close() {
-	if l.err == nil {
-		_ = l.root.Close()
-	}
-}
-
-// stamp looks at a file by its name in the workspace, from within which no link leads out.
-func (l look) stamp(name string) stamp {
-	if l.err != nil {
-		return stamp{path: name, err: l.err}
-	}
-	info, err := l.root.Stat(name)
+// look looks at a file, wherever a link leads: only what reads it must stay within the workspace. The stamp has the name.
+func look(name, path string) stamp {
+	info, err := os.Stat(path)
 	return stamp{path: name, info: info, err: err}
 }
 
-// files looks at the files that [open] would open.
-func (l look) files(paths []string) []stamp {
+// lookAt looks at files by their paths.
+func lookAt(paths []string) []stamp {
 	stamps := make([]stamp, len(paths))
 	for i, path := range paths {
-		if name, ok := within(l.workspace, path); ok {
-			stamps[i] = l.stamp(name)
-			continue
-		}
-		info, err := os.Stat(path)
-		stamps[i] = stamp{path: path, info: info, err: err}
+		stamps[i] = look(path, path)
 	}
 	return stamps
 }

@@ -3,12 +3,13 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"unicode/utf8"
 )
 
-// parseShort reads into e the lines that come most, and are short: those that bring a piece of a text or a thought, or tell
-// how far a block, a message, a line or the session is. It costs a fraction of what parseAny does, which takes all that this
-// one does not know.
+// parseShort reads into e the lines that come most: those that bring a text or a thought, whole or in pieces, or tell how far a
+// block, a message, a turn, a line or the session is. It costs a fraction of what parseAny does, which takes all that this one
+// does not know.
 func parseShort(line []byte, e *event) bool {
 	if !bytes.HasPrefix(line, []byte(`{"type":"`)) {
 		return false
@@ -22,18 +23,22 @@ func parseShort(line []byte, e *event) bool {
 		switch e.Stream.Type {
 		case "content_block_delta":
 			return e.Stream.Delta.Text != "" || e.Stream.Delta.Thinking != ""
-		case "content_block_start", "content_block_stop", "message_stop":
+		case "message_start":
+			return e.Stream.Message != nil
+		case "content_block_start", "content_block_stop", "message_delta", "message_stop":
 			return true
 		}
+	case "assistant":
+		return e.Message != nil
 	case "system":
-		return e.Subtype == "session_state_changed" || e.Subtype == "status"
+		return e.Subtype == "session_state_changed" || e.Subtype == "status" || e.Subtype == "init"
 	case "command_lifecycle":
 		return true
 	}
 	return false
 }
 
-// take takes a member of a line. Those that it does not look at are ids; lines of other types have more.
+// take takes a member of a line. Those that it does not look at matter in lines of other types only.
 func (e *event) take(name, value []byte) bool {
 	switch string(name) {
 	case "type":
@@ -58,12 +63,22 @@ func (e *event) take(name, value []byte) bool {
 		return string(value) == "null"
 	case "event":
 		return members(value, e.Stream.take)
+	case "message":
+		if e.Type != "assistant" {
+			return false
+		}
+		if e.Message == nil {
+			e.Message = new(message)
+		}
+		return members(value, e.Message.take)
+	case "error":
+		return text(value, &e.Error)
 	default:
-		return value[0] == '"'
+		return true
 	}
 }
 
-// take takes a member of an event that is about a block or the end of a message.
+// take takes a member of an event that is about a message or a block of it.
 func (a *apiEvent) take(name, value []byte) bool {
 	switch string(name) {
 	case "type":
@@ -72,6 +87,13 @@ func (a *apiEvent) take(name, value []byte) bool {
 		return true
 	case "delta":
 		return members(value, a.Delta.take)
+	case "message":
+		if a.Message == nil {
+			a.Message = new(message)
+		}
+		return members(value, a.Message.take)
+	case "usage":
+		return members(value, a.Usage.take)
 	case "content_block":
 		return members(value, func(name, value []byte) bool {
 			return string(name) != "type" || text(value, &a.Block.Type)
@@ -81,9 +103,79 @@ func (a *apiEvent) take(name, value []byte) bool {
 	}
 }
 
-// take takes a member of the delta of a text or a thought.
+// take takes a member of a message that has nothing but a text, or nothing yet.
+func (m *message) take(name, value []byte) bool {
+	switch string(name) {
+	case "id":
+		return text(value, &m.ID)
+	case "model":
+		return text(value, &m.Model)
+	case "stop_reason":
+		return string(value) == "null" || text(value, &m.StopReason)
+	case "usage":
+		return members(value, m.Usage.take)
+	case "content":
+		return m.Content.takeText(value)
+	default:
+		return value[0] == '"' || string(value) == "null"
+	}
+}
+
+// takeText takes a list of one text, or an empty one.
+func (c *content) takeText(list []byte) bool {
+	*c = content{}
+	if string(list) == "[]" {
+		return true
+	}
+	one, ok := bytes.CutPrefix(list, []byte("["))
+	if one, ok = bytes.CutSuffix(one, []byte("]")); !ok {
+		return false
+	}
+	var b block
+	if !members(one, b.take) || b.Type != "text" {
+		return false
+	}
+	*c = content{b}
+	return true
+}
+
+// take takes a member of a block of text.
+func (b *block) take(name, value []byte) bool {
+	switch string(name) {
+	case "type":
+		return text(value, &b.Type)
+	case "text":
+		return text(value, &b.Text)
+	case "citations":
+		return true
+	default:
+		return false
+	}
+}
+
+// take takes a member of a usage. Those that it does not know are of no use here.
+func (t *tokens) take(name, value []byte) bool {
+	switch string(name) {
+	case "input_tokens":
+		return number(value, &t.Input)
+	case "output_tokens":
+		return number(value, &t.Output)
+	case "cache_read_input_tokens":
+		return number(value, &t.CacheRead)
+	case "cache_creation_input_tokens":
+		return number(value, &t.CacheCreation)
+	default:
+		return true
+	}
+}
+
+// take takes a member of the delta of a text, a thought or a message.
 func (d *delta) take(name, value []byte) bool {
 	switch string(name) {
+	case "stop_reason":
+		return string(value) == "null" || text(value, &d.StopReason)
+	case "stop_sequence":
+		return true
 	case "type":
 		return text(value, &d.Type)
 	case "text":
@@ -173,4 +265,11 @@ func text(value []byte, to *string) bool {
 	}
 	*to = string(plain)
 	return true
+}
+
+// number reads a whole number.
+func number(value []byte, to *int64) bool {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	*to = n
+	return err == nil
 }

@@ -80,8 +80,11 @@ type Read struct {
 }
 
 // Read makes text of messages, by their uuids. What fails is told in the text; an error says that ctx ended. What was made
-// once of a message is not made again.
+// once of a message is not made again. Where there is nothing to be made, nothing is returned.
 func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string]Read, error) {
+	if !slices.ContainsFunc(messages, r.reads) {
+		return nil, nil
+	}
 	all := make([]Read, len(messages))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, q := range messages {
@@ -118,6 +121,11 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 		read[q.UUID] = all[i]
 	}
 	return read, nil
+}
+
+// reads tells whether there may be something to read of a message.
+func (r *Reader) reads(q store.Queued) bool {
+	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.options.Links) > 0 && q.Message.Origin == ""
 }
 
 // voices are the files of a message, and of the one that it quotes, that are written down.
