@@ -129,7 +129,7 @@ type arrival struct {
 }
 
 // caller is who wrote.
-func (a arrival) caller() chat.Caller {
+func (a *arrival) caller() chat.Caller {
 	return chat.Caller{
 		Session: a.key, Address: a.message.Address(), Kind: a.message.Chat.Kind, Sender: a.message.Sender, Authority: a.message.Authority,
 	}
@@ -178,19 +178,19 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 }
 
 // arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
-func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m store.Message) (arrival, error) {
-	a := arrival{event: e, message: m, settings: in.options.Settings(channel)}
+func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m store.Message) (*arrival, error) {
+	a := &arrival{event: e, message: m, settings: in.options.Settings(channel)}
 	a.name = in.name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
 	var err error
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
-		return arrival{}, fmt.Errorf("look up a session: %w", err)
+		return nil, fmt.Errorf("look up a session: %w", err)
 	}
 	return a, nil
 }
 
 // take accepts an event that was let in.
-func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
+func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 	inbound, beside, err := in.inbound(ctx, a)
 	if err != nil {
 		return Outcome{}, err
@@ -222,7 +222,7 @@ func (in *Inbox) take(ctx context.Context, a arrival) (Outcome, error) {
 }
 
 // received tells of a message that was taken, if it is one.
-func (in *Inbox) received(a arrival, lane store.Lane, outcome Outcome, err error) bool {
+func (in *Inbox) received(a *arrival, lane store.Lane, outcome Outcome, err error) bool {
 	m, ok := a.event.Body.(chat.Message)
 	if !ok || err != nil || outcome.Verdict != chat.Accepted {
 		return false
@@ -240,7 +240,7 @@ func alone(in store.Inbound) store.Inbound {
 
 // overhear takes a message of a group that is not addressed to the agent for an answer, if what claude asks there awaits it. Any
 // other is kept, to be told with the next one that is for the agent.
-func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
+func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 	if inbound, awaited, err := in.awaited(ctx, a); err != nil {
 		return Outcome{}, err
 	} else if awaited {
@@ -262,13 +262,13 @@ func (in *Inbox) overhear(ctx context.Context, a arrival) (Outcome, error) {
 }
 
 // record keeps a message that must not be answered.
-func (in *Inbox) record(ctx context.Context, a arrival) (Outcome, error) {
+func (in *Inbox) record(ctx context.Context, a *arrival) (Outcome, error) {
 	return in.keep(ctx, a, store.Overheard{
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.options.Now()}},
 	})
 }
 
-func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcome, error) {
+func (in *Inbox) keep(ctx context.Context, a *arrival, o store.Overheard) (Outcome, error) {
 	o.EventID, o.Channel, o.Session, o.Starter = a.event.ID, a.message.Channel, a.key, a.message.Starter
 	duplicate, err := in.options.Store.Overhear(ctx, o)
 	switch {
@@ -282,7 +282,7 @@ func (in *Inbox) keep(ctx context.Context, a arrival, o store.Overheard) (Outcom
 }
 
 // policy tells whether the session's messages are answered.
-func (in *Inbox) policy(a arrival) string {
+func (in *Inbox) policy(a *arrival) string {
 	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 

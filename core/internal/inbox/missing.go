@@ -24,7 +24,7 @@ func unusable(m store.Message) bool {
 
 // miss tells whoever sent nothing but such files why. There is nothing in them to be answered: Claude hears of it with what is
 // written next, but for the names, which are anybody's words.
-func (in *Inbox) miss(ctx context.Context, a arrival) (Outcome, error) {
+func (in *Inbox) miss(ctx context.Context, a *arrival) (Outcome, error) {
 	m := a.message
 	var named, unnamed []string
 	for _, file := range m.Media {

@@ -16,7 +16,7 @@ import (
 
 // inbound decides what a message asks for and how it waits, and which commands are to be answered beside it; nil: none. A command goes around what runs, and one of the host's own
 // around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
-func (in *Inbox) inbound(ctx context.Context, a arrival) (inbound store.Inbound, beside *store.Inbound, err error) {
+func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound store.Inbound, beside *store.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
 	shortcuts, err := in.understand(ctx, &m, &inbound, a)
 	if err != nil {
@@ -44,7 +44,7 @@ func (in *Inbox) inbound(ctx context.Context, a arrival) (inbound store.Inbound,
 }
 
 // beside are the commands of a message that is answered by the agent, as a message of their own with an id of their own.
-func (in *Inbox) beside(a arrival, commands []store.Command) *store.Inbound {
+func (in *Inbox) beside(a *arrival, commands []store.Command) *store.Inbound {
 	if len(commands) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (in *Inbox) beside(a arrival, commands []store.Command) *store.Inbound {
 }
 
 // frame is what the store is to take, as far as it is the same for all that is taken.
-func (in *Inbox) frame(a arrival) store.Inbound {
+func (in *Inbox) frame(a *arrival) store.Inbound {
 	m := a.message
 	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane, Message: m}
 	if m.Thread != "" && !a.event.Apart {
@@ -81,7 +81,7 @@ func (in *Inbox) lane(c store.Command) store.Lane {
 
 // awaited makes a command of a message that answers what claude asks without being addressed to the agent. One that looks like a
 // command is none: it may be another bot's.
-func (in *Inbox) awaited(ctx context.Context, a arrival) (inbound store.Inbound, ok bool, err error) {
+func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound store.Inbound, ok bool, err error) {
 	inbound = in.frame(a)
 	m := &inbound.Message
 	text := commandText(*m)
@@ -100,7 +100,7 @@ func (in *Inbox) awaited(ctx context.Context, a arrival) (inbound store.Inbound,
 // conversation, to do something with a skill, to take an answer, or to answer under other settings. Whoever may not use commands
 // has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded. It
 // returns those that are to be answered beside the message.
-func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a arrival) (beside []store.Command, err error) {
+func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a *arrival) (beside []store.Command, err error) {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
@@ -135,7 +135,7 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 }
 
 // answer makes a command of a message that answers what claude asks.
-func (in *Inbox) answer(ctx context.Context, m *store.Message, text string, a arrival) error {
+func (in *Inbox) answer(ctx context.Context, m *store.Message, text string, a *arrival) error {
 	if _, said := a.event.Body.(chat.Message); !said || m.Forwarded != nil || len(m.Media) > 0 {
 		return nil
 	}

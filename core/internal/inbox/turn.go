@@ -25,7 +25,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 		m.Origin = store.OriginPlugin
 	}
 	settings := in.options.Settings(m.Channel).Session
-	a := arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
+	a := &arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
 	if a.chosen, err = in.options.Store.Overrides(ctx, a.key); err != nil {
 		return Outcome{}, fmt.Errorf("look up a session: %w", err)
 	}

@@ -13,16 +13,10 @@ import (
 // appendTranscript gives the entries their ids.
 func (t *tx) appendTranscript(session string, entries []chat.TranscriptEntry) error {
 	t.after.transcript = t.after.transcript || len(entries) > 0
-	const one = `INSERT INTO transcript (session, role, text, said_at) VALUES (?1, ?2, ?3, ?4)`
-	for pair := range slices.Chunk(entries, 2) { // mostly what was asked and the answer
-		query, args := one, []any{session}
-		for _, e := range pair {
-			args = append(args, e.Role, e.Text, millis(e.At))
-		}
-		if len(pair) == 2 {
-			query = one + `, (?1, ?5, ?6, ?7)`
-		}
-		if _, err := t.exec(query, args...); err != nil {
+	for _, e := range entries {
+		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at) VALUES (?1, ?2, ?3, ?4)`,
+			session, e.Role, e.Text, millis(e.At))
+		if err != nil {
 			return err
 		}
 	}
