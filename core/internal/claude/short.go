@@ -127,12 +127,8 @@ func (c *content) takeText(list []byte) bool {
 	if string(list) == "[]" {
 		return true
 	}
-	one, ok := bytes.CutPrefix(list, []byte("["))
-	if one, ok = bytes.CutSuffix(one, []byte("]")); !ok {
-		return false
-	}
 	var b block
-	if !members(one, b.take) || b.Type != "text" {
+	if list[0] != '[' || !members(list[1:len(list)-1], b.take) || b.Type != "text" {
 		return false
 	}
 	*c = content{b}
