@@ -163,7 +163,7 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	d.start = slash
 	if shortcuts[name] {
 		d.end, d.beside, d.command = end, true, store.Command{Name: name}
-		return d, true
+		return d, !strings.HasPrefix(text[end:], ":") // A colon stands before a value, and it has none.
 	}
 	read, ok := directives[name]
 	if !ok {

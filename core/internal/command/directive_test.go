@@ -277,7 +277,7 @@ func TestDirectivesAreTakenOutOnce(t *testing.T) {
 }
 
 func FuzzDirectives(f *testing.F) {
-	for _, seed := range []string{"/think high why?", "a /queue collect debounce:0.5s cap:2 b", "`/v on` /t max x", "```\n/think high", "/model claude-x, hi", "/think : /v on x", "\xff/think high\xff"} {
+	for _, seed := range []string{"/think high why?", "a /queue collect debounce:0.5s cap:2 b", "`/v on` /t max x", "```\n/think high", "/model claude-x, hi", "/think : /v on x", "/status:", "see /status: and /help :", "\xff/think high\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkDirectives(t, text) })
