@@ -49,7 +49,8 @@ func Parent(pid int) (int, error) {
 // Environ returns the environment that a process was started with, with a zero byte behind each variable. A process that
 // is about to run another program has none for a moment, which is waited for.
 func Environ(pid int) ([]byte, error) {
-	const looks, step = 100, time.Millisecond
+	const looks, step, sure = 100, time.Millisecond, 4
+	none := 0
 	for range looks {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
@@ -64,7 +65,14 @@ func Environ(pid int) ([]byte, error) {
 		}
 		// What has ended, and a thread of the kernel, has no memory. See proc_pid_stat(5) for the fields.
 		const memory, begin, end = 20, 47, 48
-		if len(fields) <= end || fields[memory] == "0" || fields[end] != "0" && fields[begin] == fields[end] {
+		if len(fields) <= end || fields[memory] == "0" {
+			return nil, nil
+		}
+		// An environment that is being laid out has no length, either, for less than a microsecond.
+		if fields[end] != "0" && fields[begin] == fields[end] {
+			none++
+		}
+		if none == sure {
 			return nil, nil
 		}
 		<-time.After(step)
