@@ -26,9 +26,11 @@ type attachments struct {
 func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, log hclog.Logger) attachments {
 	files := media.NewFiles(mediaDir, s, c.Media.MaxBytes, c.Media.Accept...)
 	return attachments{
-		files:    files,
-		inbound:  media.NewInbound(files, c.Agent.Workspace),
-		outgoing: media.NewOutgoing(files, s, c.Agent.Workspace, c.Media.Fetch, log),
+		files:   files,
+		inbound: media.NewInbound(files, c.Agent.Workspace),
+		outgoing: media.NewOutgoing(media.OutgoingOptions{
+			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch,
+		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
 			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout,

@@ -65,6 +65,7 @@ type Claude struct {
 	PermissionMode  string            // default (default), acceptEdits, plan, dontAsk, bypassPermissions, auto
 	AllowedTools    []string          // rules of tools that run unasked
 	DisallowedTools []string          // rules of tools that never run
+	ConfigDir       string            // where the CLI keeps its login and transcripts; empty: it is not known
 	Args            []string          // passed on to the CLI; none is a flag of the host's own
 	APIKeys         []string          // kept in the host, which tries them in this order; none (default): the CLI has its own login
 	Env             map[string]string // added to the CLI's environment; beside APIKeys without a credential
@@ -171,6 +172,21 @@ type Group struct {
 
 // Socket is the path of the control socket.
 func (c *Config) Socket() string { return filepath.Join(c.StateDir, socketName) }
+
+// Own are the files and folders that belong to the host, of which the agent sends nothing. The workspace may be in one of
+// them, the folder of the plugins, and holds none.
+func (c *Config) Own() []string {
+	list := []string{c.StateDir, c.Path, c.PluginDir}
+	for _, p := range c.Plugins {
+		if p.Enabled {
+			list = append(list, p.Source)
+		}
+	}
+	if dir := c.Claude.ConfigDir; dir != "" {
+		list = append(list, dir, dir+".json") // the CLI has settings and its account's name there
+	}
+	return list
+}
 
 // For returns the settings of a channel, which is the label of its plugin block: what stands there, else what stands at
 // the top level, else the default, attribute by attribute.

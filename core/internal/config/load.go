@@ -141,6 +141,8 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		c.Plugins = append(c.Plugins, d.plugin(b, c))
 	}
 	d.checkTarget(c, body)
+	c.Claude.ConfigDir = d.claudeDir(c)
+	d.checkWorkspace(c, body)
 	return c
 }
 

@@ -216,7 +216,7 @@ plugin "plain" {}
 			Command: dir + "/claude", Model: "sonnet", FallbackModels: []string{"haiku", "opus"}, Effort: "high",
 			PermissionMode: "acceptEdits", AllowedTools: []string{"Read"}, DisallowedTools: []string{"Bash(rm *)"},
 			Args: []string{"--add-dir", "/x"}, Env: map[string]string{"A": "a", "B": "b", "C": "[1]"},
-			APIKeys: []string{"a", "sk-b"},
+			ConfigDir: "/home/u/.claude", APIKeys: []string{"a", "sk-b"},
 			Aliases: map[string]string{"fast": "haiku", "Grübel": "claude-opus-4-1"},
 			Timeout: 90 * time.Second, Retries: 1, AskTimeout: 5 * time.Minute, ToolTimeout: 45 * time.Second, Mode: "oneshot", MaxProcesses: 2, MaxMemory: 3 << 30, RecycleAt: 0, ParkAfter: time.Minute,
 		},

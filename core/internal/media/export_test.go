@@ -52,7 +52,7 @@ func (n Neighbours) strict(port string) guard {
 
 // NewOutgoingAmong returns outgoing files that may come from this machine at a port.
 func NewOutgoingAmong(n Neighbours, port string, files *Files, workspace string) *Outgoing {
-	return newOutgoing(files, nil, workspace, true, n.guard(port), hclog.NewNullLogger())
+	return newOutgoing(OutgoingOptions{Files: files, Workspace: workspace, Fetches: true}, n.guard(port), hclog.NewNullLogger())
 }
 
 // Hasty has the files of the web of one answer take no longer than that.
@@ -63,7 +63,7 @@ func (o *Outgoing) Hasty(most time.Duration) *Outgoing {
 
 // NewOutgoingMoving returns outgoing files whose names resolve to something else as they are checked.
 func NewOutgoingMoving(n Neighbours, port string, files *Files, workspace string) *Outgoing {
-	return newOutgoing(files, nil, workspace, true, n.strict(port), hclog.NewNullLogger())
+	return newOutgoing(OutgoingOptions{Files: files, Workspace: workspace, Fetches: true}, n.strict(port), hclog.NewNullLogger())
 }
 
 // Links returns the links of a text that are read.

@@ -29,25 +29,41 @@ const (
 	webTime = time.Minute
 )
 
+// OutgoingOptions say where the files of the agent are, and which of them are not sent.
+type OutgoingOptions struct {
+	Files     *Files
+	Ledger    Ledger
+	Workspace string
+	// Own are the files and folders of the host, which are never sent. They and the workspace are apart, but for a workspace
+	// that is in one of them.
+	Own []string
+	// Fetches says that files of the web, which the agent names by their addresses, are sent, too: an address can carry
+	// something out.
+	Fetches bool
+}
+
 // Outgoing takes the files that the agent sends with an answer. It is safe for concurrent use.
 type Outgoing struct {
 	files     *Files
 	ledger    Ledger
 	workspace string
+	private   own
 	web       fetcher
 	fetches   bool // files of the web, too
 	webTime   time.Duration
 	log       hclog.Logger
 }
 
-// NewOutgoing returns the outgoing files of a workspace. Fetches says that files of the web, which the agent names by their
-// addresses, are sent, too: an address can carry something out.
-func NewOutgoing(files *Files, ledger Ledger, workspace string, fetches bool, log hclog.Logger) *Outgoing {
-	return newOutgoing(files, ledger, workspace, fetches, newGuard(), log)
+// NewOutgoing returns the outgoing files of a workspace.
+func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
+	return newOutgoing(options, newGuard(), log)
 }
 
-func newOutgoing(files *Files, ledger Ledger, workspace string, fetches bool, g guard, log hclog.Logger) *Outgoing {
-	return &Outgoing{files: files, ledger: ledger, workspace: workspace, fetches: fetches, web: newFetcher(g), webTime: webTime, log: log}
+func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
+	return &Outgoing{
+		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
+		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log,
+	}
 }
 
 // Wanted is what is to go with an answer.
@@ -207,8 +223,14 @@ func (c *collection) open(ctx context.Context, path string) fate {
 	if i := slices.IndexFunc(c.looked, func(l looked) bool { return os.SameFile(l.info, info) }); i >= 0 {
 		return c.looked[i].fate
 	}
+	hosts, err := c.private.has(file, info)
+	if hosts {
+		err = errOwn
+	}
 	fate, id := kept, path+" "+version(info)
 	switch {
+	case err != nil:
+		fate = c.unsent(name, err)
 	case slices.Contains(c.Before, id):
 		fate = sent
 	case c.Already+len(c.Media) < maxFiles:

@@ -41,7 +41,7 @@ var all = []chat.MediaLimit{
 }
 
 func (b *bundle) outgoing() *media.Outgoing {
-	return media.NewOutgoing(b.Files, b.rows, b.workspace, true, hclog.NewNullLogger())
+	return media.NewOutgoing(media.OutgoingOptions{Files: b.Files, Ledger: b.rows, Workspace: b.workspace, Fetches: true}, hclog.NewNullLogger())
 }
 
 // collect collects what an answer on telegram sends.
@@ -596,7 +596,7 @@ func TestWhereTheWebEnds(t *testing.T) {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}
 	// Where it is off, and in a chat that takes no files, nothing is asked of the web.
-	never := media.NewOutgoing(b.Files, b.rows, b.workspace, false, hclog.NewNullLogger())
+	never := media.NewOutgoing(media.OutgoingOptions{Files: b.Files, Ledger: b.rows, Workspace: b.workspace}, hclog.NewNullLogger())
 	for _, refused := range []struct {
 		out    *media.Outgoing
 		limits []chat.MediaLimit
@@ -605,7 +605,7 @@ func TestWhereTheWebEnds(t *testing.T) {
 			t.Errorf("sent %v, problems %q", got, problems)
 		}
 	}
-	strict := media.NewOutgoing(b.Files, b.rows, b.workspace, true, hclog.NewNullLogger())
+	strict := media.NewOutgoing(media.OutgoingOptions{Files: b.Files, Ledger: b.rows, Workspace: b.workspace, Fetches: true}, hclog.NewNullLogger())
 	if got, problems := collect(t.Context(), strict, []string{"http://127.0.0.1" + port + "/"}, "", true, all); got != nil || len(problems) != 1 {
 		t.Errorf("sent %v, problems %q", got, problems)
 	}

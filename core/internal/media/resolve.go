@@ -24,6 +24,8 @@ const (
 	errMissing reason = "is not there"
 	errMoved   reason = "changed while I looked at it"
 	errPrivate reason = "is not for this chat"
+	errNames   reason = "has a second name (a hard link)"
+	errOwn     reason = "belongs to the host"
 )
 
 // maxPath bounds a path that the agent names, in bytes.
@@ -82,7 +84,8 @@ func inside(path string) (string, error) {
 }
 
 // openFile opens a file of the agent's. Nothing in the path may be a link, and only a regular file is opened: a pipe would
-// hold the host up. Whatever the agent changes meanwhile, the root is not left.
+// hold the host up. The file must have no second name: it may be one that the agent must not read. Whatever the agent
+// changes meanwhile, the root is not left.
 func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	var before fs.FileInfo
 	for at := 0; at < len(path); {
@@ -112,6 +115,9 @@ func openFile(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	after, err := file.Stat()
 	if err != nil || !os.SameFile(before, after) || !after.Mode().IsRegular() {
 		return nil, nil, errors.Join(errMoved, err, file.Close())
+	}
+	if names(after) > 1 {
+		return nil, nil, errors.Join(errNames, file.Close())
 	}
 	return file, after, nil
 }

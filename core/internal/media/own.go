@@ -1,0 +1,89 @@
+package media
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// own are the files and folders that belong to the host, such as its state. None of their files is sent, whatever path of
+// the workspace leads to it.
+type own struct {
+	places    []string
+	workspace string // which may be in one of them
+}
+
+// has reports whether an open file is one of the host's, by device and inode.
+//
+// The config keeps the workspace apart from what belongs to the host, no path is followed over a link, and a file with a
+// second name is not sent. So where the workspace, the file and a place are on one mount, the file is not in that place.
+// Elsewhere, as behind a bind mount, the place is searched.
+func (o own) has(file *os.File, info fs.FileInfo) (bool, error) {
+	here, known := mountOf(file)
+	if known {
+		at, ok := mountAt(o.workspace)
+		known = ok && at == here
+	}
+	for _, place := range o.places {
+		if at, ok := mountAt(place); known && ok && at == here {
+			continue
+		}
+		found, err := o.within(place, info)
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// within reports whether a file is a place or in it.
+func (o own) within(place string, file fs.FileInfo) (bool, error) {
+	workspace, err := os.Stat(o.workspace)
+	if err != nil {
+		return false, fmt.Errorf("look for a file of the host's: %w", err)
+	}
+	place, err = filepath.EvalSymlinks(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for a file of the host's: %w", err)
+	}
+	found := false
+	err = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil // it is gone, or the host cannot read it either
+		}
+		if err != nil || !e.IsDir() && !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case os.SameFile(info, workspace):
+			return fs.SkipDir
+		case os.SameFile(info, file):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a file of the host's: %w", err)
+	}
+	return found, nil
+}
+
+// names is how many names a file has in its file system.
+func names(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink) //nolint:unconvert // its type is another one on other systems
+	}
+	return 1
+}

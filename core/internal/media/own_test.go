@@ -1,0 +1,39 @@
+package media_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A second name of a file may be one of a file that the agent must not read, or of another chat's.
+func TestAFileWithASecondNameIsNotSent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "MEMORY.md", text)
+	b.write(t, "inbound/other.pdf", pdf)
+	database := filepath.Join(t.TempDir(), "clawhost.db")
+	if err := os.WriteFile(database, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, from := range map[string]string{
+		"notes.md": filepath.Join(b.workspace, "MEMORY.md"), "data.txt": database,
+		"outbound/6d1c2a3e5f70/report.pdf": filepath.Join(b.workspace, "inbound/other.pdf"),
+	} {
+		if err := os.Link(from, filepath.Join(b.workspace, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, problems := collect(t.Context(), b.outgoing(), []string{"notes.md", "data.txt"}, run, false, all)
+	if diff := cmp.Diff([]string{
+		"notes.md has a second name (a hard link), so it was not sent.", "data.txt has a second name (a hard link), so it was not sent.",
+		"report.pdf has a second name (a hard link), so it was not sent.",
+	}, problems); diff != "" || len(files) > 0 {
+		t.Errorf("sent %v, problems (-want +got):\n%s", sent(files), diff)
+	}
+}
