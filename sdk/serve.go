@@ -43,6 +43,9 @@ func serve(name, version string, components []Component) int {
 	if err := forbidDump(); err != nil {
 		p.log.Warn("other processes of this user can read this one's memory", "error", err)
 	}
+	if err := nameProcess(); err != nil {
+		p.log.Debug("the process keeps the name of its copy", "error", err)
+	}
 	// Signals are taken and dropped, not ignored: ignoring would be inherited by what the plugin starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
 	stdlog.SetFlags(0)

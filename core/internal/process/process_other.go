@@ -4,6 +4,8 @@ package process
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"syscall"
 )
 
@@ -25,3 +27,17 @@ func BootID() string { return "" }
 
 // Conceal does nothing here.
 func Conceal() error { return nil }
+
+// Seal does nothing here.
+func Seal(string, io.Writer) (*Program, error) {
+	return nil, fmt.Errorf("%w: this needs Linux", ErrNotSealed)
+}
+
+// Executable returns the path of this process's program.
+func Executable() (string, error) { return os.Executable() }
+
+// Sealed reports false: there are no sealed copies here.
+func Sealed() bool { return false }
+
+// Readable reports false: it is not known here.
+func Readable() bool { return false }

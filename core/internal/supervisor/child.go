@@ -1,14 +1,13 @@
 package supervisor
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,12 +35,10 @@ type child struct {
 	state   *os.ProcessState
 }
 
-// newChild prepares a binary. Env is its whole environment beside what go-plugin adds.
-func newChild(spec *exec.Cmd, path string, env []string, guard *guard) *child {
-	cmd := exec.Command(path)
-	cmd.Env = append(env, spec.Env...)
-	cmd.Dir = os.TempDir()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+// newChild prepares a program. Env is its whole environment beside what go-plugin adds.
+func newChild(spec *exec.Cmd, program *program, env []string, guard *guard) *child {
+	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals and questions are not the plugin's
 	return &child{cmd: cmd, guard: guard, done: make(chan struct{})}
 }
 
@@ -122,7 +119,7 @@ func (c *child) Stdout() io.ReadCloser { return c.stdout }
 func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name is the binary's path.
-func (c *child) Name() string { return c.cmd.Path }
+func (c *child) Name() string { return c.cmd.Args[0] }
 
 // ID is the process id.
 func (c *child) ID() string {
@@ -143,24 +140,4 @@ func (c *child) PluginToHost(network, address string) (string, string, error) {
 // HostToPlugin leaves addresses as they are.
 func (c *child) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
-}
-
-// checksum compares the binary with the sha256 that the config pins; nil fits any.
-func checksum(path string, want []byte) error {
-	if want == nil {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("check the plugin's sha256: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return fmt.Errorf("check the plugin's sha256: %w", err)
-	}
-	if got := h.Sum(nil); !bytes.Equal(got, want) {
-		return fmt.Errorf("%s has the sha256 %x, the config pins %x: it is not started", path, got, want)
-	}
-	return nil
 }

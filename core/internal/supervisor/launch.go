@@ -28,9 +28,11 @@ type launched struct {
 
 // launch starts a plugin's binary and shakes hands. An error leaves nothing behind.
 func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
-	if err := checksum(spec.Path, spec.SHA256); err != nil {
-		return nil, fatal(err)
+	program, err := open(spec, log)
+	if err != nil {
+		return nil, err
 	}
+	defer program.close()
 	var started *child
 	lines := &guard{log: log}
 	client := plugin.NewClient(&plugin.ClientConfig{
@@ -49,7 +51,7 @@ func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
 		SyncStdout: lines.stream(),
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			started = newChild(command, spec.Path, spec.Env, lines)
+			started = newChild(command, program, spec.Env, lines)
 			return started, nil
 		},
 	})

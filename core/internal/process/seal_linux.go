@@ -1,0 +1,107 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// sealedName is what the kernel puts before the name of a file in memory.
+	sealedName = "/memfd:"
+	// maxSealedName is the longest name that the kernel takes, in bytes.
+	maxSealedName = 249
+	// maxProgram is the size of the largest program that is copied, in bytes.
+	maxProgram = 1 << 30
+)
+
+// Seal copies the program at path into memory, where nobody can change it any more or read it from disk. A process that
+// executes the copy as an ordinary user cannot be read by other processes of that user from its first instruction on:
+// the user may execute it, but not read it. What is copied is written to sum as well, if there is one.
+//
+// The error is [ErrNotSealed] where the file cannot be executed in this way, and another one where it cannot be read or
+// there is no memory for it.
+func Seal(path string, sum io.Writer) (_ *Program, err error) {
+	if len(path) > maxSealedName {
+		return nil, fmt.Errorf("%w: its path is longer than %d bytes", ErrNotSealed, maxSealedName)
+	}
+	source, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	magic := make([]byte, 4)
+	if _, err := source.ReadAt(magic, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(magic) != "\x7fELF" {
+		return nil, fmt.Errorf("%w: it is a script", ErrNotSealed)
+	}
+	sealed, err := memory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = sealed.Close()
+		}
+	}()
+	to := io.Writer(sealed)
+	if sum != nil {
+		to = io.MultiWriter(sealed, sum)
+	}
+	n, err := io.Copy(to, io.LimitReader(source, maxProgram+1))
+	if err != nil {
+		return nil, fmt.Errorf("copy %s into memory: %w", path, err)
+	}
+	if n > maxProgram {
+		return nil, fmt.Errorf("copy %s into memory: it is larger than %d bytes", path, maxProgram)
+	}
+	if err := sealed.Chmod(0o111); err != nil {
+		return nil, fmt.Errorf("make the copy of %s execute-only: %w", path, err)
+	}
+	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(sealed.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		return nil, fmt.Errorf("seal the copy of %s: %w", path, err)
+	}
+	return &Program{Path: "/proc/self/fd/" + strconv.Itoa(int(sealed.Fd())), sealed: sealed}, nil
+}
+
+// memory makes an empty file in memory that can be sealed and executed.
+func memory(name string) (*os.File, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate(name, flags) // before Linux 6.3 every such file may be executed
+	}
+	switch {
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSYS):
+		return nil, fmt.Errorf("%w: this system executes nothing from memory: %w", ErrNotSealed, err)
+	case err != nil:
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Executable returns the path of this process's program, also where it runs from a sealed copy.
+func Executable() (string, error) {
+	path, err := os.Executable()
+	return strings.TrimPrefix(path, sealedName), err
+}
+
+// Sealed reports whether this process runs from a sealed copy.
+func Sealed() bool {
+	path, err := os.Executable()
+	return err == nil && strings.HasPrefix(path, sealedName)
+}
+
+// Readable reports whether other processes of the same user can read this one's memory and environment.
+func Readable() bool {
+	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	return err != nil || dumpable == 1
+}

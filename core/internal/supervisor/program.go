@@ -1,0 +1,77 @@
+package supervisor
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+)
+
+// program is what a plugin's process executes: a sealed copy of the plugin's binary or, where there can be none, the
+// binary itself.
+type program struct {
+	name   string // the plugin's binary
+	path   string // what is executed
+	sealed *process.Program
+}
+
+// close forgets the copy, once it is executed.
+func (p *program) close() {
+	if p.sealed != nil {
+		_ = p.sealed.Close()
+	}
+}
+
+// open takes a plugin's binary as it is now and checks that it is the one that the config pins. Where it can be sealed,
+// what was checked is what runs.
+func open(spec Spec, log hclog.Logger) (*program, error) {
+	sum := sha256.New()
+	var to io.Writer
+	if spec.SHA256 != nil {
+		to = sum
+	}
+	sealed, err := process.Seal(spec.Path, to)
+	switch {
+	case err == nil:
+		p := &program{spec.Path, sealed.Path, sealed}
+		if err := compare(spec, sum.Sum(nil)); err != nil {
+			p.close()
+			return nil, err
+		}
+		return p, nil
+	case errors.Is(err, fs.ErrPermission) && spec.SHA256 == nil:
+		return &program{name: spec.Path, path: spec.Path}, nil // what can only be executed needs no copy
+	case !errors.Is(err, process.ErrNotSealed):
+		return nil, fmt.Errorf("open the plugin: %w", err)
+	}
+	log.Warn("other processes of this user can read the plugin's memory while it starts", "error", err)
+	if spec.SHA256 != nil {
+		f, err := os.Open(spec.Path)
+		if err != nil {
+			return nil, fmt.Errorf("open the plugin: %w", err)
+		}
+		defer f.Close()
+		if _, err := io.Copy(sum, f); err != nil {
+			return nil, fmt.Errorf("read the plugin: %w", err)
+		}
+		if err := compare(spec, sum.Sum(nil)); err != nil {
+			return nil, err
+		}
+	}
+	return &program{name: spec.Path, path: spec.Path}, nil
+}
+
+// compare refuses a binary that is not the one that the config pins.
+func compare(spec Spec, got []byte) error {
+	if spec.SHA256 == nil || bytes.Equal(got, spec.SHA256) {
+		return nil
+	}
+	return fatal(fmt.Errorf("%s has the sha256 %x, the config pins %x: it is not started", spec.Path, got, spec.SHA256))
+}
