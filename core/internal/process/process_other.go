@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,3 +42,12 @@ func Sealed() bool { return false }
 
 // Readable reports false: it is not known here.
 func Readable() bool { return false }
+
+// Below is not told here.
+func Below(pid, _ int) (bool, error) {
+	return false, fmt.Errorf("the ancestors of process %d are not told on this system", pid)
+}
+
+func adopt() error { return errors.New("this system has no way to adopt processes") }
+
+func (c *Children) reap() {}

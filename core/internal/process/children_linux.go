@@ -1,0 +1,46 @@
+package process
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt what leaves the process tree: %w", err)
+	}
+	return nil
+}
+
+// reap waits for the adopted processes that have ended. One of this process's own that has ended may hide others, which
+// are looked for again once it was waited for.
+func (c *Children) reap() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		pid := firstEnded()
+		if pid == 0 || c.own[pid] {
+			return
+		}
+		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil {
+			return
+		}
+	}
+}
+
+// firstEnded returns the pid of a child that has ended, and leaves it to be waited for; zero: there is none.
+func firstEnded() int {
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
+		return 0
+	}
+	// The union behind the first three numbers is aligned like a pointer.
+	child := (*struct {
+		signal, errno, code int32
+		_                   [0]uintptr
+		pid                 int32
+	})(unsafe.Pointer(&info))
+	return int(child.pid)
+}
