@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,11 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The bounds of what stands in a text that nobody wrote there.
-const (
-	maxLinks = 8 << 10 // bytes of the addresses behind a message's links
-	maxTold  = 2 << 10 // bytes of what a location, a poll and the like say
-)
+// maxTold bounds what a location, a poll and the like say, in bytes.
+const maxTold = 2 << 10
 
 // written is a message's text or caption, as the host gets it.
 type written struct {
@@ -87,7 +83,7 @@ func (in inbound) mentions(w written) []chat.Mention {
 
 // said is a message's text, and who is named in it. What an inline bot wrote, and somebody only chose, names nobody.
 func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.Mention) {
-	text, mentions := linked(w, in.mentions(w))
+	text, mentions := formatted(w, in.mentions(w))
 	if text == "" {
 		text = richText(x.Rich)
 	}
@@ -119,61 +115,6 @@ func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 		units += utf16.RuneLen(r)
 	}
 	return begin, end
-}
-
-// linked writes the addresses of links behind what shows them, "text (address)", and moves the mentions with their text.
-func linked(w written, mentions []chat.Mention) (string, []chat.Mention) {
-	type link struct {
-		at      int // in bytes of the text
-		address string
-	}
-	var links []link
-	left := maxLinks
-	for _, e := range w.entities {
-		begin, end := byteRange(w.text, e)
-		if e.Type != "text_link" || begin == end || !isAddress(e.URL) || bare(e.URL) == bare(w.text[begin:end]) {
-			continue
-		}
-		l := link{at: end, address: " (" + e.URL + ")"}
-		if left -= len(l.address); left < 0 {
-			break
-		}
-		links = append(links, l)
-	}
-	slices.SortStableFunc(links, func(a, b link) int { return a.at - b.at })
-	var text strings.Builder
-	done := 0
-	for _, l := range links {
-		text.WriteString(w.text[done:l.at] + l.address)
-		done = l.at
-	}
-	text.WriteString(w.text[done:])
-	moved := slices.Clone(mentions)
-	for i, m := range mentions {
-		for _, l := range links {
-			switch {
-			case l.at <= m.Offset:
-				moved[i].Offset += len(l.address)
-			case l.at < m.Offset+m.Length:
-				moved[i].Length += len(l.address)
-			}
-		}
-	}
-	return text.String(), moved
-}
-
-// isAddress tells whether an address can stand in a text: on one line, with nothing in it that is not seen.
-func isAddress(address string) bool {
-	return address != "" && !strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
-}
-
-// bare is an address as people write it.
-func bare(address string) string {
-	_, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		rest = address
-	}
-	return strings.ToLower(strings.TrimSuffix(rest, "/"))
 }
 
 // told is what a message without a text says by something else; empty: nothing.

@@ -158,7 +158,7 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 
 // quote is the message m, which one with x answers, or the part of it that is meant.
 func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
-	whole, _ := linked(writtenOf(m), nil)
+	whole, _ := formatted(writtenOf(m), nil)
 	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, told(m))}
 	if file, ok := attachmentOf(m); ok && file.id != "" {
 		quote.Media = []chat.Media{file.media}
