@@ -37,6 +37,10 @@ var directiveAliases = map[string]string{
 // shy directives are common in other meanings: within a text they count only with a value that they know.
 var shy = map[string]bool{"t": true, "v": true, "usage": true}
 
+// lending are the directives that may lend the agent power. They count only where a message begins with them, so that no text
+// that somebody else wrote, and that is quoted or pasted within a message, can lend any.
+var lending = map[string]bool{"elevated": true, "exec": true}
+
 // maxWords is how many words behind a directive are looked at.
 const maxWords = 8
 
@@ -49,12 +53,13 @@ type directive struct {
 	reading
 }
 
-// bare tells whether nothing follows that could be its value.
+// bare reports whether nothing follows that could be its value.
 func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 
 // Directives takes the directives out of a text, which somebody of this authority wrote: /think, /model, /verbose,
 // /reasoning, /elevated, /exec, /queue and /usage with their values, as "/think high" or "/think:high", at the beginning of
-// a word and not within code.
+// a word and neither in code nor in a quoted line. Begins says that the message begins with the text: only as the first word
+// of a message do /elevated and /exec count. Elsewhere they are text.
 //
 // Within other text they hold for this message only, /model among them; rest is the text without them, and has none left. With
 // the same right /help, /commands, /status and /whoami are taken out, and returned as the commands that are answered beside
@@ -63,10 +68,10 @@ func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 // that say so, and no rest: the text is not to be run. The model may be "default", which is the config's.
 //
 // To somebody who may not use commands, all is text.
-func (r *Registry) Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command) {
+func (r *Registry) Directives(text string, begins bool, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command) {
 	var found []directive
 	if authority >= chat.Authorised {
-		found = scan(text, r.host.Models)
+		found = scan(text, begins, r.host.Models)
 	}
 	if len(found) == 0 {
 		return text, store.Overrides{}, nil
@@ -111,12 +116,13 @@ func commandsOf(list []directive) []store.Command {
 }
 
 // scan finds the directives of a text.
-func scan(text string, models Models) []directive {
+func scan(text string, begins bool, models Models) []directive {
 	if !strings.Contains(text, "/") {
 		return nil
 	}
 	var found []directive
-	code := codeSpans(text)
+	skipped := inert(text)
+	first := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 	for at := 0; at < len(text); {
 		slash := strings.IndexByte(text[at:], '/')
 		if slash < 0 {
@@ -124,18 +130,19 @@ func scan(text string, models Models) []directive {
 		}
 		slash += at
 		at = slash + 1
-		for len(code) > 0 && code[0].end <= slash {
-			code = code[1:]
+		for len(skipped) > 0 && skipped[0].end <= slash {
+			skipped = skipped[1:]
 		}
-		if len(code) > 0 && code[0].start <= slash {
-			at = code[0].end
+		if len(skipped) > 0 && skipped[0].start <= slash {
+			at = skipped[0].end
 			continue
 		}
 		until := len(text)
-		if len(code) > 0 {
-			until = code[0].start
+		if len(skipped) > 0 {
+			until = skipped[0].start
 		}
-		if d, ok := readDirective(text, slash, until, models); ok {
+		d, ok := readDirective(text, slash, until, models)
+		if ok && (slash == first && begins || !lending[d.command.Name]) {
 			found = append(found, d)
 			at = d.end
 		}
@@ -184,12 +191,9 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 }
 
 // valuesBehind returns the words that may be a directive's value: those behind it on its line, up to one that begins with a
-// slash or with code. A colon may come first; behind is where it ends.
+// slash or with what is skipped. A colon may come first; behind is where it ends.
 func valuesBehind(text string, at, until int) (behind int, list []span) {
 	behind = at
-	if line := strings.IndexByte(text[at:until], '\n'); line >= 0 {
-		until = at + line
-	}
 	at = skipBlank(text, at, until)
 	if at < until && text[at] == ':' {
 		behind = at + 1
@@ -198,7 +202,7 @@ func valuesBehind(text string, at, until int) (behind int, list []span) {
 	for at < until && text[at] != '/' && len(list) < maxWords {
 		length := strings.IndexFunc(text[at:], unicode.IsSpace)
 		if length == 0 {
-			break // a blank of another kind
+			break // the line's end, or a blank of another kind
 		}
 		end := at + length
 		if length < 0 {
@@ -244,5 +248,6 @@ func cut(text string, list []directive) string {
 		from = tail
 	}
 	b.WriteString(text[from:])
-	return strings.TrimSpace(b.String())
+	// The indent of the first line stays: it may be what makes it code.
+	return strings.TrimRightFunc(strings.TrimLeft(b.String(), "\r\n"), unicode.IsSpace)
 }

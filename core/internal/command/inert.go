@@ -1,15 +1,77 @@
 package command
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // span is a range of a text, in bytes.
 type span struct{ start, end int }
 
-// codeSpans returns the parts of a Markdown text that are code, in order. Three backticks or more begin a block, which ends
-// with as many or at the text's end, wherever on a line they stand: people are careless with them. One or two begin inline
-// code where as many follow in the same paragraph.
+// inert returns the parts of a text in which no directive counts, in order: code, and what is quoted. People are careless with
+// Markdown, and other programs read it in other ways, so a part counts as code if either of two readings takes it for that:
+// by lines, or by backticks wherever they stand.
+func inert(text string) []span {
+	spans := append(inertLines(text), codeSpans(text)...)
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	merged := spans[:0]
+	for _, s := range spans {
+		if last := len(merged) - 1; last >= 0 && s.start <= merged[last].end {
+			merged[last].end = max(merged[last].end, s.end)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// inertLines returns the lines that are quoted or indented as code, and fenced blocks.
+func inertLines(text string) (spans []span) {
+	fence, within := "", false // the one that is open; it stands in a quote
+	for at := 0; at < len(text); {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		end := at + len(line)
+		content := strings.TrimLeft(line, " \t>＞*+-") // without the marks of quotes and lists
+		marks := line[:len(line)-len(content)]
+		quoted, run := strings.ContainsAny(marks, ">＞"), fenceRun(content)
+		if within && !quoted {
+			fence, within = "", false // It ends with the quote.
+		}
+		switch {
+		case fence != "":
+			if quoted == within && strings.HasPrefix(run, fence) && strings.TrimSpace(content[len(run):]) == "" {
+				fence = ""
+			}
+		case strings.HasPrefix(strings.TrimLeft(line, " "), ">>> "):
+			return append(spans, span{at, len(text)}) // Discord quotes all that follows.
+		case run != "":
+			fence, within = run, quoted
+		case !quoted && !strings.HasPrefix(line, "    ") && !strings.Contains(marks, "\t"):
+			at = end + 1
+			continue
+		}
+		spans = append(spans, span{at, end})
+		at = end + 1
+	}
+	return spans
+}
+
+// fenceRun returns the three or more backticks or tildes that a line begins with.
+func fenceRun(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		if run := line[:len(line)-len(strings.TrimLeft(line, mark))]; len(run) >= 3 {
+			return run
+		}
+	}
+	return ""
+}
+
+// codeSpans returns the parts of a text that backticks make code. Three or more begin a block, which ends with as many or at
+// the text's end, wherever on a line they stand. One or two begin inline code where as many follow in the same paragraph.
 func codeSpans(text string) []span {
 	var spans []span
+	end := 0 // of the paragraph
 	for at := 0; ; {
 		open := strings.IndexByte(text[at:], '`')
 		if open < 0 {
@@ -19,7 +81,10 @@ func codeSpans(text string) []span {
 		ticks := run(text[open:])
 		within := text[open+ticks:]
 		if ticks < 3 {
-			within = within[:paragraph(within)]
+			if end <= open {
+				end = open + paragraph(text[open:])
+			}
+			within = text[open+ticks : end]
 		}
 		length, found := closing(within, ticks)
 		switch {

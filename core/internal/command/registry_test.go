@@ -221,7 +221,7 @@ func TestMenu(t *testing.T) {
 		}
 		if _, ok := d.registry().Parse("/" + c.Name); !ok {
 			_, skill := d.registry().Skill("/" + c.Name)
-			_, _, commands := d.registry().Directives("/"+c.Name, chat.Authorised)
+			_, _, commands := d.registry().Directives("/"+c.Name, true, chat.Authorised)
 			if !skill && len(commands) != 1 {
 				t.Errorf("/%s is in the menu and does nothing", c.Name)
 			}

@@ -56,7 +56,7 @@ func (noCommands) Skill(string) (string, bool) { return "", false }
 
 func (noCommands) IsAbort(string) bool { return false }
 
-func (noCommands) Directives(text string, _ chat.Authority) (string, store.Overrides, []store.Command) {
+func (noCommands) Directives(text string, _ bool, _ chat.Authority) (string, store.Overrides, []store.Command) {
 	return text, store.Overrides{}, nil
 }
 

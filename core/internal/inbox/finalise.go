@@ -117,6 +117,9 @@ func commandText(m store.Message) string {
 	return strings.TrimSpace(structural.ReplaceAllString(m.Text, ""))
 }
 
+// copied reports whether a text begins as a line that was copied out of a chat does: somebody else may have written it.
+func copied(text string) bool { return structural.MatchString(text) }
+
 // asked returns the text that a message's commands are looked for in: without the agent's name, as the patterns find it, before
 // it; and without the name behind it, where that leaves words that ask to stop, or a command alone.
 func asked(text string, patterns []*regexp.Regexp, commands Commands) string {

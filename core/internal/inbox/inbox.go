@@ -51,11 +51,12 @@ type Commands interface {
 	// Skill makes a prompt of a text that begins with the name of a skill.
 	Skill(text string) (prompt string, ok bool)
 	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, and the
-	// commands that answer some of them. Where no rest is left there is nothing else to answer.
-	Directives(text string, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
+	// commands that answer some of them. Where no rest is left there is nothing else to answer. Begins says that the message
+	// begins with the text: only there do some of them count.
+	Directives(text string, begins bool, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
 	// ResetHint takes the model out of what begins a conversation; "": the config's, nil: none.
 	ResetHint(rest string) (model *string, text string)
-	// IsAbort tells whether a text asks to stop, and nothing else.
+	// IsAbort reports whether a text asks to stop, and nothing else.
 	IsAbort(text string) bool
 }
 

@@ -180,7 +180,7 @@ func (known) Skill(text string) (string, bool) {
 }
 
 // Directives knows /think with a value, and /help within a text.
-func (known) Directives(text string, _ chat.Authority) (string, store.Overrides, []store.Command) {
+func (known) Directives(text string, _ bool, _ chat.Authority) (string, store.Overrides, []store.Command) {
 	if before, behind, found := strings.Cut(text, " /help"); found {
 		return before + behind, store.Overrides{}, []store.Command{{Name: "help"}, {Name: "status"}}
 	}

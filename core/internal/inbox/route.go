@@ -116,7 +116,7 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 	default:
 		directed := false
 		if may && a.addressed && m.Forwarded == nil {
-			beside, directed = in.direct(m, text)
+			beside, directed = in.direct(m, text, !copied(m.Text))
 		}
 		if directed {
 			break
@@ -167,21 +167,21 @@ func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) (b
 		return nil
 	}
 	rewrite(m, rest)
-	beside, _ = in.direct(m, rest)
+	beside, _ = in.direct(m, rest, false)
 	m.Fresh = m.Command == nil
 	inbound.Reset = !m.Fresh
 	return beside
 }
 
-// direct heeds the directives and the skill that a message of somebody who may use commands names, and returns the commands
-// that are to be answered beside it; false: it names none of all these.
-func (in *Inbox) direct(m *store.Message, text string) (beside []store.Command, ok bool) {
+// direct applies the directives and the skill that a message of somebody who may use commands names, and returns the commands
+// that are to be answered beside it; false: it names none of all these. Begins says that the message begins with the text.
+func (in *Inbox) direct(m *store.Message, text string, begins bool) (beside []store.Command, ok bool) {
 	// A file is something to be answered, so that directives beside it are not alone.
 	const file = "\n\uFFFC"
 	if len(m.Media) > 0 {
 		text += file
 	}
-	rest, overrides, asked := in.options.Commands.Directives(text, m.Authority)
+	rest, overrides, asked := in.options.Commands.Directives(text, begins, m.Authority)
 	if len(asked) > 0 && rest == "" {
 		m.Command = &asked[0]
 		m.Command.And = asked[1:]
