@@ -71,21 +71,25 @@ func (h *Host) aside(ctx context.Context, s store.Session, question string) (str
 }
 
 // profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A
-// permission mode that an owner has chosen for a session holds for owners' messages only.
+// permission mode that an owner has chosen holds for owners' messages only.
 func (h *Host) profile(run *store.Run) agent.Profile {
-	m, c := run.Message.Message, h.config.Claude
-	chosen := m.Overrides.Over(run.Session.Overrides)
-	speaker := h.speaker(run)
-	profile := agent.Profile{Model: speaker.Model, Effort: speaker.Effort, PermissionMode: c.PermissionMode}
-	if chosen.Permission != "" && h.owned(m) {
-		profile.PermissionMode = chosen.Permission
-	}
+	m, speaker := run.Message.Message, h.speaker(run)
+	profile := agent.Profile{Model: speaker.Model, Effort: speaker.Effort, PermissionMode: h.permissionMode(run)}
 	prompt := h.systemPrompt(m, run.Session, profile.Model)
 	profile.SystemPrompt, profile.Skills, profile.Private = prompt.Text, prompt.Skills, prompt.Private
 	return profile
 }
 
-// owned tells whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
+// permissionMode is what the agent may do in a run's turn without asking.
+func (h *Host) permissionMode(run *store.Run) string {
+	m := run.Message.Message
+	if chosen := m.Overrides.Over(run.Session.Overrides).Permission; chosen != "" && h.owned(m) {
+		return chosen
+	}
+	return h.config.Claude.PermissionMode
+}
+
+// owned reports whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
 // whoever's chat they are: they count as the person's whose direct chat it is.
 func (h *Host) owned(m store.Message) bool {
 	if m.Authority != chat.Owner || m.Origin != store.OriginPlugin && m.Origin != store.OriginHeartbeat {

@@ -131,6 +131,9 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
 	var heads []string
+	if (agent.Profile{PermissionMode: v.host.permissionMode(v.run)}).Unasked() && m.Origin == store.OriginHeartbeat {
+		heads = append(heads, turn.Unasked(m))
+	}
 	if r.Continued && !v.outcome.Begun {
 		heads = append(heads, reply.Continued)
 	}

@@ -33,6 +33,9 @@ type Profile struct {
 	Tools          string // stands for the host's tools that the agent is offered; other ones need another process
 }
 
+// Unasked reports whether Claude asks nothing before it runs a tool.
+func (p Profile) Unasked() bool { return p.PermissionMode == "bypassPermissions" }
+
 // Line is a message for a turn that runs.
 type Line struct {
 	UUID string

@@ -21,8 +21,9 @@ type setting struct {
 	words   bool              // a value is shown by its word
 	// event is what the agent is told of a switch; empty: it is not its concern.
 	event string
-	// limits is what people are told of where a choice holds; may be empty.
+	// limits is what people are told of where a choice holds, and warned of a value in place of that; may be empty.
 	limits string
+	warned map[string]string
 }
 
 // choice is a value of a setting.
@@ -34,8 +35,16 @@ type choice struct {
 
 // permissionModes says what the permission modes are.
 var permissionModes = map[string]string{
-	"default": "tools that need leave ask first", "acceptEdits": "files are edited unasked", "plan": "nothing is changed",
-	"dontAsk": "tools that need leave are refused", "bypassPermissions": "every tool runs unasked",
+	"default": "tools ask for permission first", "acceptEdits": "files are edited without asking", "plan": "nothing is changed",
+	"dontAsk": "tools that need permission are refused", "bypassPermissions": "every tool runs without asking",
+}
+
+// permissionLimits says where a permission mode holds that was chosen for a session, and permissionWarnings what one means that
+// asks nothing.
+const permissionLimits = " It holds for what owners write."
+
+var permissionWarnings = map[string]string{
+	"bypassPermissions": " **Claude runs every command at once, also one that deletes or sends something,** in the turns that owners begin in this conversation. Each of them says so at its start. `/elevated ask` has Claude ask again.",
 }
 
 var (
@@ -72,7 +81,7 @@ var (
 	elevated = setting{
 		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
 		field: permission, now: func(e Effective) string { return e.Permission },
-		means: permissionModes, limits: " It holds for what owners write.",
+		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
 			{word: "ask", value: "default"},
@@ -83,7 +92,7 @@ var (
 	exec = setting{
 		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
 		field: permission, now: func(e Effective) string { return e.Permission },
-		means: permissionModes, limits: " It holds for what owners write.",
+		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
 			{word: "ask", value: "default"},
@@ -218,7 +227,7 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 	if r.lasting {
 		return fmt.Sprintf("%s is the config's again: %s.", s.title, s.said(value)), nil
 	}
-	return fmt.Sprintf("%s is now %s.%s", s.title, s.said(value), s.limits), nil
+	return fmt.Sprintf("%s is now %s.%s", s.title, s.said(value), or(s.warned[value], s.limits)), nil
 }
 
 // unknown says that a command has no such value. It answers a directive within a text, too, whose text is not run.

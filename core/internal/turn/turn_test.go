@@ -47,6 +47,9 @@ type room struct {
 	offered   []string
 	retries   int
 	offerErr  error
+	mode      string // the permission mode
+	keys      []string
+	postErr   error
 }
 
 // view is a chat that is shown a turn.
@@ -99,7 +102,11 @@ func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.
 	return store.Session{ClaudeSession: "fresh"}, nil
 }
 
-func (r *room) Post(_ context.Context, _ string, pieces ...store.Piece) (int64, error) {
+func (r *room) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+	if r.postErr != nil {
+		return 0, r.postErr
+	}
+	r.keys = append(r.keys, key)
 	r.posted = append(r.posted, pieces...)
 	return 1, nil
 }
@@ -150,7 +157,7 @@ func (r *room) handler() *turn.Handler {
 			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
 		},
 		Steered: func(_ context.Context, m store.Queued) (string, error) { return "[host] " + m.Message.Text, nil },
-		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m"} },
+		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
@@ -190,6 +197,47 @@ func message(attempts int) *store.Run {
 	return &store.Run{
 		ID: 7, Lane: store.TurnLane, Session: store.Session{Key: "s", ClaudeStarted: true},
 		Message: store.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: store.Message{Text: "hello"}},
+	}
+}
+
+// A turn that asks nothing says so before it begins, and does not run where it cannot.
+func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
+	t.Parallel()
+	const plain, ends = "⚡ Claude runs tools without asking in this turn.", "⚡ Claude runs tools without asking in this turn. `/elevated ask` ends that."
+	for name, test := range map[string]struct {
+		mode    string
+		message store.Message
+		want    string
+	}{
+		"asks":                      {mode: "acceptEdits", message: store.Message{Authority: chat.Owner}},
+		"an owner's conversation":   {mode: "bypassPermissions", message: store.Message{Authority: chat.Owner}, want: ends},
+		"an owner's single message": {mode: "bypassPermissions", message: store.Message{Authority: chat.Owner, Overrides: store.Overrides{Permission: "bypassPermissions"}}, want: plain},
+		"somebody's":                {mode: "bypassPermissions", message: store.Message{Authority: chat.Other}, want: plain},
+		"a plugin's":                {mode: "bypassPermissions", message: store.Message{Authority: chat.Authorised, Origin: store.OriginPlugin}, want: plain},
+		"one that tells nobody":     {mode: "bypassPermissions", message: store.Message{Silent: true}},
+		"housekeeping":              {mode: "bypassPermissions", message: store.Message{Origin: store.OriginFlush}},
+		"a heartbeat":               {mode: "bypassPermissions", message: store.Message{Origin: store.OriginHeartbeat}}, // its answer says it
+	} {
+		r := &room{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		run := message(1)
+		run.Message.Message = test.message
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		var want []store.Piece
+		if test.want != "" {
+			want = []store.Piece{{Text: test.want, Silent: true}}
+		}
+		if diff := cmp.Diff(want, r.posted); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if len(want) > 0 && !slices.Equal(r.keys, []string{"unasked:u"}) {
+			t.Errorf("%s is posted as %q, so another attempt would say it again", name, r.keys)
+		}
+	}
+	r := &room{mode: "bypassPermissions", postErr: errors.New("disk full")}
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, r.postErr) || len(r.turns) > 0 {
+		t.Errorf("the chat could not be told: %v, %d turns ran", err, len(r.turns))
 	}
 }
 

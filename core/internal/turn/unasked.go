@@ -1,0 +1,39 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// announce tells a run's chat that its turn asks nothing before it runs a tool, once in all attempts. An error means that the
+// chat is not told, and that the turn must not run.
+func (h *Handler) announce(ctx context.Context, run *store.Run, p agent.Profile) error {
+	m := run.Message.Message
+	if !p.Unasked() || m.Origin == store.OriginHeartbeat || housekeeping(run) {
+		return nil // A heartbeat's answer says it, if there is one.
+	}
+	pieces := h.notice(run, Unasked(m))
+	if len(pieces) == 0 {
+		return nil
+	}
+	for i := range pieces {
+		pieces[i].Silent = true
+	}
+	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Message.UUID, pieces...); err != nil {
+		return fmt.Errorf("announce a turn without questions: %w", err)
+	}
+	return nil
+}
+
+// Unasked says that the turn of a message asks nothing before it runs a tool.
+func Unasked(m store.Message) string {
+	const said = "⚡ Claude runs tools without asking in this turn."
+	if m.Authority == chat.Owner && m.Overrides.Permission == "" {
+		return said + " `/elevated ask` ends that."
+	}
+	return said
+}
