@@ -193,7 +193,7 @@ func (h *Host) wire() {
 		Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
-		Turns: h.config.Claude.MaxProcesses, Commands: commands, Grace: turnGrace,
+		Turns: h.config.Claude.MaxProcesses, Commands: commands, Reserved: h.reserved(), Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
@@ -205,6 +205,14 @@ func (h *Host) wire() {
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
 		Login: h.login, Welcome: welcome, Refuse: claude.IsTool,
 	}, h.log.Named("admin"))
+}
+
+// reserved is how many places are kept for owners: one, where there are owners and another place.
+func (h *Host) reserved() int {
+	if len(h.config.Access.Owners) == 0 || h.config.Claude.MaxProcesses < 2 {
+		return 0
+	}
+	return 1
 }
 
 // Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins

@@ -142,7 +142,7 @@ func TestStatusAndPlugins(t *testing.T) {
 	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
 	b.accept(t, "1")
 	b.accept(t, "2")
-	if err := b.store.Claim(b.ctx, store.TurnLane, func(*store.Run) {}); err != nil {
+	if err := b.store.Claim(b.ctx, store.TurnLane, store.Anybodys, func(*store.Run) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.bury(t)

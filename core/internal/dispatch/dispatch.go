@@ -12,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // heartbeatEvery renews the leases of running runs. It is a quarter of the store's lease.
@@ -22,7 +23,7 @@ const claimAgain = time.Second
 
 // Store is what the dispatcher needs of the store.
 type Store interface {
-	Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error
+	Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error
 	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
 }
@@ -35,8 +36,9 @@ type Handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) e
 
 // Options are a dispatcher's settings.
 type Options struct {
-	Turns    int           // turns at the same time, over all sessions
+	Turns    int           // turns that work at the same time, over all sessions; those that wait for people come on top
 	Commands int           // commands of the host, and as many of plugins, at the same time, over all sessions
+	Reserved int           // of the turns, and of each kind of commands, those that only owners may have
 	Grace    time.Duration // how long running runs may go on after the dispatcher's context has ended
 }
 
@@ -46,6 +48,7 @@ type Dispatcher struct {
 	handle  Handler
 	options Options
 	log     hclog.Logger
+	turns   *places
 
 	mu      sync.Mutex
 	running map[int64]*running // from their claims on, before anybody can know of these
@@ -60,11 +63,19 @@ type running struct {
 
 	done    chan struct{}
 	stopped bool // it ended by being stopped; written before done is closed
+
+	// The places guard the rest.
+	places    *places
+	questions int           // that people were asked and have not answered
+	paused    bool          // it has given its place back
+	goesOn    chan struct{} // closed once it has a place again; nil: it does not want one
 }
+
+func (r *running) owner() bool { return r.run.Message.Message.Authority == chat.Owner }
 
 // New returns a dispatcher. Run starts it.
 func New(s Store, handle Handler, options Options, log hclog.Logger) *Dispatcher {
-	return &Dispatcher{store: s, handle: handle, options: options, log: log, running: map[int64]*running{}}
+	return &Dispatcher{store: s, handle: handle, options: options, log: log, turns: newPlaces(options.Turns, options.Reserved), running: map[int64]*running{}}
 }
 
 // Run claims and handles runs until ctx ends, then waits for those that are running, at most for the grace.
@@ -73,9 +84,13 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	defer cancel(nil)
 
 	var runs, loops sync.WaitGroup
-	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.options.Turns, &runs) })
-	loops.Go(func() { d.claim(ctx, work, store.ControlLane, d.options.Commands, &runs) })
-	loops.Go(func() { d.claim(ctx, work, store.CommandLane, d.options.Commands, &runs) })
+	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.turns, &runs) })
+	loops.Go(func() {
+		d.claim(ctx, work, store.ControlLane, newPlaces(d.options.Commands, d.options.Reserved), &runs)
+	})
+	loops.Go(func() {
+		d.claim(ctx, work, store.CommandLane, newPlaces(d.options.Commands, d.options.Reserved), &runs)
+	})
 	beats, stopBeats := context.WithCancel(work)
 	defer stopBeats()
 	var beating sync.WaitGroup
@@ -89,27 +104,28 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	beating.Wait()
 }
 
-// claim hands the ready runs of one kind of lane to the handler, at most limit at a time.
-func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int, runs *sync.WaitGroup) {
-	slots := make(chan struct{}, limit)
+// claim hands the ready runs of one kind of lane to the handler, as there are places.
+func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *places, runs *sync.WaitGroup) {
 	for {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
+		looking, whose, ok := places.claim(ctx)
+		if !ok {
 			return
 		}
 		var r *running
-		err := d.store.Claim(ctx, lane, func(run *store.Run) { r = d.begin(work, run) })
-		if r != nil {
+		err := d.store.Claim(looking, lane, whose, func(run *store.Run) { r = d.begin(work, run, places) })
+		anew := looking.Err() != nil
+		places.claimed(r)
+		switch {
+		case r != nil:
 			runs.Go(func() {
-				defer func() { <-slots }()
+				defer places.end(r)
 				d.do(work, r)
 			})
 			continue
-		}
-		<-slots
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return
+		case anew:
+			continue
 		}
 		d.log.Error("claim a run", "lane", lane, "error", err)
 		select {
@@ -121,8 +137,8 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, limit int
 }
 
 // begin makes a claimed run one that can be stopped.
-func (d *Dispatcher) begin(work context.Context, run *store.Run) *running {
-	r := &running{run: run, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
+func (d *Dispatcher) begin(work context.Context, run *store.Run, places *places) *running {
+	r := &running{run: run, places: places, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,7 +238,7 @@ func (d *Dispatcher) End(run int64) { d.end(run, store.ErrFenced) }
 
 // Nudge tells the session's running turn that messages wait that it could be told.
 func (d *Dispatcher) Nudge(session string) {
-	for _, r := range d.turns(session) {
+	for _, r := range d.turnsOf(session) {
 		select {
 		case r.nudge <- struct{}{}:
 		default:
@@ -243,7 +259,7 @@ func (d *Dispatcher) end(id int64, cause error) {
 // The error is ctx's, if that ends first.
 func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
 	stopped := false
-	for _, r := range d.turns(session) {
+	for _, r := range d.turnsOf(session) {
 		if !r.run.Message.CameBefore(before) {
 			continue
 		}
@@ -258,9 +274,43 @@ func (d *Dispatcher) Stop(ctx context.Context, session string, before time.Time)
 	return stopped, nil
 }
 
+// Pause notes that a turn waits for people, once more: its place is another's meanwhile. False: it may not wait, as too many
+// do; an owner's always may.
+func (d *Dispatcher) Pause(run int64) bool {
+	r := d.find(run)
+	return r == nil || r.places.pause(r)
+}
+
+// Resume notes that a turn that Pause was called for waits for one answer less, and returns once it has a place to go on, or
+// when ctx ends.
+func (d *Dispatcher) Resume(ctx context.Context, run int64) {
+	r := d.find(run)
+	if r == nil {
+		return
+	}
+	goesOn := r.places.resume(r)
+	if goesOn == nil {
+		return
+	}
+	select {
+	case <-goesOn:
+	case <-r.ctx.Done():
+	case <-ctx.Done():
+	}
+}
+
+func (d *Dispatcher) find(run int64) *running {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.running[run]
+}
+
+// Full reports whether a turn of an owner, or of somebody else, has to wait for a place.
+func (d *Dispatcher) Full() (owners, others bool) { return d.turns.full() }
+
 // Running tells since when the session's turn has been running; false: none is.
 func (d *Dispatcher) Running(session string) (since time.Time, running bool) {
-	for _, r := range d.turns(session) {
+	for _, r := range d.turnsOf(session) {
 		if r.since.After(since) {
 			since, running = r.since, true
 		}
@@ -281,9 +331,9 @@ func (d *Dispatcher) Count() int {
 	return n
 }
 
-// turns returns the session's turns: mostly none or one, and two where the next one has begun while the handler of the
+// turnsOf returns the session's turns: mostly none or one, and two where the next one has begun while the handler of the
 // one before, which is completed, has not returned yet.
-func (d *Dispatcher) turns(session string) []*running {
+func (d *Dispatcher) turnsOf(session string) []*running {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var turns []*running

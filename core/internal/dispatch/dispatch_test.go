@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // lanes is a store in memory: a lane gives its next run once the one before has ended.
@@ -43,9 +44,9 @@ func run(id int64, session string, lane store.Lane) *store.Run {
 	return &store.Run{ID: id, Lane: lane, Session: store.Session{Key: session}}
 }
 
-func (l *lanes) Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error {
+func (l *lanes) Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error {
 	for {
-		found, err := l.claim(lane, take)
+		found, err := l.claim(lane, whose, take)
 		if found || err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (l *lanes) Claim(ctx context.Context, lane store.Lane, take func(*store.Run
 	}
 }
 
-func (l *lanes) claim(lane store.Lane, take func(*store.Run)) (found bool, err error) {
+func (l *lanes) claim(lane store.Lane, whose store.Whose, take func(*store.Run)) (found bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failing > 0 {
@@ -73,7 +74,7 @@ func (l *lanes) claim(lane store.Lane, take func(*store.Run)) (found bool, err e
 		return false, nil
 	}
 	for i, r := range l.waiting {
-		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] {
+		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] && (whose == store.Anybodys || r.Message.Message.Authority == chat.Owner) {
 			l.waiting, l.taken[name] = slices.Delete(l.waiting, i, i+1), true
 			take(r)
 			return true, nil
@@ -434,8 +435,8 @@ type claimed struct {
 	then func()
 }
 
-func (c claimed) Claim(ctx context.Context, lane store.Lane, take func(*store.Run)) error {
-	return c.lanes.Claim(ctx, lane, func(r *store.Run) {
+func (c claimed) Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error {
+	return c.lanes.Claim(ctx, lane, whose, func(r *store.Run) {
 		take(r)
 		c.then()
 	})

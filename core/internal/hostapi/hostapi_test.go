@@ -149,7 +149,7 @@ func (b *bundle) claim(t *testing.T) *store.Run {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var run *store.Run
-	if err := b.store.Claim(ctx, store.TurnLane, func(claimed *store.Run) { run = claimed }); err != nil {
+	if err := b.store.Claim(ctx, store.TurnLane, store.Anybodys, func(claimed *store.Run) { run = claimed }); err != nil {
 		t.Fatal("no turn is ready: ", err)
 	}
 	return run

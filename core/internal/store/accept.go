@@ -199,22 +199,28 @@ func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 // ends.
 func (t *tx) place(in Inbound) (place, error) {
 	p := place{readyAt: in.readyAt(t.now, t.now)}
-	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at) VALUES (?1, ?2, 1, 1, ?3)
+	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
 		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
-			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END
+			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END,
+			owner = CASE WHEN lanes.queued = 0 THEN excluded.owner ELSE lanes.owner END
 		RETURNING next_seq, queued, held, run_id IS NOT NULL`,
-		[]any{in.Session, in.Lane, p.readyAt}, &p.seq, &p.queued, &p.held, &p.running)
+		[]any{in.Session, in.Lane, p.readyAt, in.Message.Authority == chat.Owner}, &p.seq, &p.queued, &p.held, &p.running)
 	p.burst = p.seq
 	return p, err
 }
 
+// ownersHead tells whether a message i, the head of its lane, is an owner's, as in lanes.owner. Its share begins with the
+// authority.
+const ownersHead = `CASE WHEN i.share LIKE '3 %' THEN 1 ELSE 0 END`
+
 // rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
 // than before. A lane that was ready already keeps its place before others.
 func (t *tx) rearm(session string, lane Lane) error {
-	_, err := t.exec(`UPDATE lanes SET ready_at = CASE WHEN run_id IS NULL THEN
-			(SELECT CASE WHEN i.ready_at >= ?3 THEN i.ready_at WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
-					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END
-				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1) END
+	_, err := t.exec(`UPDATE lanes SET (ready_at, owner) =
+			(SELECT CASE WHEN lanes.run_id IS NOT NULL THEN NULL WHEN i.ready_at >= ?3 THEN i.ready_at
+					WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
+					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END, `+ownersHead+`
+				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2`, session, lane, t.now)
 	return err
 }

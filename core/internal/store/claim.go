@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,17 +12,19 @@ import (
 // kind is ready it waits for one: an error says that ctx has ended before. Take is called before any step returns that was
 // committed with the claim or after it, so that whoever knows of such a step finds the run taken; it must not call the store.
 //
+// The heads that are owners' come before all others, and are all that is claimed for [Owners].
+//
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
 // describes.
 //
 // A head that cannot be read is left where it is, and its lane looked at again after an hour, so that it holds up no other
 // lane; the error tells which it is.
-func (s *Store) Claim(ctx context.Context, lane Lane, take func(*Run)) error {
+func (s *Store) Claim(ctx context.Context, lane Lane, whose Whose, take func(*Run)) error {
 	var unreadable *unreadableError
 	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *Run, found bool, next int64, err error) {
 		unreadable = nil
-		run, next, err = t.claim(lane)
+		run, next, err = t.claim(lane, whose)
 		if errors.As(err, &unreadable) {
 			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
 		}
@@ -38,6 +39,15 @@ func (s *Store) Claim(ctx context.Context, lane Lane, take func(*Run)) error {
 	}
 	return err
 }
+
+// Whose says which lanes a claim is of.
+type Whose int
+
+// The zero Whose is all lanes.
+const (
+	Anybodys Whose = iota // whoever wrote the message at the head
+	Owners                // those with an owner's message at the head
+)
 
 // setAside is how long a lane waits whose head cannot be read.
 const setAside = time.Hour
@@ -54,23 +64,8 @@ func (e *unreadableError) Error() string {
 	return fmt.Sprintf("claim: message %d of session %s cannot be read: %v", e.seq, e.session, e.err)
 }
 
-func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
-	var session string
-	var noted bool
-	err = t.each(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session)
-		FROM lanes WHERE lane = ?1 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 2`,
-		[]any{lane}, func(rows *sql.Rows) error {
-			if session != "" { // the one behind it
-				return rows.Scan(new(string), &next, new(bool))
-			}
-			var first string
-			err := rows.Scan(&first, &next, &noted)
-			if err != nil || next > t.now {
-				return cmp.Or(err, errEnough)
-			}
-			session, next = first, 0
-			return nil
-		})
+func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
+	session, noted, next, err := t.readyLane(lane, whose)
 	if err != nil || session == "" {
 		return nil, next, err
 	}
@@ -132,7 +127,31 @@ func (t *tx) claim(lane Lane) (run *Run, next int64, err error) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
 		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
-	return run, next, err
+	return run, 0, err
+}
+
+// readyLane finds the lane to claim of: the one that has been ready for the longest, of those whose heads are owners' if one
+// of them is ready. Empty: none is before next; zero: none is at all.
+func (t *tx) readyLane(lane Lane, whose Whose) (session string, noted bool, next int64, err error) {
+	const columns = `SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
+		WHERE lane = ?1 AND ready_at IS NOT NULL`
+	for _, owner := range []bool{true, false} {
+		if !owner && whose == Owners {
+			break
+		}
+		var readyAt int64
+		err = t.row(columns+` AND owner = ?2 ORDER BY ready_at LIMIT 1`, []any{lane, owner}, &session, &readyAt, &noted)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return "", false, 0, err
+		case readyAt <= t.now:
+			return session, noted, 0, nil
+		case next == 0 || readyAt < next:
+			next = readyAt
+		}
+	}
+	return "", false, next, nil
 }
 
 // describe makes a session's row tell of another of its claude sessions.

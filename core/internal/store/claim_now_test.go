@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ClaimNow is [Store.Claim] without waiting: nil if nothing is ready. Next is when the first lane that was left will be ready,
-// which may be before now; zero: there is none.
-func (s *Store) ClaimNow(ctx context.Context, lane Lane) (run *Run, next time.Time, err error) {
+// ClaimNow is [Store.Claim] without waiting, of all lanes where whose is not given. Nil: nothing is ready, and the first lane
+// that could be claimed will be at next; zero: there is none.
+func (s *Store) ClaimNow(ctx context.Context, lane Lane, whose ...Whose) (run *Run, next time.Time, err error) {
 	var unreadable *unreadableError
 	due, err := step(ctx, s, "claim", func(t *tx) (due int64, err error) {
-		run, due, err = t.claim(lane)
+		run, due, err = t.claim(lane, append(whose, Anybodys)[0])
 		if errors.As(err, &unreadable) {
 			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
 		}

@@ -222,7 +222,7 @@ func (t *tx) putFirst(h held, seq int64, claude string, in Inbound) error {
 func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64
 	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
-			ready_at = (SELECT MAX(i.ready_at, ?4) FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
+			(ready_at, owner) = (SELECT MAX(i.ready_at, ?4), `+ownersHead+` FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
 		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
 		[]any{h.session, h.lane, gone, t.now}, &queued, &untold)

@@ -178,7 +178,7 @@ func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	slots := make(chan struct{}, 8)
 	for ctx.Err() == nil {
 		var run *store.Run
-		must(ctx, h.store.Claim(ctx, store.TurnLane, func(claimed *store.Run) { run = claimed }))
+		must(ctx, h.store.Claim(ctx, store.TurnLane, store.Anybodys, func(claimed *store.Run) { run = claimed }))
 		if run == nil {
 			return
 		}

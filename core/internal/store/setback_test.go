@@ -22,7 +22,7 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 				Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
 			})
 			claimed := make(chan error, 1)
-			go func() { claimed <- s.Claim(ctx, TurnLane, func(*Run) {}) }()
+			go func() { claimed <- s.Claim(ctx, TurnLane, Anybodys, func(*Run) {}) }()
 			return window, claimed, err
 		},
 		"a piece": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
