@@ -71,6 +71,12 @@ func (t turnsOf) Stop(ctx context.Context, session string, before time.Time) (bo
 // Running tells since when a session's turn runs.
 func (t turnsOf) Running(session string) (time.Time, bool) { return t.host.dispatcher.Running(session) }
 
+// Pause notes that a run waits for people. False: too many do.
+func (t turnsOf) Pause(run int64) bool { return t.host.dispatcher.Pause(run) }
+
+// Resume waits until a run may go on that waited for people.
+func (t turnsOf) Resume(ctx context.Context, run int64) { t.host.dispatcher.Resume(ctx, run) }
+
 // Nudge tells a session's running turn that messages wait.
 func (t turnsOf) Nudge(session string) { t.host.dispatcher.Nudge(session) }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
@@ -123,6 +124,39 @@ func TestNobodyToAsk(t *testing.T) {
 		result := r.ask(r.pool(), r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`))
 		if len(result.Tools) != 1 || !result.Tools[0].Failed || !strings.Contains(result.Tools[0].Output, "claude.allowed_tools") {
 			t.Errorf("tools = %+v", result.Tools)
+		}
+	})
+}
+
+// A process whose turn waits for people is not among those that max_processes bounds.
+func TestWhoIsAskedHoldsUpNobody(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		r.config.MaxProcesses = 1
+		pool := r.pool()
+		asked, answer := make(chan struct{}), make(chan struct{})
+		waits := r.turn(`[[stub {"tool":"true","ask":true,"answer":"done"}]]`)
+		waits.Ask = func(context.Context, agent.Question) agent.Decision {
+			close(asked)
+			<-answer
+			return agent.Decision{Allow: true}
+		}
+		done := make(chan error)
+		go func() {
+			_, err := pool.Run(t.Context(), waits)
+			done <- err
+		}()
+		<-asked
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := pool.Run(ctx, r.in(uuid.NewString(), false, "and me?")); err != nil {
+			t.Errorf("beside a turn that waits for people: %v", err)
+		}
+		close(answer)
+		if err := <-done; err != nil {
+			t.Errorf("the turn that waited for people: %v", err)
+		}
+		if n := pool.Stats().Running; n != 0 {
+			t.Errorf("%d processes are running", n)
 		}
 	})
 }

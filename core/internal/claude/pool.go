@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
@@ -20,7 +21,8 @@ const (
 	parkPatience = 3 * time.Second  // from the end of stdin to the end of an idle process
 )
 
-// Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses.
+// Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses, beside those whose turns wait
+// for people.
 type Pool struct {
 	config    Config
 	command   *command
@@ -44,12 +46,16 @@ type Pool struct {
 	parked  map[string]*session // leaving
 	retired map[string]bool
 	slots   int       // taken: processes, and those that are about to be
+	asking  int       // runs that wait for people
 	parking int       // processes that are leaving so that a waiting run gets their slot
 	waiting []*waiter // runs without a slot, in order
 }
 
 // waiter is a run that waits for a slot.
-type waiter struct{ granted chan struct{} }
+type waiter struct {
+	granted chan struct{}
+	owner   bool
+}
 
 // Stats is what a pool holds at the moment.
 type Stats struct {
@@ -224,8 +230,8 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 		}
 		p.mu.Lock()
 	}
-	w := &waiter{granted: make(chan struct{})}
-	p.waiting = append(p.waiting, w)
+	w := &waiter{granted: make(chan struct{}), owner: t.Authority == chat.Owner}
+	p.enqueue(w)
 	p.grant()
 	p.mu.Unlock()
 	select {
@@ -275,16 +281,33 @@ func (p *Pool) supersede(t agent.Turn) {
 	}
 }
 
+// enqueue puts a run behind those that wait for a slot; an owner's before all others. The pool is locked.
+func (p *Pool) enqueue(w *waiter) {
+	at := len(p.waiting)
+	if w.owner {
+		at = slices.IndexFunc(p.waiting, func(o *waiter) bool { return !o.owner })
+	}
+	if at < 0 {
+		at = len(p.waiting)
+	}
+	p.waiting = slices.Insert(p.waiting, at, w)
+}
+
+// most is how many processes there may be. The pool is locked.
+func (p *Pool) most() int {
+	return p.config.MaxProcesses + min(p.asking, max(p.config.MaxProcesses, 2))
+}
+
 // grant gives free slots to the waiting runs, in their order, and sends idle processes away, the least recently used first,
 // while runs still wait or memory is short. The pool is locked.
 func (p *Pool) grant() {
 	p.relieve()
-	for len(p.waiting) > 0 && p.slots < p.config.MaxProcesses && !p.tight() {
+	for len(p.waiting) > 0 && p.slots < p.most() && !p.tight() {
 		p.slots++
 		close(p.waiting[0].granted)
 		p.waiting = p.waiting[1:]
 	}
-	short := len(p.waiting) - (p.config.MaxProcesses - p.slots) - p.parking
+	short := len(p.waiting) - (p.most() - p.slots) - p.parking
 	for _, s := range p.leastRecent()[:max(0, min(short, len(p.idle)))] {
 		p.leave(s)
 	}

@@ -30,7 +30,40 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()
 	r.turn.OnConsumed = once(t.OnConsumed)
+	if t.Ask != nil {
+		asks := &asks{pool: p}
+		r.turn.Ask = func(ctx context.Context, q agent.Question) agent.Decision {
+			asks.begin()
+			defer asks.end()
+			return t.Ask(ctx, q)
+		}
+	}
 	return r.carry(ctx)
+}
+
+// asks counts the questions of a run that are open. While there are any, its process is not among those that
+// Config.MaxProcesses bounds.
+type asks struct {
+	pool *Pool
+	open int // guarded by the pool
+}
+
+func (a *asks) begin() {
+	a.pool.mu.Lock()
+	defer a.pool.mu.Unlock()
+	if a.open++; a.open == 1 {
+		a.pool.asking++
+		a.pool.grant()
+	}
+}
+
+func (a *asks) end() {
+	a.pool.mu.Lock()
+	defer a.pool.mu.Unlock()
+	if a.open--; a.open == 0 {
+		a.pool.asking--
+		a.pool.grant()
+	}
 }
 
 // once makes a function that may be nil callable any number of times.

@@ -47,6 +47,11 @@ func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (ag
 	if refusal := unasked(run.Message.Message, !choice && !plan); refusal != nil {
 		return *refusal, nil
 	}
+	end, tooMany := d.begin(run)
+	if tooMany != "" {
+		return d.decline(ctx, run, q, tooMany)
+	}
+	defer end(ctx)
 	switch {
 	case choice:
 		return d.choices(ctx, run, q)

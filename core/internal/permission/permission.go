@@ -27,6 +27,7 @@ type Store interface {
 	Redraft(ctx context.Context, id string, body json.RawMessage) error
 	Questions(ctx context.Context) ([]store.Question, error)
 	Grants(ctx context.Context, session string) ([]store.Grant, error)
+	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
 	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
 	// Unfinished tells whether a session's turn was begun in a claude session and is not completed.
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
@@ -35,6 +36,7 @@ type Store interface {
 // Options are what a desk works with.
 type Options struct {
 	Store Store
+	Turns Turns
 	// Patience is how long a question waits for its answer. Then it is answered with no.
 	Patience time.Duration
 	// May tells whether somebody may decide what claude does for anybody.
@@ -66,6 +68,7 @@ type Desk struct {
 	given   map[string]question      // the questions whose answers no turn has taken yet
 	waiters map[string]chan verdict  // of the turns that wait for an answer
 	asking  map[string]chan struct{} // what is being asked, by session and digest; closed when it is no more
+	busy    map[string]int           // questions that turns wait for, by session and by sender
 }
 
 // place is where somebody, as channel:user, writes.
@@ -90,7 +93,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}}
+	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err

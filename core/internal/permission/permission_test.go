@@ -42,6 +42,8 @@ type room struct {
 	lost       bool     // no message arrives
 	unheard    bool     // nobody who may decide can be reached
 	meanwhile  func()   // what happens before a question is settled
+	crowded    bool     // too many turns wait for people
+	paused     int      // questions that turns wait for
 }
 
 func newRoom() *room {
@@ -68,6 +70,31 @@ func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store
 	}
 	r.posted <- q.ID
 	return q, nil
+}
+
+func (r *room) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range pieces {
+		r.told = append(r.told, key+": "+p.Text)
+	}
+	return 0, nil
+}
+
+func (r *room) Pause(int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.crowded {
+		return false
+	}
+	r.paused++
+	return true
+}
+
+func (r *room) Resume(context.Context, int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused--
 }
 
 func (r *room) Settle(_ context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error) {
@@ -149,7 +176,7 @@ func (r *room) Unfinished(_ context.Context, _, claude string) (bool, error) {
 func (r *room) desk(t *testing.T) *permission.Desk {
 	t.Helper()
 	d, err := permission.New(t.Context(), permission.Options{
-		Store: r, Patience: time.Hour,
+		Store: r, Turns: r, Patience: time.Hour,
 		May: func(c chat.Caller) bool { return c.Authority == chat.Owner },
 		Deciders: func(context.Context) (chat.Address, bool) {
 			return chat.Address{Channel: "tg", Chat: "owner"}, !r.unheard

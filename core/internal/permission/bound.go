@@ -1,0 +1,77 @@
+package permission
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+const (
+	// maxOfSession is how many questions of one session may wait for answers at the same time.
+	maxOfSession = 16
+	// maxOfSender is the same for the turns of one person who may not decide.
+	maxOfSender = 4
+)
+
+// Turns are the running turns. One that waits for people makes room for others meanwhile.
+type Turns interface {
+	// Pause notes that a run waits for people, once more. False: too many do.
+	Pause(run int64) bool
+	// Resume notes that a run waits for one answer less, and returns when it may go on, or when ctx ends.
+	Resume(ctx context.Context, run int64)
+}
+
+// begin counts a question, and returns what is to be called when the run no longer waits for it. Where too many are open it
+// returns whose they are, and counts nothing.
+func (d *Desk) begin(run *store.Run) (end func(context.Context), tooMany string) {
+	caller := callerOf(run)
+	bounds := []bound{{"session " + caller.Session, maxOfSession, "of this conversation"}}
+	if !d.options.May(caller) {
+		bounds = append(bounds, bound{"sender " + nameOf(caller), maxOfSender, "of yours"})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, b := range bounds {
+		if d.busy[b.key] >= b.most {
+			return nil, fmt.Sprintf("%d questions %s are", b.most, b.whose)
+		}
+	}
+	if !d.options.Turns.Pause(run.ID) {
+		return nil, "too many questions of other conversations are"
+	}
+	for _, b := range bounds {
+		d.busy[b.key]++
+	}
+	return func(ctx context.Context) {
+		d.mu.Lock()
+		for _, b := range bounds {
+			if d.busy[b.key]--; d.busy[b.key] == 0 {
+				delete(d.busy, b.key)
+			}
+		}
+		d.mu.Unlock()
+		d.options.Turns.Resume(ctx, run.ID)
+	}, ""
+}
+
+// bound is how many questions may be open that have something in common.
+type bound struct {
+	key   string
+	most  int
+	whose string
+}
+
+// decline is the answer to a question that nobody is asked, as too many are open. The chat is told once a turn.
+func (d *Desk) decline(ctx context.Context, run *store.Run, q agent.Question, tooMany string) (agent.Decision, error) {
+	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
+	m := run.Message.Message
+	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)
+	pieces := d.options.Pieces(m.Address(), m.Chat.Kind, text)
+	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), pieces...); err != nil {
+		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
+	}
+	return agent.Decision{Message: fmt.Sprintf("Nobody was asked about this use of %s: too many questions are waiting for answers already. "+
+		"Go on without it, and do not try it again in this turn.", q.Tool)}, nil
+}
