@@ -236,7 +236,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer control.stop()
 	plugins := start(work, h.supervisor.Run)
 	defer plugins.stop()
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run} {
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.tellHeld} {
 		defer start(work, room).stop()
 	}
 	h.settle(ctx)

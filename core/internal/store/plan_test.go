@@ -305,6 +305,8 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	must(err)
 	_, err = s.Behind(ctx, to)
 	must(err)
+	_, err = s.Held(ctx, true, time.Time{}, time.Now(), 20)
+	must(err)
 	_, err = s.PostFrom(ctx, "from", Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, Piece{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))

@@ -1,0 +1,59 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+const (
+	// heldAfter is how long a message waits for a place before its chat is told.
+	heldAfter = 5 * time.Second
+	// heldEvery is how often the host looks for such messages while there is no place.
+	heldEvery = 2 * time.Second
+	// heldMost is how many chats are told at a time.
+	heldMost = 20
+)
+
+const heldNotice = "I am busy with other conversations, and answer this as soon as one of them is done."
+
+// tellHeld tells the chats whose next message waits because there is no place for its turn, once for each message.
+func (h *Host) tellHeld(ctx context.Context) {
+	tick := time.NewTicker(heldEvery)
+	defer tick.Stop()
+	told := map[bool]time.Time{} // until when what became ready was told; of owners, and of others
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		owners, others := h.dispatcher.Full()
+		for owner, full := range map[bool]bool{true: owners, false: others} {
+			if !full {
+				continue
+			}
+			list, err := h.store.Held(ctx, owner, told[owner], time.Now().Add(-heldAfter), heldMost)
+			if err != nil {
+				h.log.Warn("look for messages that wait for a place", "error", err)
+				continue
+			}
+			for _, held := range list {
+				h.tellOfHeld(ctx, held)
+				told[owner] = held.ReadyAt
+			}
+		}
+	}
+}
+
+func (h *Host) tellOfHeld(ctx context.Context, held store.Held) {
+	run := &store.Run{Session: held.Session, Message: store.Queued{Message: held.Message}}
+	if held.Message.Silent || held.Message.Origin != "" || h.listens(run) {
+		return
+	}
+	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), h.notice(run, heldNotice)...); err != nil {
+		h.log.Warn("tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
+	}
+}
