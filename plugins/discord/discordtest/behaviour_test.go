@@ -244,8 +244,9 @@ func TestSessions(t *testing.T) {
 	again := b.connect()
 	again.send(6, map[string]any{"token": b.s.Token(), "session_id": id, "seq": 3}) // The bot has the first message.
 	again.expect("MESSAGE_CREATE", "RESUMED")
-	again.send(6, map[string]any{"token": b.s.Token(), "session_id": id, "seq": 99})
-	if op, _, _ := again.next(); op != 9 {
+	ahead := b.connect()
+	ahead.send(6, map[string]any{"token": b.s.Token(), "session_id": id, "seq": 99})
+	if op, _, _ := ahead.next(); op != -4007 {
 		t.Errorf("resuming from what never was is answered by %v", op)
 	}
 	again.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(time.Second))
@@ -254,6 +255,30 @@ func TestSessions(t *testing.T) {
 	last.send(6, map[string]any{"token": b.s.Token(), "session_id": id, "seq": 3})
 	if op, _, _ := last.next(); op != 9 {
 		t.Errorf("resuming what is gone is answered by %v", op)
+	}
+}
+
+// TestRefusedOperations: what a bot may not do then, or at all.
+func TestRefusedOperations(t *testing.T) {
+	t.Parallel()
+	b := newBot(t)
+	twice := b.identify(everything)
+	twice.expect("READY", "GUILD_CREATE")
+	twice.send(2, map[string]any{"token": b.s.Token()})
+	unknown := b.identify(everything)
+	unknown.expect("READY", "GUILD_CREATE")
+	unknown.send(99, nil)
+	stranger := b.connect()
+	stranger.send(3, nil)
+	for want, of := range map[float64]gateway{-4005: twice, -4001: unknown, -4003: stranger} {
+		if op, _, _ := of.next(); op != want {
+			t.Errorf("answered by %v, want %v", op, want)
+		}
+	}
+	b.s.LimitIdentify(time.Hour)
+	early := b.identify(everything)
+	if op, _, _ := early.next(); op != 9 || b.s.Early() != 1 {
+		t.Errorf("a session that is begun too early is answered by %v, and counted %d times", op, b.s.Early())
 	}
 }
 

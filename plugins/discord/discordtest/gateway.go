@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -78,6 +79,14 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 			}
 			return
 		}
+		switch begun := s.hasSession(c); {
+		case begun && (in.Op == 2 || in.Op == 6):
+			c.close(4005)
+			return
+		case !begun && in.Op != 1 && in.Op != 2 && in.Op != 6:
+			c.close(4003)
+			return
+		}
 		switch in.Op {
 		case 1:
 			s.mu.Lock()
@@ -90,8 +99,18 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 			s.identify(c, in.D)
 		case 6:
 			s.resume(c, in.D)
+		case 3, 4, 8, 31: // They ask for what is not modelled.
+		default:
+			c.close(4001)
+			return
 		}
 	}
+}
+
+func (s *Server) hasSession(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.session != nil
 }
 
 // gone parts a connection from its session.
@@ -130,6 +149,13 @@ func (s *Server) identify(c *conn, raw json.RawMessage) {
 		c.close(4004) // Discord makes a new token.
 		return
 	}
+	if now := time.Now(); now.Sub(s.identified) < s.identifyEvery {
+		s.early++
+		s.signal()
+		c.send(object{"op": 9, "d": false})
+		return
+	}
+	s.identified = time.Now()
 	s.starts = max(-1, s.starts-1)
 	s.identifies++
 	session := &session{id: "session-" + s.newID(), intents: d.Intents, conn: c}
@@ -150,7 +176,7 @@ func (s *Server) identify(c *conn, raw json.RawMessage) {
 		unavailable = append(unavailable, object{"id": id, "unavailable": true})
 	}
 	s.push(session, "READY", object{
-		"v": 9, "session_id": session.id, "resume_gateway_url": s.gatewayURL(), "user": s.userObject(BotID),
+		"v": 9, "session_id": session.id, "resume_gateway_url": cmp.Or(s.resumeAt, s.gatewayURL()), "user": s.userObject(BotID),
 		"application": object{"id": ApplicationID}, "guilds": unavailable, "private_channels": []object{},
 	})
 	for _, id := range ids {
@@ -186,8 +212,12 @@ func (s *Server) resume(c *conn, raw json.RawMessage) {
 		return
 	}
 	session := s.sessions[d.SessionID]
-	if session == nil || d.Seq > session.seq {
+	switch {
+	case session == nil:
 		c.send(object{"op": 9, "d": false})
+		return
+	case d.Seq > session.seq:
+		c.close(4007)
 		return
 	}
 	if session.conn != nil {

@@ -36,6 +36,27 @@ func (s *Server) LimitStarts(left int) {
 	s.starts = left
 }
 
+// LimitIdentify lets the bot begin a session only so long after the one before. Discord's limit is 5 seconds.
+func (s *Server) LimitIdentify(every time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identifyEvery = every
+}
+
+// Early counts the sessions that the bot wanted to begin too early. Each got the answer that it is invalid.
+func (s *Server) Early() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.early
+}
+
+// ResumeAt has later sessions be resumed at another address, such as ws://127.0.0.1:8081/gateway.
+func (s *Server) ResumeAt(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resumeAt = address
+}
+
 // startsLeft is how many sessions the bot may still begin.
 func (s *Server) startsLeft() int {
 	s.mu.Lock()

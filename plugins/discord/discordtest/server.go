@@ -37,37 +37,41 @@ type Server struct {
 	http  *httptest.Server
 	token string
 
-	mu         sync.Mutex
-	changed    chan struct{} // closed and made anew at each change
-	online     chan struct{} // closed when the bot has come for the first time
-	lastID     int64
-	users      map[string]string   // names by id
-	channels   map[string]*channel // by id
-	order      []string            // of the channels
-	messages   map[string]*Message // by id
-	nonces     map[string]string   // the message's id by channel and nonce
-	files      map[string][]byte   // by path
-	commands   []Command
-	answers    []*Answer       // to interactions
-	waiting    map[string]wait // interactions
-	sessions   map[string]*session
-	conns      map[*conn]bool
-	identifies int
-	resumes    int
-	heartbeat  time.Duration
-	mute       bool // heartbeats are not acknowledged
-	refusal    int  // close code for what identifies or resumes
-	down       bool // every connection is cut
-	forbidden  map[string]bool
-	voiceless  map[string]bool     // channels without voice messages
-	joined     time.Time           // when the bot was let into the guilds
-	roles      map[string][]object // by guild
-	starts     int                 // sessions that may be begun; below zero: any number
-	allowance  *allowance          // of messages; nil: any number
-	tooMany    int                 // requests that were refused for it
-	faults     []*ordered
-	chaos      *chaos
-	disorder   bool
+	mu            sync.Mutex
+	changed       chan struct{} // closed and made anew at each change
+	online        chan struct{} // closed when the bot has come for the first time
+	lastID        int64
+	users         map[string]string   // names by id
+	channels      map[string]*channel // by id
+	order         []string            // of the channels
+	messages      map[string]*Message // by id
+	nonces        map[string]string   // the message's id by channel and nonce
+	files         map[string][]byte   // by path
+	commands      []Command
+	answers       []*Answer       // to interactions
+	waiting       map[string]wait // interactions
+	sessions      map[string]*session
+	conns         map[*conn]bool
+	identifies    int
+	resumes       int
+	identified    time.Time     // when a session was begun last
+	early         int           // sessions that were not begun, for it was too early
+	identifyEvery time.Duration // between the beginnings of two sessions
+	resumeAt      string        // where sessions are resumed; empty: at the server itself
+	heartbeat     time.Duration
+	mute          bool // heartbeats are not acknowledged
+	refusal       int  // close code for what identifies or resumes
+	down          bool // every connection is cut
+	forbidden     map[string]bool
+	voiceless     map[string]bool     // channels without voice messages
+	joined        time.Time           // when the bot was let into the guilds
+	roles         map[string][]object // by guild
+	starts        int                 // sessions that may be begun; below zero: any number
+	allowance     *allowance          // of messages; nil: any number
+	tooMany       int                 // requests that were refused for it
+	faults        []*ordered
+	chaos         *chaos
+	disorder      bool
 }
 
 // channel is a conversation.
