@@ -54,8 +54,14 @@ func checkEndpoint(endpoint string) error {
 	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("this is no address of a server for tests, such as http://127.0.0.1:8080")
 	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err != nil || !addr.IsLoopback() {
+	if !loopback(u.Hostname()) {
 		return errors.New("the server for tests must be on this machine, at 127.0.0.1 or [::1]")
 	}
 	return nil
+}
+
+// loopback reports whether a host is this machine, by an address and not by a name.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
 }

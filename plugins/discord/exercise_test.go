@@ -91,11 +91,20 @@ func (l *ledgers) of(url string) *ledger {
 }
 
 func testPace() pace {
-	return pace{first: 5 * time.Millisecond, longest: 50 * time.Millisecond, save: 10 * time.Millisecond, patience: time.Minute, keep: 10 * time.Second}
+	return pace{
+		first: 5 * time.Millisecond, longest: 50 * time.Millisecond, sound: 50 * time.Millisecond, identify: 10 * time.Millisecond,
+		save: 10 * time.Millisecond, patience: time.Minute, keep: 10 * time.Second,
+	}
 }
 
 // component is the channel at a test's pace, with state that outlives it.
 func component(states *ledgers) sdk.Component { return componentAt(states, testPace()) }
+
+func quickPace() pace {
+	p := testPace()
+	p.patience = 20 * time.Millisecond
+	return p
+}
 
 func componentAt(states *ledgers, at pace) sdk.Component {
 	return sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, env sdk.Env, cfg config) (*channel, error) {
@@ -311,13 +320,18 @@ type fixture struct {
 	run    *sdktest.Run
 	states *ledgers
 	seen   map[chat.EventID]bool // by any of its hosts: what a plugin that was ended submits again is no news
-	quick  bool                  // an interaction waits for the host for a moment only
+	pace   pace                  // zero: that of tests
 }
 
 // start runs a channel; prepare sets the server up before.
 func start(t *testing.T, prepare func(*discordtest.Server)) fixture {
 	t.Helper()
-	f := fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}}
+	return fixture{}.start(t, prepare)
+}
+
+func (f fixture) start(t *testing.T, prepare func(*discordtest.Server)) fixture {
+	t.Helper()
+	f.server, f.states, f.seen = discordtest.New(t), &ledgers{}, map[chat.EventID]bool{}
 	f.server.User("7", "anna")
 	f.server.User("8", "bob")
 	f.server.Direct("7", "70")
@@ -331,11 +345,7 @@ func start(t *testing.T, prepare func(*discordtest.Server)) fixture {
 // again runs a new life of the plugin against the same server, with a new host that has seen nothing.
 func (f fixture) again(t *testing.T) fixture {
 	t.Helper()
-	at := testPace()
-	if f.quick {
-		at.patience = 20 * time.Millisecond
-	}
-	f.host = sdktest.New(t, componentAt(f.states, at))
+	f.host = sdktest.New(t, componentAt(f.states, cmp.Or(f.pace, testPace())))
 	f.host.Configure(map[string]any{"token": f.server.Token(), "test_endpoint": f.server.URL()})
 	f.run = f.host.Run()
 	f.run.WaitFor(chat.Connected)

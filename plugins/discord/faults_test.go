@@ -63,7 +63,7 @@ func (r *trial) run(t *testing.T) {
 		}
 		buttons[id] = string(receipt.IDs[0])
 	}
-	f.quick = true // with interactions
+	f.pace = quickPace()
 	f.server.Chaos(r.seed)
 	if r.disorder {
 		f.server.Disorder()

@@ -58,9 +58,10 @@ type resume struct {
 
 // closedError is a connection that Discord closed, or asked the bot to.
 type closedError struct {
-	code int    // of the websocket; zero: none
-	text string // Discord's, or what happened
-	lost bool   // the session cannot be resumed
+	code  int    // of the websocket; zero: none
+	text  string // Discord's, or what happened
+	lost  bool   // the session cannot be resumed
+	asked bool   // Discord wants a new connection at once
 }
 
 // Error implements error.
@@ -71,7 +72,7 @@ func (e *closedError) Error() string {
 	return fmt.Sprintf("Discord closed the connection: %d %s", e.code, e.text)
 }
 
-// sessionEnded tells whether Discord will not resume the session.
+// sessionEnded reports whether Discord will not resume the session.
 func (e *closedError) sessionEnded() bool {
 	return e.lost || e.code == 4003 || e.code == 4007 || e.code == 4009
 }
@@ -130,7 +131,7 @@ func gatewayAddress(to *transport, address string) (string, error) {
 		return "", errors.New("the gateway has no proper address")
 	}
 	discord := u.Scheme == "wss" && (u.Hostname() == "discord.gg" || strings.HasSuffix(u.Hostname(), ".discord.gg"))
-	test := to.host != "" && u.Scheme == "ws" && u.Host == to.host
+	test := to.host != "" && u.Scheme == "ws" && loopback(u.Hostname())
 	if !discord && !test {
 		return "", errors.New("the gateway is no host of Discord")
 	}
@@ -181,7 +182,7 @@ func (l *link) read(ctx context.Context, events chan<- *discordgo.Event, at func
 				return err
 			}
 		case opReconnect:
-			return &closedError{text: "Discord asks for a new connection"}
+			return &closedError{text: "Discord asks for a new connection", asked: true}
 		case opInvalidSession:
 			return &closedError{text: "Discord has given up the session", lost: string(e.RawData) != "true"}
 		}

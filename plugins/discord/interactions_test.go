@@ -75,7 +75,7 @@ func TestRefusedInteractions(t *testing.T) {
 // busy is a fixture whose host takes nothing until it is let.
 func busy(t *testing.T) (f fixture, let func(chat.Verdict)) {
 	t.Helper()
-	f = fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}, quick: true}
+	f = fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}, pace: quickPace()}
 	f.server.User("7", "anna")
 	f.server.Direct("7", "70")
 	f = f.again(t)
@@ -153,7 +153,7 @@ func TestKeptInteractions(t *testing.T) {
 	answered(t, s, used)
 	f.host.Shutdown()
 	s.Forget()
-	f.quick = false
+	f.pace = testPace()
 	f = f.again(t)
 	if e, command := next[chat.NativeCommand](t, f); command != (chat.NativeCommand{Name: "status", Args: "now"}) || e.ID != chat.EventID("dc:interaction:"+used) || e.Sender.DisplayName != "anna" {
 		t.Errorf("it comes as %+v", e)

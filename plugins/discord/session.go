@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -20,14 +19,20 @@ import (
 // pace is how fast the bot does things.
 type pace struct {
 	first    time.Duration // the wait after a failure; it doubles
-	longest  time.Duration // of the waits; a connection that lasted longer was a good one
+	longest  time.Duration // of the waits
+	sound    time.Duration // how long a connection must be live for the waits to begin anew
+	identify time.Duration // between the beginnings of two sessions
 	save     time.Duration // between two writes of how far the host is
 	patience time.Duration // how long an interaction waits for the host before it is kept
 	keep     time.Duration // how long that may take; Discord waits for 3 seconds in all
 }
 
 func usualPace() pace {
-	return pace{first: time.Second, longest: time.Minute, save: 2 * time.Second, patience: time.Second, keep: time.Second}
+	return pace{
+		first: time.Second, longest: time.Minute, sound: 5 * time.Second,
+		identify: 6 * time.Second, // Discord's 5, and one for the way.
+		save:     2 * time.Second, patience: time.Second, keep: time.Second,
+	}
 }
 
 // maxResumes is how often a session is resumed in vain before it is given up.
@@ -47,10 +52,11 @@ type session struct {
 	receiver *receiver
 
 	resumption
-	saved  resumption
-	vain   int  // connections in a row on which no event came
-	live   bool // what was missed has come, on this connection
-	before struct {
+	saved      resumption
+	vain       int       // connections in a row on which no event came
+	live       time.Time // since when all has come that was missed; zero: not yet, on this connection
+	identified time.Time // when this life began a session last; zero: never
+	before     struct {
 		state  chat.State
 		detail string
 	}
@@ -79,8 +85,7 @@ func (s *session) run(ctx context.Context) error {
 		do := s.receiver.answer(e)
 		answering.Go(func() { do(whole) })
 	}
-	for wait := s.pace.first; ; {
-		began := time.Now()
+	for waits := newBackoff(s.pace); ; {
 		came, err := s.connect(ctx, answer)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -89,9 +94,6 @@ func (s *session) run(ctx context.Context) error {
 			s.tell(chat.Disconnected, err.Error())
 			return err
 		}
-		if time.Since(began) > s.pace.longest {
-			wait = s.pace.first
-		}
 		if s.vain++; came {
 			s.vain = 0
 		}
@@ -99,17 +101,23 @@ func (s *session) run(ctx context.Context) error {
 		if s.vain >= maxResumes || ok && closed.sessionEnded() {
 			s.forget()
 		}
-		after := wait/2 + rand.N(wait) // Not all bots at once, after Discord was away.
-		if e, ok := errors.AsType[*callError](err); ok {
-			after = max(after, e.retryAfter)
+		after := waits.after(s.lived(), err)
+		if after > 0 {
+			s.tell(chat.Disconnected, err.Error())
 		}
-		s.tell(chat.Disconnected, err.Error())
-		s.log.Warn("the connection to Discord ended", "error", err, "again_in", after.String())
+		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after.String())
 		if !pause(ctx, after) {
 			return ctx.Err()
 		}
-		wait = min(2*wait, s.pace.longest)
 	}
+}
+
+// lived is for how long the connection that ended was live; zero: it never was.
+func (s *session) lived() time.Duration {
+	if s.live.IsZero() {
+		return 0
+	}
+	return max(1, time.Since(s.live))
 }
 
 // forget has the next connection begin a new session.
@@ -120,8 +128,14 @@ func (s *session) forget() {
 // connect goes through one connection, and tells whether an event came. Its error, never nil, is why it ended. Interactions
 // it also shows to answer, as soon as they come.
 func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (came bool, err error) {
+	s.live = time.Time{}
 	if s.receiver.self == "" {
 		if err := s.signIn(ctx); err != nil {
+			return false, err
+		}
+	}
+	if s.ID == "" {
+		if err := s.awaitIdentify(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -140,7 +154,7 @@ func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (c
 	// The session stays, to be resumed, by a code of the bot's own.
 	defer context.AfterFunc(ctx, func() { link.close() })()
 	defer link.close()
-	if err := s.introduce(link); err != nil {
+	if err := s.introduce(ctx, link); err != nil {
 		return false, err
 	}
 	events := make(chan *discordgo.Event, 256)
@@ -150,37 +164,10 @@ func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (c
 		defer close(events)
 		ended = link.read(ctx, events, answer)
 	})
-	s.live = false
 	if err := s.take(ctx, link, events); err != nil {
 		return link.seq.Load() > 0, err
 	}
 	return link.seq.Load() > 0, ended
-}
-
-// address is where to connect. Discord counts the sessions that a bot begins in a day, and gives a new token to whom begins
-// too many: then the bot waits.
-func (s *session) address(ctx context.Context) (string, error) {
-	if s.ID != "" && s.URL != "" {
-		return s.URL, nil
-	}
-	var found struct {
-		URL    string
-		Starts *struct {
-			Remaining  int
-			ResetAfter int64 `json:"reset_after"` // milliseconds
-		} `json:"session_start_limit"`
-	}
-	const what = "GET gateway"
-	if err := s.rest.call(ctx, what, http.MethodGet, "gateway/bot", nil, &found); err != nil {
-		return "", err
-	}
-	if found.Starts != nil && found.Starts.Remaining <= 0 && s.ID == "" {
-		return "", &callError{
-			what: what, status: http.StatusTooManyRequests, message: "the bot has begun as many sessions as Discord lets it in a day",
-			retryAfter: min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond),
-		}
-	}
-	return found.URL, nil
 }
 
 // signIn learns who the bot is, and what a life before this one left.
@@ -241,9 +228,12 @@ func (s *session) close(ctx context.Context) {
 }
 
 // introduce begins or resumes the session.
-func (s *session) introduce(link *link) error {
+func (s *session) introduce(ctx context.Context, link *link) error {
 	if s.ID != "" {
 		return link.write(opResume, resume{Token: s.token, SessionID: s.ID, Seq: s.Seq})
+	}
+	if err := s.noteIdentify(ctx); err != nil {
+		return err
 	}
 	return link.write(opIdentify, identify{
 		Token: s.token, Intents: int(s.intents()), Properties: properties{OS: "linux", Browser: "clawhost", Device: "clawhost"},
@@ -273,7 +263,7 @@ func (s *session) take(ctx context.Context, link *link, events <-chan *discordgo
 				return err
 			}
 		case <-ticker.C:
-			if s.live && s.receiver.settled() && len(events) == 0 {
+			if !s.live.IsZero() && s.receiver.settled() && len(events) == 0 {
 				s.receiver.cursors.there(time.UnixMilli(link.heard.Load()))
 				if err := s.receiver.idle(ctx); err != nil {
 					return err
@@ -299,6 +289,7 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 		}
 		// From here on the session can be resumed, even if what it owes cannot be had now.
 		s.ID, s.URL, s.Seq = begun.SessionID, begun.URL, e.Sequence
+		s.identified = time.Now() // Discord had it before now.
 		s.receiver.begun(begun)
 	}
 	if err := s.receiver.handle(ctx, s.ID, e); err != nil {
@@ -306,7 +297,7 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 	}
 	s.Seq = e.Sequence
 	if e.Type == "READY" || e.Type == "RESUMED" {
-		s.live = true
+		s.live = time.Now()
 		s.tell(chat.Connected, "as "+s.receiver.name)
 	}
 	return nil

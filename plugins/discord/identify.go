@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/clawhost/clawhost/sdk"
+)
+
+// identifiedKey has the time at which the bot began a session last, in Unix milliseconds. Discord takes one beginning in 5
+// seconds, whatever became of the process that sent the one before.
+const identifiedKey = "identified"
+
+// awaitIdentify waits until the bot may begin a session.
+func (s *session) awaitIdentify(ctx context.Context) error {
+	last := s.identified
+	if last.IsZero() {
+		raw, _, err := s.state.Get(ctx, identifiedKey)
+		if err != nil && !errors.Is(err, sdk.ErrNotFound) {
+			return fmt.Errorf("read when a session was begun: %w", err)
+		}
+		at, _ := strconv.ParseInt(string(raw), 10, 64)
+		last = time.UnixMilli(at)
+	}
+	// A clock that was set back makes nobody wait for longer.
+	if wait := min(s.pace.identify, time.Until(last.Add(s.pace.identify))); wait > 0 && !pause(ctx, wait) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// noteIdentify writes down that a session is about to begin, so that a next life knows, however this one ends.
+func (s *session) noteIdentify(ctx context.Context) error {
+	s.identified = time.Now()
+	if _, err := s.state.Put(ctx, identifiedKey, strconv.AppendInt(nil, s.identified.UnixMilli(), 10)); err != nil {
+		return fmt.Errorf("note that a session begins: %w", err)
+	}
+	return nil
+}
+
+// address is where to connect. Discord counts the sessions that a bot begins in a day, and gives a new token to whom begins
+// too many: then the bot waits.
+func (s *session) address(ctx context.Context) (string, error) {
+	if s.ID != "" && s.URL != "" {
+		return s.URL, nil
+	}
+	var found struct {
+		URL    string
+		Starts *struct {
+			Remaining  int
+			ResetAfter int64 `json:"reset_after"` // milliseconds
+		} `json:"session_start_limit"`
+	}
+	const what = "GET gateway"
+	if err := s.rest.call(ctx, what, http.MethodGet, "gateway/bot", nil, &found); err != nil {
+		return "", err
+	}
+	if found.Starts != nil && found.Starts.Remaining <= 0 && s.ID == "" {
+		return "", &callError{
+			what: what, status: http.StatusTooManyRequests, message: "the bot has begun as many sessions as Discord lets it in a day",
+			retryAfter: min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond),
+		}
+	}
+	return found.URL, nil
+}
