@@ -71,10 +71,9 @@ func (r *receiver) settle(ctx context.Context) error {
 	return nil
 }
 
-// idle is called when all events that came are handled: interactions that are kept all the same came with a session that
-// was lost.
+// idle is called when all events that came are handled.
 func (r *receiver) idle(ctx context.Context) error {
-	r.recall = r.kept.Swap(false)
+	r.recall, r.again = r.again, false
 	return r.settle(ctx)
 }
 

@@ -93,18 +93,12 @@ func (l *ledgers) of(url string) *ledger {
 func testPace() pace {
 	return pace{
 		first: 5 * time.Millisecond, longest: 50 * time.Millisecond, sound: 50 * time.Millisecond, identify: 10 * time.Millisecond,
-		save: 10 * time.Millisecond, patience: time.Minute, keep: 10 * time.Second,
+		save: 10 * time.Millisecond, acknowledge: 5 * time.Second,
 	}
 }
 
 // component is the channel at a test's pace, with state that outlives it.
 func component(states *ledgers) sdk.Component { return componentAt(states, testPace()) }
-
-func quickPace() pace {
-	p := testPace()
-	p.patience = 20 * time.Millisecond
-	return p
-}
 
 func componentAt(states *ledgers, at pace) sdk.Component {
 	return sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, env sdk.Env, cfg config) (*channel, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"sync"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -46,12 +47,15 @@ func FuzzEvents(f *testing.F) {
 		r := newReceiver(api, sdk.Env{State: newLedger(), Media: shelf{}, Log: quiet()}, in, testPace())
 		r.self = discordtest.BotID
 		e := &discordgo.Event{Operation: opDispatch, Sequence: 1, Type: name, RawData: json.RawMessage(raw)}
-		r.answer(e)
+		var acknowledging sync.WaitGroup
+		answer := r.answer(e)
+		acknowledging.Go(func() { answer(t.Context()) })
 		if err := r.handle(t.Context(), "session", e); err != nil && t.Context().Err() == nil {
 			if _, ok := err.(*callError); !ok {
 				t.Logf("%s %s: %v", name, raw, err)
 			}
 		}
+		acknowledging.Wait()
 		for _, text := range in.texts {
 			if len(text) > len(raw)*8+1000 {
 				t.Errorf("%d bytes became %d", len(raw), len(text))

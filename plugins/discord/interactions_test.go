@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
@@ -58,27 +59,27 @@ func TestCommandsAndButtons(t *testing.T) {
 	}
 }
 
-// TestRefusedInteractions: who may not do it is told.
+// TestRefusedInteractions: who may not do it is told, behind the acknowledgement.
 func TestRefusedInteractions(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
 	f.host.Host.OnSubmit(func(context.Context, chat.Event) (chat.Verdict, error) { return chat.Rejected, nil })
-	if a := answered(t, f.server, f.server.Use("901", "7", "new", "")); a.Type != 4 || a.Text != "Commands are not taken here from you." || !a.Private {
-		t.Errorf("the command is answered by %+v", a)
-	}
-	button := f.server.Say("901", "8", "buttons of somebody")
-	if a := answered(t, f.server, f.server.Press(button, "7", "x")); a.Type != 4 || a.Text != "This button is not for you." || !a.Private {
-		t.Errorf("the press is answered by %+v", a)
-	}
+	used := f.server.Use("901", "7", "new", "")
+	f.server.Await(t, "the command is refused", func() bool {
+		a, _ := f.server.AnswerTo(used)
+		return a.Type == 4 && a.Edited == "Commands are not taken here from you." && a.Private
+	})
+	pressed := f.server.Press(f.server.Say("901", "8", "buttons of somebody"), "7", "x")
+	f.server.Await(t, "the press is refused", func() bool {
+		a, _ := f.server.AnswerTo(pressed)
+		return a.Type == 6 && cmp.Equal(a.FollowUps, []string{"This button is not for you."})
+	})
 }
 
 // busy is a fixture whose host takes nothing until it is let.
 func busy(t *testing.T) (f fixture, let func(chat.Verdict)) {
 	t.Helper()
-	f = fixture{server: discordtest.New(t), states: &ledgers{}, seen: map[chat.EventID]bool{}, pace: quickPace()}
-	f.server.User("7", "anna")
-	f.server.Direct("7", "70")
-	f = f.again(t)
+	f = start(t, nil)
 	verdict := make(chan chat.Verdict, 1)
 	host := f.host.Host
 	host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
@@ -108,60 +109,30 @@ func (l *ledger) kept() (list []string) {
 	return list
 }
 
-// TestBusyHost: an interaction that the host does not take in time is kept, acknowledged, and followed up.
+// TestBusyHost: an interaction is acknowledged, however long the host needs for what came before it.
 func TestBusyHost(t *testing.T) {
 	t.Parallel()
-	for _, v := range []chat.Verdict{chat.Accepted, chat.Rejected} {
-		t.Run(v.String(), func(t *testing.T) {
-			t.Parallel()
-			f, let := busy(t)
-			s, state := f.server, f.states.of(f.server.URL())
-			button := s.Say("70", discordtest.BotID, "buttons")
-			used, pressed := s.Use("70", "7", "status", ""), s.Press(button, "7", "x")
-			if a := answered(t, s, used); a.Type != 5 {
-				t.Errorf("the command is acknowledged by %+v", a)
-			}
-			if a := answered(t, s, pressed); a.Type != 6 {
-				t.Errorf("the press is acknowledged by %+v", a)
-			}
-			list := state.kept()
-			if len(list) != 2 || strings.Contains(strings.Join(list, ""), `"t1`) {
-				t.Errorf("kept is %q, want two without a token", list)
-			}
-			let(v)
-			s.Await(t, "the command is followed up", func() bool {
-				a, _ := s.AnswerTo(used)
-				return a.Edited == map[chat.Verdict]string{chat.Accepted: "`/status` is on its way.", chat.Rejected: "Commands are not taken here from you."}[v]
-			})
-			if v == chat.Rejected {
-				s.Await(t, "the press is followed up", func() bool {
-					a, _ := s.AnswerTo(pressed)
-					return len(a.FollowUps) == 1 && a.FollowUps[0] == "This button is not for you."
-				})
-			}
-			await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
-		})
+	f, let := busy(t)
+	s, state := f.server, f.states.of(f.server.URL())
+	s.Say("70", "7", "hello")
+	used, pressed := s.Use("70", "7", "status", ""), s.Press(s.Say("70", discordtest.BotID, "buttons"), "7", "x")
+	if a := answered(t, s, used); a.Type != 4 || a.Text != "`/status` is on its way." {
+		t.Errorf("the command is acknowledged by %+v", a)
 	}
+	if a := answered(t, s, pressed); a.Type != 6 {
+		t.Errorf("the press is acknowledged by %+v", a)
+	}
+	if list := state.kept(); len(list) != 2 {
+		t.Errorf("kept is %q, want both", list)
+	}
+	let(chat.Accepted)
+	f.message(t, "hello")
+	next[chat.NativeCommand](t, f)
+	next[chat.ButtonPress](t, f)
+	await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
 }
 
-// TestKeptInteractions come though their session and their life are lost: they were acknowledged.
-func TestKeptInteractions(t *testing.T) {
-	t.Parallel()
-	f, _ := busy(t)
-	s := f.server
-	used := s.Use("70", "7", "status", "now")
-	answered(t, s, used)
-	f.host.Shutdown()
-	s.Forget()
-	f.pace = testPace()
-	f = f.again(t)
-	if e, command := next[chat.NativeCommand](t, f); command != (chat.NativeCommand{Name: "status", Args: "now"}) || e.ID != chat.EventID("dc:interaction:"+used) || e.Sender.DisplayName != "anna" {
-		t.Errorf("it comes as %+v", e)
-	}
-	await(t, "it is kept no more", func() bool { return len(f.states.of(s.URL()).kept()) == 0 })
-}
-
-// TestReplayedInteraction: one that was acknowledged in a life before, and comes again with its session, is followed up.
+// TestReplayedInteraction: one that was acknowledged in a life before comes again with its session.
 func TestReplayedInteraction(t *testing.T) {
 	t.Parallel()
 	f, _ := busy(t)
@@ -169,24 +140,130 @@ func TestReplayedInteraction(t *testing.T) {
 	used := s.Use("70", "7", "status", "")
 	answered(t, s, used)
 	f.host.Shutdown()
+	s.Expire()
 	f = f.again(t)
-	next[chat.NativeCommand](t, f)
-	s.Await(t, "it is followed up", func() bool { a, _ := s.AnswerTo(used); return a.Edited == "`/status` is on its way." })
+	if e, _ := next[chat.NativeCommand](t, f); e.ID != chat.EventID("dc:interaction:"+used) {
+		t.Errorf("it comes as %+v", e)
+	}
+	await(t, "it is kept no more", func() bool { return len(f.states.of(s.URL()).kept()) == 0 })
 }
 
-// TestNothingTakesIt: what neither the host nor the state takes is not acknowledged, so that its person sees it fail.
-func TestNothingTakesIt(t *testing.T) {
+// TestUnacknowledged: the host never hears of what its person sees fail, for they will do it again.
+func TestUnacknowledged(t *testing.T) {
 	t.Parallel()
-	f, let := busy(t)
-	f.states.of(f.server.URL()).refuse(interactionPrefix)
-	used := f.server.Use("70", "7", "status", "")
-	await(t, "keeping it fails", func() bool { return strings.Contains(f.host.Logs(), "could not be kept") })
-	let(chat.Accepted)
-	next[chat.NativeCommand](t, f)
-	f.host.Shutdown() // What would answer has ended.
-	if a, ok := f.server.AnswerTo(used); ok {
-		t.Errorf("it is answered by %+v", a)
+	f := start(t, nil)
+	s, state := f.server, f.states.of(f.server.URL())
+	state.refuse(interactionPrefix) // as of a host that is too busy
+	button := s.Say("70", discordtest.BotID, "buttons")
+	lost := []string{s.Use("70", "7", "new", "first"), s.Press(button, "7", "first")}
+	s.Await(t, "the plugin tries again", func() bool { return s.Resumed() > 2 })
+	s.Expire()
+	state.refuse("")
+	again := s.Use("70", "7", "new", "again")
+	if _, command := next[chat.NativeCommand](t, f); command.Args != "again" {
+		t.Errorf("what failed comes to the host: %+v", command)
 	}
+	for _, id := range lost {
+		if a, ok := s.AnswerTo(id); ok {
+			t.Errorf("it is answered by %+v", a)
+		}
+	}
+	answered(t, s, again)
+	s.Press(button, "7", "again")
+	if _, press := next[chat.ButtonPress](t, f); press.Data != "again" {
+		t.Errorf("what failed comes to the host: %+v", press)
+	}
+	await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
+}
+
+// TestKilledBetween has a life end at each point of an interaction, and its session, too. The next life gives the host what was
+// acknowledged, in time or by a life before, and nothing else.
+func TestKilledBetween(t *testing.T) {
+	t.Parallel()
+	const callback, original = "/callback", "/messages/@original"
+	for name, c := range map[string]struct {
+		acknowledged, late, tokenless bool
+		trouble                       func(*discordtest.Server)
+		comes                         bool
+	}{
+		"kept":                           {comes: true},
+		"kept, and too late":             {late: true},
+		"acknowledged":                   {acknowledged: true, late: true, comes: true},
+		"acknowledged, and Discord errs": {acknowledged: true, comes: true, trouble: func(s *discordtest.Server) { s.Fail("POST", callback, 3, discordtest.NotJSON(502)) }},
+		"acknowledged, known by its text": {acknowledged: true, late: true, comes: true, trouble: func(s *discordtest.Server) {
+			s.Fail("POST", callback, 1, discordtest.Refuse(404, 10062, "Unknown interaction"))
+		}},
+		"acknowledged, and its text is gone": {acknowledged: true, late: true, comes: true, trouble: func(s *discordtest.Server) {
+			s.Fail("POST", callback, 1, discordtest.Refuse(404, 10062, "Unknown interaction"))
+			s.Fail("GET", original, 1, discordtest.Refuse(404, 10008, "Unknown Message"))
+		}},
+		"the answer is lost":         {comes: true, trouble: func(s *discordtest.Server) { s.Fail("POST", callback, 1, discordtest.CutAfter()) }},
+		"too late, and Discord errs": {late: true, trouble: func(s *discordtest.Server) { s.Fail("GET", original, 3, discordtest.NotJSON(502)) }},
+		"kept by the version before": {late: true, tokenless: true, comes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, nil)
+			f.host.Shutdown()
+			s := f.server
+			s.Forget()
+			i := interaction{
+				ID: s.Use("70", "7", "new", ""), AppID: discordtest.ApplicationID, Type: discordgo.InteractionApplicationCommand, ChannelID: "70",
+				User: &discordgo.User{ID: "7", Username: "anna"}, Data: interactionData{Name: "new"},
+			}
+			i.Token = "t" + i.ID
+			if c.acknowledged {
+				(&receiver{rest: newChannel(t, s).rest, log: quiet(), pace: testPace()}).acknowledge(t.Context(), i)
+			}
+			if c.late {
+				s.Expire()
+			}
+			if c.tokenless {
+				i.Token = ""
+			}
+			raw, err := json.Marshal(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := f.states.of(s.URL())
+			if _, err := state.Put(t.Context(), interactionPrefix+i.ID, raw); err != nil {
+				t.Fatal(err)
+			}
+			if c.trouble != nil {
+				c.trouble(s)
+			}
+			f = f.again(t)
+			s.Say("70", "7", "behind it")
+			if c.comes {
+				if e, _ := next[chat.NativeCommand](t, f); e.ID != chat.EventID("dc:interaction:"+i.ID) || e.Sender.DisplayName != "anna" {
+					t.Errorf("it comes as %+v", e)
+				}
+			}
+			f.message(t, "behind it")
+			if _, ok := s.AnswerTo(i.ID); ok != (c.comes && !c.tokenless) {
+				t.Errorf("it is acknowledged: %t", ok)
+			}
+			await(t, "nothing is kept any more", func() bool { return len(state.kept()) == 0 })
+		})
+	}
+}
+
+// TestDiscordCannotBeAsked: what is neither acknowledged nor not waits in the plugin's state, and nothing waits for it.
+func TestDiscordCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	f := fixture{pace: testPace()}
+	f.pace.acknowledge = 20 * time.Millisecond
+	f = f.start(t, nil)
+	s := f.server
+	s.Fail("POST", "/callback", 1_000_000, discordtest.NotJSON(403))
+	used := s.Use("70", "7", "status", "")
+	s.Say("70", "7", "behind it")
+	f.message(t, "behind it")
+	s.Heal()
+	if e, _ := next[chat.NativeCommand](t, f); e.ID != chat.EventID("dc:interaction:"+used) {
+		t.Errorf("it comes as %+v", e)
+	}
+	answered(t, s, used)
 }
 
 func TestOddInteractions(t *testing.T) {

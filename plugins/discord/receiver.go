@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/hashicorp/go-hclog"
@@ -14,7 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
-// receiver takes events of the gateway to the host. One goroutine uses it, but for what answers interactions.
+// receiver takes events of the gateway to the host. One goroutine uses it, but for what acknowledges
+// interactions.
 type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
@@ -25,14 +25,14 @@ type receiver struct {
 	cursors cursors
 	files   fetcher
 	rule    *fetch.Rule
-	answers answers
+	claims  claims
 
 	self    string          // the bot's id; empty: not known yet
 	name    string          // the bot's
 	owed    []string        // channels to catch up in
 	awaited map[string]bool // servers that the session has and Discord has not told of yet
-	recall  bool            // kept interactions are to be submitted
-	kept    atomic.Bool     // some were kept since they were looked for
+	recall  bool            // kept interactions are to be handled now
+	again   bool            // and once more, when nothing else is to be done
 }
 
 func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
@@ -41,7 +41,7 @@ func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
 		places:  newPlaces(r),
 		cursors: newCursors(env.State),
 		files:   fetcher{rest: r, store: env.Media, log: env.Log, wait: p.first},
-		answers: answers{waiting: map[string]chan chat.Verdict{}},
+		claims:  claims{byID: map[string]*claim{}},
 		rule:    fetch.NewRule(fetch.Limits{Refused: maxFile}),
 		recall:  true,
 	}
@@ -128,7 +128,10 @@ func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Ev
 			return r.reaction(ctx, gatewayEvent(session, e.Sequence), a.MessageReaction, nil, "")
 		})
 	case "INTERACTION_CREATE":
-		return read(e, func(i *interaction) error { return r.interaction(ctx, *i) })
+		return read(e, func(i *interaction) error {
+			_, err := r.interaction(ctx, *i)
+			return err
+		})
 	default:
 		return nil
 	}

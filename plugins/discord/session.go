@@ -18,20 +18,20 @@ import (
 
 // pace is how fast the bot does things.
 type pace struct {
-	first    time.Duration // the wait after a failure; it doubles
-	longest  time.Duration // of the waits
-	sound    time.Duration // how long a connection must be live for the waits to begin anew
-	identify time.Duration // between the beginnings of two sessions
-	save     time.Duration // between two writes of how far the host is
-	patience time.Duration // how long an interaction waits for the host before it is kept
-	keep     time.Duration // how long that may take; Discord waits for 3 seconds in all
+	first       time.Duration // the wait after a failure; it doubles
+	longest     time.Duration // of the waits
+	sound       time.Duration // how long a connection must be live for the waits to begin anew
+	identify    time.Duration // between the beginnings of two sessions
+	save        time.Duration // between two writes of how far the host is
+	acknowledge time.Duration // how long Discord is asked to take an acknowledgement
 }
 
 func usualPace() pace {
 	return pace{
 		first: time.Second, longest: time.Minute, sound: 5 * time.Second,
-		identify: 6 * time.Second, // Discord's 5, and one for the way.
-		save:     2 * time.Second, patience: time.Second, keep: time.Second,
+		identify:    6 * time.Second, // Discord's 5, and one for the way.
+		save:        2 * time.Second,
+		acknowledge: 5 * time.Second, // It takes none after 3, and then knows whether it has.
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Server) interact(channel, user string, o object) string {
 	} else {
 		o["guild_id"], o["member"] = c.guild, object{"user": s.userObject(user), "permissions": "0", "roles": []string{}}
 	}
-	s.waiting[id] = wait{time.Now(), channel}
+	s.waiting[id] = wait{channel: channel}
 	for _, session := range s.sessions {
 		s.push(session, "INTERACTION_CREATE", o)
 	}
@@ -68,12 +68,19 @@ func (s *Server) AnswerTo(interaction string) (Answer, bool) {
 
 // wait is an interaction that may be answered.
 type wait struct {
-	began   time.Time
 	channel string
+	late    bool // Discord has told its person that it failed
 }
 
-// inTime is how long an interaction waits for its answer.
-const inTime = 3 * time.Second
+// Expire has all interactions that are not answered fail, as Discord does after 3 seconds.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, w := range s.waiting {
+		w.late = true
+		s.waiting[id] = w
+	}
+}
 
 func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 	var b struct {
@@ -88,7 +95,7 @@ func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	id := r.PathValue("id")
 	wait, known := s.waiting[id]
-	if !known || r.PathValue("token") != "t"+id || time.Since(wait.began) > inTime {
+	if !known || r.PathValue("token") != "t"+id {
 		refuse(w, http.StatusNotFound, 10062, "Unknown interaction")
 		return
 	}
@@ -97,6 +104,10 @@ func (s *Server) postCallback(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusBadRequest, 40060, "Interaction has already been acknowledged.")
 			return
 		}
+	}
+	if wait.late {
+		refuse(w, http.StatusNotFound, 10062, "Unknown interaction")
+		return
 	}
 	if b.Type == 4 && b.Data.Content == "" {
 		refuse(w, http.StatusBadRequest, 50006, "Cannot send an empty message")
@@ -127,6 +138,14 @@ func (s *Server) postFollowUp(w http.ResponseWriter, r *http.Request) {
 		a.FollowUps = append(a.FollowUps, b.Content)
 		s.signal()
 		answer(w, http.StatusOK, s.answerObject(a, b.Content))
+	}
+}
+
+func (s *Server) getOriginal(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.original(w, r); a != nil {
+		answer(w, http.StatusOK, s.answerObject(a, a.Text))
 	}
 }
 

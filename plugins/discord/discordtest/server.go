@@ -258,6 +258,7 @@ func (s *Server) routes() http.Handler {
 		"POST /webhooks/{app}/{token}":                                        s.postFollowUp,
 		"GET /guilds/{guild}/roles":                                           s.getRoles,
 		"GET /channels/{channel}/messages/{message}":                          s.getMessage,
+		"GET /webhooks/{app}/{token}/messages/@original":                      s.getOriginal,
 		"PATCH /webhooks/{app}/{token}/messages/@original":                    s.patchOriginal,
 	} {
 		mux.HandleFunc(pattern, handle)
