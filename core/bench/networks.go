@@ -91,7 +91,7 @@ func openWhatsApp() (*network, error) {
 }
 
 // webchatToken is what a page of the web chat must know.
-const webchatToken = "bench-0123456789abcdef"
+const webchatToken = "bench-0123456789abcdef0123456789abcdef0123456789"
 
 func openWebchat() (*network, error) {
 	address, err := freeAddress()

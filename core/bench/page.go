@@ -10,20 +10,24 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 )
 
 // page is a page of the web chat: it posts messages, and follows what is shown.
 type page struct {
-	address, token string
-	client         *http.Client
-	answers        chan int // the numbers of answers, as they are shown; closed at the end of the stream
-	end            context.CancelFunc
+	address string
+	own     *webchattest.Page
+	client  *http.Client
+	answers chan int // the numbers of answers, as they are shown; closed at the end of the stream
+	end     context.CancelFunc
 }
 
 // openPage follows the web chat from now on.
 func openPage(address, token string) (*page, error) {
 	ctx, end := context.WithCancel(context.Background())
-	p := &page{address: address, token: token, client: &http.Client{}, answers: make(chan int, 1), end: end}
+	own := webchattest.New(token)
+	p := &page{address: address, own: own, client: &http.Client{Transport: own}, answers: make(chan int, 1), end: end}
 	response, err := p.request(ctx, http.MethodGet, "/api/events", nil)
 	if err != nil {
 		end()
@@ -50,7 +54,6 @@ func (p *page) request(ctx context.Context, method, path string, body io.Reader)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+p.token)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := p.client.Do(request)
 	if err != nil {
@@ -102,5 +105,5 @@ func (p *page) close() {
 	p.end()
 	for range p.answers {
 	}
-	p.client.CloseIdleConnections()
+	p.own.Close()
 }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 )
 
 // The web chat of a host that also has Telegram: one process each, one agent, two conversations.
@@ -34,7 +36,7 @@ plugin "webchat" {
 	if address == nil {
 		t.Fatalf("the host said %q, want the web chat's address", h.out)
 	}
-	page := webPage{host: h, url: address[1], token: address[2]}
+	page := newWebPage(h, address[1], address[2])
 
 	owner := h.owner()
 	owner.talks("my number on Telegram is 4711")
@@ -43,9 +45,9 @@ plugin "webchat" {
 	page.talks("and now?")
 	h.remembers("which number?", "and now?")
 
-	stranger := webPage{host: h, url: page.url, token: strings.Repeat("x", len(page.token))}
-	if status, _ := stranger.post("let me in"); status != http.StatusUnauthorized {
-		t.Errorf("a post with a wrong token gets %d", status)
+	stranger := newWebPage(h, page.url, strings.Repeat("x", len(page.token)))
+	if _, err := stranger.request("POST", "/api/messages", "{}"); !errors.Is(err, webchattest.ErrStranger) {
+		t.Errorf("a page with another token takes the host for its own: %v", err)
 	}
 	if strings.Contains(h.log.String(), page.token) {
 		t.Error("the web chat's token is in the log")
@@ -60,35 +62,37 @@ plugin "webchat" {
 	owner.silent()
 }
 
-// webTransport is the tests' own: a server of httptest that is closed closes the idle connections of the default one.
-var webTransport = &http.Transport{}
-
 // webPage is a page of the web chat.
 type webPage struct {
 	*host
 	url, token string
+	page       *webchattest.Page
 }
 
-func (p webPage) request(method, path, body string) *http.Response {
+func newWebPage(h *host, url, token string) webPage {
+	page := webchattest.New(token)
+	h.Cleanup(page.Close)
+	return webPage{h, url, token, page}
+}
+
+func (p webPage) request(method, path, body string) (*http.Response, error) {
 	p.Helper()
 	request, err := http.NewRequestWithContext(p.ctx, method, p.url+path, strings.NewReader(body))
 	if err != nil {
 		p.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+p.token)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := (&http.Client{Transport: webTransport}).Do(request)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return response
+	return (&http.Client{Transport: p.page}).Do(request)
 }
 
 // post writes a message.
 func (p webPage) post(text string) (status int, answer string) {
 	p.Helper()
 	body, _ := json.Marshal(map[string]string{"id": uuid.NewString(), "text": text}) // strings always encode
-	response := p.request("POST", "/api/messages", string(body))
+	response, err := p.request("POST", "/api/messages", string(body))
+	if err != nil {
+		p.Fatal(err)
+	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -103,7 +107,10 @@ func (p webPage) talks(text string) {
 	if status, answer := p.post(text); status != http.StatusOK {
 		p.Fatalf("the page's post got %d %s", status, answer)
 	}
-	stream := p.request("GET", "/api/events?after=0", "")
+	stream, err := p.request("GET", "/api/events?after=0", "")
+	if err != nil {
+		p.Fatal(err)
+	}
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
 	for lines.Scan() {

@@ -18,13 +18,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/journal"
+	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 )
 
 // webchat is the page of the web chat, which the host's own plugin serves. Anna writes there: "anna" is its first conversation, and
 // "anna/tea" another one.
 type webchat struct {
 	log           *journal.Journal // of the host, which tells the page's address
-	client        *http.Client
+	token         string           // of the newest link
+	page          *webchattest.Page
 	conversations []string          // their ids, by the threads of their chats
 	names         map[string]chat   // of chats
 	files         map[string][]byte // the contents of what was fetched, by their refs
@@ -33,13 +35,13 @@ type webchat struct {
 
 func newWebchat(log *journal.Journal) *webchat {
 	return &webchat{
-		log: log, client: &http.Client{Transport: &http.Transport{}}, conversations: []string{""},
+		log: log, page: webchattest.New(""), conversations: []string{""},
 		names: map[string]chat{"anna": {id: 1}}, files: map[string][]byte{},
 	}
 }
 
 // Stop ends what the page has open.
-func (w *webchat) Stop() { w.client.CloseIdleConnections() }
+func (w *webchat) Stop() { w.page.Close() }
 
 func (w *webchat) find(name string) (chat, bool) {
 	if in, known := w.names[name]; known {
@@ -66,14 +68,17 @@ func (w *webchat) request(ctx context.Context, method, path, kind string, body [
 	if len(all) == 0 {
 		return nil, errNoPage
 	}
-	page := all[len(all)-1] // of the newest life
-	r, err := http.NewRequestWithContext(ctx, method, page[1]+path, bytes.NewReader(body))
+	link := all[len(all)-1] // of the newest life
+	if w.token != link[2] {
+		w.page.Close()
+		w.token, w.page = link[2], webchattest.New(link[2])
+	}
+	r, err := http.NewRequestWithContext(ctx, method, link[1]+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+page[2])
 	r.Header.Set("Content-Type", kind)
-	answer, err := w.client.Do(r)
+	answer, err := (&http.Client{Transport: w.page}).Do(r)
 	if err != nil {
 		return nil, err
 	}

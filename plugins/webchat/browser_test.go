@@ -44,6 +44,7 @@ func TestBrowser(t *testing.T) {
 	b := start(t, dir, hear)
 	listen := strings.TrimPrefix(b.base, "http://")
 	seen := make(chan struct{})
+	var other *impostor
 	hangUp := perform(ctx, t, b, heard, seen)
 
 	t.Setenv("RIG", "1")
@@ -52,7 +53,17 @@ func TestBrowser(t *testing.T) {
 		case "stop":
 			hangUp()
 			b.stop()
+		case "impostor":
+			hangUp()
+			b.stop()
+			other = impersonate(t, listen)
+		case "asked again":
+			other.awaitAnother(ctx)
 		case "start":
+			if other != nil {
+				other.leave(t)
+				other = nil
+			}
 			b = startAt(t, dir, listen, hear)
 			hangUp = perform(ctx, t, b, heard, seen)
 		case "seen":

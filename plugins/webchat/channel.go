@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/clawhost/clawhost/plugins/webchat/internal/proof"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -93,12 +94,14 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		transfers: make(chan struct{}, maxTransfers),
 		streams:   make(chan struct{}, maxStreams),
 	}
-	hosts := origins(c.listener.Addr())
+	authority, alias := names(c.listener.Addr())
+	pages := newSessions(proof.NewKey(c.token), authority)
 	mux := http.NewServeMux()
-	mux.Handle("/api/", authorized(c.token, a.routes()))
+	mux.Handle("POST "+proof.SessionPath, limited(pages.busy, pages.begin))
+	mux.Handle("/api/", pages.authorized(a.routes()))
 	mux.Handle("/", page())
 	server := &http.Server{
-		Handler:           guard(hosts, mux),
+		Handler:           guard(authority, alias, mux),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
@@ -123,7 +126,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		return nil
 	})
 	group.Go(func() error { return c.forward(ctx, in) })
-	in.ReportURL(chat.Connected, "listening on "+hosts[0], "http://"+hosts[0]+"/#token="+c.token)
+	in.ReportURL(chat.Connected, "listening on "+authority, "http://"+authority+"/#token="+c.token)
 	return group.Wait()
 }
 

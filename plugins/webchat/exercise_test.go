@@ -20,13 +20,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
 func TestExercise(t *testing.T) {
-	const token = "exercised-token-0123456789"
+	const token = "exercised-token-0123456789-0123456789-0123456789"
 	var life opened
 	sdktest.Exercise(t, sdktest.Setup{
 		Component: sdk.NewChannel(limits, life.open),
@@ -87,8 +88,9 @@ func (o *opened) open(ctx context.Context, env sdk.Env, cfg config) (*channel, e
 
 // browser is the page as a [sdktest.Network]: it posts what was written, in order, each until the server has taken it.
 type browser struct {
-	base, token string
-	life        *opened
+	base string
+	page *webchattest.Page
+	life *opened
 
 	mu           sync.Mutex
 	acknowledged map[string]bool
@@ -98,7 +100,7 @@ type browser struct {
 
 func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 	b := &browser{
-		base: "http://" + address, token: token, life: life,
+		base: "http://" + address, page: webchattest.New(token), life: life,
 		acknowledged: make(map[string]bool), ids: make(map[string]string),
 		written: make(chan [3]string, 100),
 	}
@@ -108,6 +110,7 @@ func newBrowser(t testing.TB, address, token string, life *opened) *browser {
 	t.Cleanup(func() {
 		cancel()
 		posting.Wait()
+		b.page.Close()
 	})
 	return b
 }
@@ -245,10 +248,9 @@ func (b *browser) do(ctx context.Context, method, path string, body []byte, kind
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+b.token)
 	r.Header.Set("Content-Type", kind)
 	r.Close = true
-	return (&http.Client{Transport: transport}).Do(r)
+	return (&http.Client{Transport: b.page}).Do(r)
 }
 
 func (b *browser) Acknowledged(text string) bool {

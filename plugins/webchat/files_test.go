@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -150,16 +151,33 @@ func TestFilesAreBounded(t *testing.T) {
 func TestTransfersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	content := bytes.Repeat([]byte("a"), 64<<10)
 	var writers []*io.PipeWriter
 	statuses := make(chan int, maxTransfers)
 	for range maxTransfers {
 		r, w := io.Pipe()
 		writers = append(writers, w)
+		slow, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.base+"/api/files?name=slow", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.Header.Set("Content-Type", "application/octet-stream")
+		if err := b.page.Authorize(slow, sha256.Sum256(content)); err != nil {
+			t.Fatal(err)
+		}
 		go func() {
-			status, _ := b.upload(t, "slow", r)
-			statuses <- status
+			answer, err := transport.RoundTrip(slow)
+			if err != nil {
+				t.Error(err)
+				statuses <- 0
+				return
+			}
+			answer.Body.Close()
+			statuses <- answer.StatusCode
 		}()
-		if _, err := w.Write(bytes.Repeat([]byte("a"), 64<<10)); err != nil {
+		if _, err := w.Write(content); err != nil {
 			t.Fatal(err)
 		}
 		select {

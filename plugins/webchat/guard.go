@@ -1,16 +1,16 @@
 package main
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
-	"slices"
 	"strings"
 )
 
 // guard refuses what does not come from a page of this server. The Host header of a page whose name was bound to this
 // address by its owner (DNS rebinding) is that name; the Origin of a page from elsewhere is elsewhere.
-func guard(hosts []string, next http.Handler) http.Handler {
+//
+// The page itself leads from the alias to the authority: a name may stand for several addresses, and somebody else may
+// listen on another one of them.
+func guard(authority, alias string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "+
@@ -22,28 +22,17 @@ func guard(hosts []string, next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if !slices.Contains(hosts, r.Host) {
-			refuse(w, http.StatusForbidden, "Open the web chat at http://"+hosts[0]+"/.")
+		if r.Host == alias && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
+			h.Set("Location", "http://"+authority+"/") // a browser keeps the part behind "#"
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return
+		}
+		if r.Host != authority {
+			refuse(w, http.StatusForbidden, "Open the web chat at http://"+authority+"/.")
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 			refuse(w, http.StatusForbidden, "This request comes from another page.")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// authorized lets only requests with the token pass. The token is compared by its hash, in a time that tells nothing of
-// it, not even its length.
-func authorized(token string, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		got := sha256.Sum256([]byte(given))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 || !ok {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "This page needs the link that the host shows.")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -80,15 +81,16 @@ func lock(ctx context.Context, file uintptr) error {
 	return err
 }
 
-// origins returns the values of the Host header that pages of this listener have.
-func origins(addr net.Addr) []string {
+// names returns the one value of the Host header that this listener's page has, and the name that leads there. The port of HTTP
+// is left out, as browsers do.
+func names(addr net.Addr) (authority, alias string) {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return []string{addr.String()}
+		return addr.String(), ""
 	}
-	hosts := []string{net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)}
+	authority, alias = net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)
 	if port == "80" {
-		hosts = append(hosts, host, "localhost")
+		authority, alias = strings.TrimSuffix(authority, ":80"), "localhost"
 	}
-	return hosts
+	return authority, alias
 }

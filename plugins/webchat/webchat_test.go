@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -73,6 +74,7 @@ type bundle struct {
 	dir   string
 	base  string // http://127.0.0.1:port
 	token string
+	page  *webchattest.Page
 	stop  func() // ends Run and Stop, once
 }
 
@@ -116,16 +118,13 @@ func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bundle{
-		channel: c, host: h, files: store, dir: dir, stop: stop,
-		base: "http://" + u.Host, token: strings.TrimPrefix(u.Fragment, "token="),
-	}
+	token := strings.TrimPrefix(u.Fragment, "token=")
+	page := webchattest.New(token)
+	t.Cleanup(page.Close)
+	return &bundle{channel: c, host: h, files: store, dir: dir, stop: stop, base: "http://" + u.Host, token: token, page: page}
 }
 
-// transport is the tests' own: a server of httptest that is closed closes the idle connections of the default one.
-var transport = &http.Transport{}
-
-// request makes a request of a page with the token. Change may make it another one.
+// request makes a request of the page. Change may make it another one.
 func (b *bundle) request(t *testing.T, method, path string, body any, change func(*http.Request)) *http.Response {
 	t.Helper()
 	encoded, err := json.Marshal(body)
@@ -136,7 +135,6 @@ func (b *bundle) request(t *testing.T, method, path string, body any, change fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+b.token)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Origin", b.base)
@@ -144,7 +142,7 @@ func (b *bundle) request(t *testing.T, method, path string, body any, change fun
 	if change != nil {
 		change(r)
 	}
-	answer, err := transport.RoundTrip(r)
+	answer, err := b.page.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}

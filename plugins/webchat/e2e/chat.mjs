@@ -327,6 +327,31 @@ await attempt(async () => {
       assert.equal(await mine(`meanwhile ${mark}`).count(), 1);
       assert.equal(await answer(`hello ${mark}`).count(), 1);
     });
+
+    await step('another program that takes the address is told nothing, and the page says so', async () => {
+      await tell('impostor');
+      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      await warning.waitFor();
+      await page.locator('#files').setInputFiles({ name: 'secret.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') });
+      await write(`secret ${mark}`);
+      await mine(`secret ${mark}`).getByText('Sending…').waitFor();
+      await picture('stranger');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.locator('#sidebar').waitFor({ state: 'hidden' });
+      await picture('stranger-phone-dark');
+      assert.deepEqual(await page.evaluate(pale), [], 'dark');
+      await page.emulateMedia({ colorScheme: 'light' });
+      await picture('stranger-phone');
+      assert.deepEqual(await page.evaluate(pale), [], 'light');
+      await page.setViewportSize({ width: 1200, height: 820 });
+      await tell('asked again');
+      await tell('start');
+      await page.getByText('Connected', { exact: true }).waitFor();
+      await warning.waitFor({ state: 'hidden' });
+      await answer(`secret ${mark} [file secret.txt text/plain]`).waitFor();
+      assert.equal(await mine(`secret ${mark}`).count(), 1);
+    });
   }
 
   await step('a message written while there is no network is sent once, after a reload', async () => {
@@ -410,12 +435,40 @@ await attempt(async () => {
   });
 
   await step('a wrong token shows nothing', async () => {
-    await page.evaluate(() => localStorage.setItem('clawhost.token', 'wrong'));
+    await page.goto(link.replace(/token=.*/, 'token=another-token-that-is-not-it'));
+    await page.getByText('Another program answers at this address.').waitFor();
+    assert.equal(new URL(page.url()).hash, '');
+    assert.equal(await page.locator('#messages > li').count(), 0);
+    await page.goto(link);
+    await answer(`both ${mark}`).waitFor();
+  });
+
+  await step('no script can read the token, and a page without its key shows nothing', async () => {
+    const { kept, readable } = await page.evaluate(async () => {
+      const db = await new Promise((resolve) => (indexedDB.open('clawhost.key').onsuccess = ({ target }) => resolve(target.result)));
+      const key = await new Promise((resolve) => (db.transaction('keys').objectStore('keys').get('key').onsuccess = ({ target }) => resolve(target.result)));
+      const readable = await crypto.subtle.exportKey('raw', key).then(() => true, () => false);
+      db.transaction('keys', 'readwrite').objectStore('keys').clear();
+      return { kept: JSON.stringify([{ ...localStorage }, { ...sessionStorage }]), readable };
+    });
+    assert.equal(readable, false);
+    assert.equal(kept.includes(link.split('token=')[1]), false);
     await page.reload();
     await page.getByText('This page needs its link').waitFor();
     assert.equal(await page.locator('#messages > li').count(), 0);
     await picture('locked');
-    await page.goto(link);
+  });
+
+  await step('the token that an earlier version kept is taken over, and kept no longer', async () => {
+    await page.evaluate((token) => localStorage.setItem('clawhost.token', token), link.split('token=')[1]);
+    await page.reload();
     await answer(`both ${mark}`).waitFor();
+    assert.equal(await page.evaluate(() => localStorage.getItem('clawhost.token')), null);
+  });
+
+  await step('localhost leads to the one address that nobody else can hold', async () => {
+    await page.goto(link.replace('127.0.0.1', 'localhost'));
+    await answer(`both ${mark}`).waitFor();
+    assert.equal(new URL(page.url()).hostname, '127.0.0.1');
   });
 });

@@ -1,6 +1,6 @@
-// The way to the server: the token, requests and the stream of events.
+// The way to the server: requests and the stream of events.
 
-const tokenKey = 'clawhost.token';
+import { begin } from './session.js';
 
 // A stream that has been quiet for longer than this is dead: the server says that it lives every 15 seconds.
 const quietLimit = 40_000;
@@ -14,33 +14,24 @@ export class Refused extends Error {
 
   // Tells whether the same request may succeed later by itself.
   get passes() {
-    return this.status === 429 || (this.status >= 500 && this.status !== 502);
+    return this.status === 401 || this.status === 429 || (this.status >= 500 && this.status !== 502);
   }
 }
 
-// takeToken keeps the token that a link brought and takes it out of the address bar. It tells whether there was one.
-export function takeToken() {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (!token) return false;
-  localStorage.setItem(tokenKey, token);
-  history.replaceState(null, '', location.pathname);
-  return true;
+// The session that the stream was opened with. As long as the stream lives, so does the process that has proved itself, and the
+// address is its own. Without a stream each request has the server prove itself first.
+let streaming;
+
+async function request(path, options) {
+  return ask(streaming ?? await begin(), path, options);
 }
 
-export const hasToken = () => localStorage.getItem(tokenKey) !== null;
-export const dropToken = () => localStorage.removeItem(tokenKey);
-
-async function request(path, options = {}) {
-  const response = await fetch(path, {
-    ...options,
-    headers: { ...options.headers, Authorization: `Bearer ${localStorage.getItem(tokenKey)}` },
-    redirect: 'error',
-  });
-  if (!response.ok) {
-    const answer = await response.json().catch(() => ({}));
-    throw new Refused(response.status, answer.error ?? response.statusText);
-  }
-  return response;
+async function ask(session, path, options) {
+  const response = await session.fetch(path, options);
+  if (response.ok) return response;
+  if (response.status === 401 && streaming === session) streaming = undefined;
+  const answer = await response.json().catch(() => ({}));
+  throw new Refused(response.status, answer.error ?? response.statusText);
 }
 
 export async function get(path) {
@@ -83,8 +74,11 @@ export async function* stream(path, signal) {
     timer = setTimeout(() => quiet.abort(), quietLimit);
   };
   alive();
+  let session;
   try {
-    const response = await request(path, { signal: AbortSignal.any([signal, quiet.signal]) });
+    session = await begin();
+    const response = await ask(session, path, { signal: AbortSignal.any([signal, quiet.signal]) });
+    streaming = session;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let buffer = '';
     for (;;) {
@@ -98,6 +92,7 @@ export async function* stream(path, signal) {
     }
   } finally {
     clearTimeout(timer);
+    if (streaming === session) streaming = undefined;
   }
 }
 

@@ -1,12 +1,14 @@
 // The chat page: history and events from the server, what the user writes to it, and a connection that comes back.
 
-import { dropToken, get, hasToken, post, Refused, send, stream, takeToken } from './api.js';
+import { get, post, Refused, send, stream } from './api.js';
 import { Composer } from './composer.js';
 import { Conversations } from './conversations.js';
 import { $ } from './element.js';
 import { connection, drawer, frame, lock } from './frame.js';
+import { hasKey, takeKey } from './key.js';
 import { Messages } from './messages.js';
 import { Outbox } from './outbox.js';
+import { Stranger } from './session.js';
 
 const longestWait = 10_000;
 
@@ -64,7 +66,7 @@ async function attempt(promise) {
     await promise;
     return true;
   } catch (error) {
-    composer.notice(error instanceof Refused ? error.message : 'The host cannot be reached.');
+    composer.notice(error instanceof Refused || error instanceof Stranger ? error.message : 'The host cannot be reached.');
     return false;
   }
 }
@@ -160,18 +162,15 @@ async function run() {
   for (let wait = 500; ; wait = Math.min(2 * wait, longestWait)) {
     linked = new AbortController();
     const before = last;
+    let state = 'offline';
     try {
       await follow(linked.signal);
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) {
-        dropToken();
-        lock();
-        return;
-      }
+      if (error instanceof Stranger) state = 'stranger';
     }
     if (last !== before) wait = 500;
     quiet();
-    connection('offline');
+    connection(state);
     await new Promise((resolve) => {
       wake = resolve;
       if (!linked.signal.aborted) setTimeout(resolve, wait * (0.5 + Math.random() / 2));
@@ -192,8 +191,8 @@ document.addEventListener('visibilitychange', () => {
   wake();
 });
 window.addEventListener('online', () => wake());
-window.addEventListener('hashchange', () => {
-  if (takeToken()) location.reload();
+window.addEventListener('hashchange', async () => {
+  if (await takeKey()) location.reload();
 });
 
 const begins = () => {
@@ -215,8 +214,8 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-takeToken();
-if (hasToken()) {
+await takeKey();
+if (await hasKey()) {
   outbox.start();
   run();
 } else {

@@ -44,13 +44,14 @@ export function drawer(open) {
   return was !== open;
 }
 
-const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…' };
+const words = { connecting: 'Connecting…', online: 'Connected', offline: 'Disconnected, trying again…', stranger: 'Not your host' };
 
 // connection shows how the connection is.
 export function connection(state) {
   if ($('status').dataset.state === state) return;
   $('status').dataset.state = state;
   $('status').textContent = words[state];
+  $('stranger').hidden = state !== 'stranger';
 }
 
 // lock shows that the page needs its link.

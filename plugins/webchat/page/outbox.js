@@ -83,8 +83,6 @@ export class Outbox {
         if (error instanceof Refused && error.status === 422) {
           // The server keeps it, marked as refused.
           this.#done(entry, 'sent');
-        } else if (error instanceof Refused && error.status === 401) {
-          break; // it waits for a page with the right token
         } else if (error instanceof Refused && !error.passes) {
           if (error.status === 410) for (const file of entry.files) delete file.ref;
           entry.error = error.message;
