@@ -321,7 +321,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		refuse(w, http.StatusRequestEntityTooLarge, "A message has at most 256 KiB.")
+		refuse(w, http.StatusRequestEntityTooLarge, "A message has at most 256 KB.")
 		return false
 	}
 	if err != nil || json.Unmarshal(body, into) != nil {

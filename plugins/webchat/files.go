@@ -71,7 +71,7 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, fileOf(stored))
 }
 
-const tooLarge = "A file has at most 20 MiB."
+const tooLarge = "A file has at most 20 MB."
 
 // describeFile tells what a file is by its beginning.
 func describeFile(head []byte, name string) chat.Media {

@@ -14,8 +14,8 @@ type message struct {
 	Conversation chat.ThreadID  `json:"conversation"`
 	From         author         `json:"from"`
 	At           time.Time      `json:"at"`
-	Text         string         `json:"text,omitempty"` // of the user, to be shown as it is
-	HTML         string         `json:"html,omitempty"` // of the agent, safe to insert
+	Text         string         `json:"text,omitempty"` // as it was written; the agent's is Markdown
+	HTML         string         `json:"html,omitempty"` // of the agent's text, safe to insert
 	Files        []file         `json:"files,omitempty"`
 	ReplyTo      chat.MessageID `json:"reply_to,omitempty"`
 	Buttons      [][]button     `json:"buttons,omitempty"`
@@ -43,11 +43,11 @@ func (a *api) show(r record) message {
 		}
 		m.Buttons = append(m.Buttons, shown)
 	}
-	switch {
-	case r.Deleted || r.Text == "":
-	case r.From == user:
-		m.Text = r.Text
-	default:
+	if r.Deleted {
+		return m
+	}
+	m.Text = r.Text
+	if r.From == agent && r.Text != "" {
 		m.HTML = a.render(r.Text)
 	}
 	return m

@@ -282,7 +282,10 @@ func (e *events) message() string {
 }
 
 func describe(m message) string {
-	text := m.Text + m.HTML
+	text := m.HTML
+	if m.From == user {
+		text = m.Text
+	}
 	if m.Deleted {
 		text = "deleted"
 	}

@@ -142,6 +142,21 @@ await attempt(async () => {
       assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^func \(c \*channel\) Draft/);
     });
 
+    await step('an answer is copied as the Markdown that it is', async () => {
+      const below = answer(`publish the notes next. ${mark}`).locator('.meta');
+      await below.getByRole('button', { name: 'Copy the message' }).click();
+      await below.getByRole('button', { name: 'Copied' }).waitFor();
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      assert.match(copied, /^All tests of the web chat pass\.[^]*1\. \*\*The journal\*\* keeps[^]*```go\nfunc \(c/);
+      assert.equal(copied.includes('Copy'), false);
+    });
+
+    await step('a screen reader hears a list of messages, and who wrote each', async () => {
+      const list = page.getByRole('log', { name: 'Messages' }).getByRole('list').first();
+      await list.getByRole('listitem').filter({ hasText: /^Claw:All tests of the web chat pass/ }).waitFor();
+      await list.getByRole('listitem').filter({ hasText: new RegExp(`^You:stream ${mark}`) }).first().waitFor();
+    });
+
     await step('a question is answered by a button, once', async () => {
       await write(`ask ${mark}`);
       const group = page.getByRole('group', { name: 'Answers' });
@@ -184,7 +199,7 @@ await attempt(async () => {
         { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes') },
         { name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(21 << 20) },
       ]);
-      await page.getByRole('alert').filter({ hasText: 'large.bin is 22.0 MB large' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'large.bin is 21 MB large; a file may have 20 MB.' }).waitFor();
       await page.evaluate(async (bytes) => {
         const give = (name, type, event) => {
           const data = new DataTransfer();

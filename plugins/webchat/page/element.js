@@ -70,9 +70,9 @@ export function marked(text) {
   return { name, drawn, rest: text.trimStart().slice(mark.length).trimStart() };
 }
 
-// sizeOf writes a number of bytes for people.
+// sizeOf writes a number of bytes for people, as the host and its docs do: 20 MB are 20 times 1024 KB.
 export function sizeOf(bytes) {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1 << 10) return `${bytes} bytes`;
+  if (bytes < 1 << 20) return `${Math.round(bytes / (1 << 10))} KB`;
+  return `${Number((bytes / (1 << 20)).toFixed(1))} MB`;
 }

@@ -1,6 +1,6 @@
 // One message: an element of the list, and its changes.
 
-import { button, el, marked } from './element.js';
+import { $, button, el, marked } from './element.js';
 import { filesView } from './files.js';
 import { write } from './prose.js';
 
@@ -12,7 +12,9 @@ export function fill(item, message, actions, body) {
   item.dataset.id = message.id;
   item.dataset.at = message.at;
   if (message.seq) item.dataset.seq = message.seq;
-  if (!parts.body.isConnected || parts.body.parentNode !== item) item.prepend(parts.body);
+  if (!parts.body.isConnected || parts.body.parentNode !== item) {
+    item.prepend(el('span', { className: 'hidden' }, message.from === 'user' ? 'You:' : `${$('title').textContent}:`), parts.body);
+  }
   text(parts.body, message);
   const files = JSON.stringify(message.files?.map(({ ref, name, size }) => [ref, name, size]) ?? []);
   if (files !== parts.files) {
@@ -113,6 +115,6 @@ function meta(item, message, actions) {
   } else if (message.edited && message.from === 'user') {
     note('edited');
   }
-  if (message.from === 'agent' && message.html && !message.deleted) line.append(button('Copy the message', { icon: 'copy', className: 'icon copy' }));
+  if (message.from === 'agent' && message.html && !message.deleted) line.append(button('Copy the message', { icon: 'copy', className: 'icon copy', value: message.text }));
   return line;
 }

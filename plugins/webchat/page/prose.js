@@ -77,7 +77,7 @@ export function copyable(element) {
   element.addEventListener('click', async ({ target }) => {
     const pressed = target.closest('.copy');
     if (!pressed) return;
-    const text = pressed.closest('.codeblock')?.querySelector('pre').textContent ?? pressed.closest('li').querySelector('.body').innerText;
+    const text = pressed.closest('.codeblock')?.querySelector('pre').textContent ?? pressed.value; // Markdown, as it was written
     const before = pressed.ariaLabel;
     try {
       await navigator.clipboard.writeText(text);
