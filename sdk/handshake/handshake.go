@@ -13,9 +13,10 @@ import (
 // PluginName is the one name in a plugin's set. What the plugin serves beyond it is told by Describe.
 const PluginName = "clawhost"
 
-// MaxMessageBytes is the largest gRPC message that either side takes. The largest of v1 are a state value (1 MiB), an
-// event whose text, quote and thread starter are all full (768 KiB) and a page of history, which the host cuts to 8 MiB;
-// files go in chunks. gRPC's own default, 4 MiB, is too small for the page, and go-plugin's client has no limit at all.
+// MaxMessageBytes is the largest gRPC message that a plugin takes, and the largest that either side sends. The largest is a
+// page of history, which the host cuts to 8 MiB; files go in chunks. gRPC's own default, 4 MiB, is too small for the page,
+// and go-plugin's client has no limit at all. The host takes less of a plugin: 2 MiB. The largest there are a state value
+// (1 MiB) and an event whose text, quote and thread starter are all full (768 KiB).
 const MaxMessageBytes = 16 << 20
 
 // Config returns the handshake. Its version changes only with the proto package's: v1 is 1.

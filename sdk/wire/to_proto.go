@@ -96,11 +96,11 @@ func MessageToProto(m chat.Message) *pluginv1.Message {
 		Media:         each(m.Media, MediaToProto),
 		Mentions:      each(m.Mentions, mentionToProto),
 		MentionsSelf:  m.MentionsSelf,
-		ThreadStarter: Repair(m.ThreadStarter),
+		ThreadStarter: Cut(m.ThreadStarter, MaxText),
 	}
 	if q := m.ReplyTo; q != nil {
 		p.ReplyTo = &pluginv1.Quote{
-			Id: string(q.ID), SenderName: Repair(q.SenderName), Text: Repair(q.Text), IsSelf: q.IsSelf,
+			Id: string(q.ID), SenderName: Repair(q.SenderName), Text: Cut(q.Text, MaxText), IsSelf: q.IsSelf,
 			Media: each(q.Media, MediaToProto),
 		}
 	}

@@ -71,7 +71,7 @@ func New(options Options, log hclog.Logger) *API {
 
 // Register adds the services for one instance to the server that only that instance can reach.
 func (a *API) Register(instance string, server *grpc.Server) {
-	c := caller{API: a, instance: instance}
+	c := a.caller(instance)
 	pluginv1.RegisterInboxServer(server, inboxServer{caller: c})
 	pluginv1.RegisterOutboxServer(server, outboxServer{caller: c})
 	pluginv1.RegisterTurnsServer(server, turnsServer{caller: c})
@@ -84,6 +84,12 @@ func (a *API) Register(instance string, server *grpc.Server) {
 type caller struct {
 	*API
 	instance string
+	uploads  chan struct{} // an entry for each that is open
+	turns    chan struct{} // an entry for each whose end is awaited
+}
+
+func (a *API) caller(instance string) caller {
+	return caller{API: a, instance: instance, uploads: make(chan struct{}, maxUploads), turns: make(chan struct{}, maxTurns)}
 }
 
 // open refuses while the host is going down. The sdk tries again, with the host's next life.

@@ -25,7 +25,13 @@ type mediaServer struct {
 
 // Upload stores a file, names it and says what it is by its content.
 func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]) error {
-	first, err := in.Recv()
+	if err := s.admit(in.Context()); err != nil {
+		return err
+	}
+	defer func() { <-s.uploads }()
+	content := receive(in)
+	defer content.stop()
+	first, err := content.next()
 	if err != nil {
 		return err
 	}
@@ -38,7 +44,7 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 	if err != nil {
 		return status.Errorf(codes.InvalidArgument, "header: %v", err)
 	}
-	stored, err := s.options.Files.Put(in.Context(), s.instance, claim, &uploaded{stream: in})
+	stored, err := s.options.Files.Put(in.Context(), s.instance, claim, content)
 	var broken *brokenUpload
 	switch {
 	case errors.As(err, &broken):
@@ -51,33 +57,6 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 		return s.refuse("store a file", err)
 	}
 	return in.SendAndClose(&pluginv1.UploadResponse{Media: wire.MediaToProto(stored)})
-}
-
-// uploaded reads the chunks of an upload.
-type uploaded struct {
-	stream grpc.ClientStreamingServer[pluginv1.UploadRequest, pluginv1.UploadResponse]
-	rest   []byte
-}
-
-// brokenUpload is an upload that did not come to its end.
-type brokenUpload struct{ err error }
-
-func (b *brokenUpload) Error() string { return "receive a file: " + b.err.Error() }
-
-func (u *uploaded) Read(p []byte) (int, error) {
-	for len(u.rest) == 0 {
-		part, err := u.stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF):
-			return 0, io.EOF
-		case err != nil:
-			return 0, &brokenUpload{err}
-		}
-		u.rest = part.GetChunk()
-	}
-	n := copy(p, u.rest)
-	u.rest = u.rest[n:]
-	return n, nil
 }
 
 // Download streams a file of the instance's own.

@@ -17,6 +17,9 @@ import (
 // historyBytes bounds a page of history, far below the largest message that gRPC takes.
 const historyBytes = 8 << 20
 
+// maxTurns is how many turns a plugin waits for at a time. Each of them keeps a call open.
+const maxTurns = 100
+
 type turnsServer struct {
 	pluginv1.UnimplementedTurnsServer
 	caller
@@ -37,6 +40,12 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	}
 	if r.GetPrompt() == "" || len(r.GetPrompt()) > wire.MaxText {
 		return status.Errorf(codes.InvalidArgument, "prompt: %d bytes, 1 to %d are allowed", len(r.GetPrompt()), wire.MaxText)
+	}
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "too many turns at a time: at most %d are allowed", maxTurns)
 	}
 	ctx, id := out.Context(), chat.EventID(key)
 	completed, stop := s.options.Store.Watch(to.Channel, id)

@@ -2,12 +2,14 @@ package hostapi_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -248,5 +250,23 @@ func TestReadHistoryIsBounded(t *testing.T) {
 	got := response.GetEntries()
 	if len(got) != 32 || got[31].GetText() != "the newest" {
 		t.Errorf("%d entries, the last %.20q, want the newest 32", len(got), got[len(got)-1].GetText())
+	}
+}
+
+// Each turn that a plugin waits for keeps a call open, and there are only so many calls.
+func TestSoManyTurnsAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	turns := pluginv1.NewTurnsClient(b.connect(t, "echo"))
+	for n := range 101 {
+		stream, err := turns.RunTurn(t.Context(), &pluginv1.RunTurnRequest{
+			IdempotencyKey: strconv.Itoa(n), Address: address("", "anna"), ChatKind: pluginv1.ChatKind_CHAT_KIND_DIRECT, Prompt: "hi",
+		})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if want := map[bool]codes.Code{true: codes.OK, false: codes.ResourceExhausted}[n < 100]; status.Code(err) != want {
+			t.Fatalf("turn %d: %v, want %v", n+1, err, want)
+		}
 	}
 }

@@ -102,7 +102,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	}
 	broker := l.Broker.NextId()
 	go l.Broker.AcceptAndServe(broker, func(options []grpc.ServerOption) *grpc.Server { // ends with the client, which end waits for
-		server := grpc.NewServer(slices.Concat(options, handshake.ServerOptions(), recovering(i.log))...)
+		server := grpc.NewServer(slices.Concat(options, handshake.ServerOptions(), intakeOptions(), recovering(i.log))...)
 		i.options.Register(i.spec.Name, server)
 		return server
 	})

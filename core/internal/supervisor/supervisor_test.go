@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 	case "chatter":
 		fmt.Println("hello, I am no plugin")
 		select {}
+	case "flood":
+		serveFlood()
 	default:
 		sdk.Serve("test", "1.2.3", component(kind))
 	}
@@ -185,6 +187,15 @@ func spec(t *testing.T, kind string) supervisor.Spec {
 
 func begin(t *testing.T, specs ...supervisor.Spec) *room {
 	t.Helper()
+	return beginWith(t, func(_ string, s *grpc.Server) {
+		pluginv1.RegisterInboxServer(s, panickingInbox{})
+		pluginv1.RegisterMediaStoreServer(s, panickingMedia{})
+	}, specs...)
+}
+
+// beginWith begins with services of the host.
+func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *room {
+	t.Helper()
 	// The sockets' paths must be short, which the test's own folder is not.
 	sockets, err := os.MkdirTemp("", "claw")
 	if err != nil {
@@ -193,10 +204,7 @@ func begin(t *testing.T, specs ...supervisor.Spec) *room {
 	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &journal.Journal{}}
 	r.Supervisor = supervisor.New(supervisor.Options{
 		Plugins: specs, HostVersion: "test", StateDir: t.TempDir(), SocketDir: sockets,
-		Register: func(_ string, s *grpc.Server) {
-			pluginv1.RegisterInboxServer(s, panickingInbox{})
-			pluginv1.RegisterMediaStoreServer(s, panickingMedia{})
-		},
+		Register:  register,
 		Processes: &r.records,
 		Parked:    func(name, why string) { r.parked <- name + ": " + why },
 		Opened:    func(name, url string) { r.opened <- name + " " + url },

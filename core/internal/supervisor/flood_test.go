@@ -1,0 +1,189 @@
+package supervisor_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/store"
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+// flood is a plugin without the sdk that brings its host as much as it can.
+type flood struct {
+	plugin.NetRPCUnsupportedPlugin
+	pluginv1.UnimplementedPluginServer
+	broker *plugin.GRPCBroker
+}
+
+func serveFlood() {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: handshake.Config(), Plugins: plugin.PluginSet{handshake.PluginName: &flood{}}, GRPCServer: plugin.DefaultGRPCServer,
+		Logger: hclog.NewNullLogger(),
+	})
+}
+
+func (f *flood) GRPCServer(broker *plugin.GRPCBroker, server *grpc.Server) error {
+	f.broker = broker
+	pluginv1.RegisterPluginServer(server, f)
+	return nil
+}
+
+func (f *flood) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	panic("a plugin has no client")
+}
+
+func (f *flood) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Name: "flood"}, nil
+}
+
+func (f *flood) Configure(_ context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
+	conn, err := f.broker.Dial(r.GetHostBrokerId())
+	if err != nil {
+		return nil, err
+	}
+	go run(conn)
+	return &pluginv1.ConfigureResponse{}, nil
+}
+
+// encoded is a message that was encoded once, however often it is sent.
+type encoded struct{}
+
+func (encoded) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (encoded) Unmarshal(mem.BufferSlice, any) error { return nil }
+
+func (encoded) Name() string { return "proto" }
+
+// message encodes what is sent.
+func message(m proto.Message) []byte {
+	data, err := proto.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// run brings all that a plugin can bring, and says when that is over.
+func run(conn *grpc.ClientConn) {
+	submit := func(bytes int) func(context.Context) {
+		event := message(&pluginv1.SubmitRequest{Event: &pluginv1.Event{
+			EventId: "1", Chat: &pluginv1.Chat{Id: "c", Kind: pluginv1.ChatKind_CHAT_KIND_DIRECT}, Sender: &pluginv1.Sender{Id: "u"},
+			HappenedAt: timestamppb.Now(), Body: &pluginv1.Event_Message{Message: &pluginv1.Message{
+				Id: "1", Text: "hi", ReplyTo: &pluginv1.Quote{Id: "2", Text: strings.Repeat("x", bytes)},
+			}},
+		}})
+		return func(ctx context.Context) {
+			_ = conn.Invoke(ctx, pluginv1.Inbox_Submit_FullMethodName, event, nil, grpc.MaxCallSendMsgSize(1<<30), grpc.ForceCodecV2(encoded{}))
+		}
+	}
+	header := message(&pluginv1.UploadRequest{Part: &pluginv1.UploadRequest_Header{Header: &pluginv1.Media{}}})
+	chunk := message(&pluginv1.UploadRequest{Part: &pluginv1.UploadRequest_Chunk{Chunk: make([]byte, 1<<20)}})
+	upload := func(ctx context.Context) {
+		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, pluginv1.MediaStore_Upload_FullMethodName, grpc.ForceCodecV2(encoded{}))
+		if err != nil {
+			return
+		}
+		for part := header; stream.SendMsg(part) == nil; part = chunk {
+		}
+		<-ctx.Done()
+	}
+	for _, phase := range []struct {
+		calls int
+		call  func(ctx context.Context)
+	}{{120, submit(15 << 20)}, {300, submit(1900 << 10)}, {300, upload}} {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		var calls sync.WaitGroup
+		for range phase.calls {
+			calls.Go(func() { phase.call(ctx) })
+		}
+		calls.Wait()
+		cancel()
+	}
+	_, _ = pluginv1.NewStateClient(conn).PutValue(context.Background(), &pluginv1.PutValueRequest{Key: "over"})
+}
+
+// busyInbox never gets done with an event.
+type busyInbox struct{ hostapi.Inbox }
+
+func (busyInbox) Submit(ctx context.Context, _ string, _ chat.Event) (inbox.Outcome, error) {
+	<-ctx.Done()
+	return inbox.Outcome{}, ctx.Err()
+}
+
+// overStore hears that the plugin is done.
+type overStore struct {
+	hostapi.Store
+	over chan struct{}
+}
+
+func (s overStore) PutState(context.Context, string, string, []byte, *uint64) (uint64, error) {
+	close(s.over)
+	return 1, nil
+}
+
+// noRows keep nothing of what is known of files.
+type noRows struct{}
+
+func (noRows) PutMedia(context.Context, string, chat.Media, time.Time) error { return nil }
+
+func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) {
+	return chat.Media{}, store.ErrNotFound
+}
+
+// A plugin that brings more than the host can hold, at a time and without end, leaves the host its memory.
+func TestAPluginCannotUseUpTheMemory(t *testing.T) {
+	dir, over := t.TempDir(), make(chan struct{})
+	api := hostapi.New(hostapi.Options{
+		Inbox: busyInbox{}, Store: overStore{over: over}, Files: media.NewFiles(filepath.Join(dir, "media"), noRows{}, 20<<20),
+	}, hclog.NewNullLogger())
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
+		t.Skipf("the peak of the memory cannot be measured here: %v", err)
+	}
+	before := memory(t, "VmRSS")
+	beginWith(t, api.Register, spec(t, "flood"))
+	<-over
+	const most = 512 << 20
+	grown := memory(t, "VmHWM") - before
+	t.Logf("the memory grew by %d MB", grown>>20)
+	if grown > most {
+		t.Errorf("the memory grew by %d MB, want at most %d", grown>>20, most>>20)
+	}
+}
+
+// memory is a figure of this process, in bytes.
+func memory(t *testing.T, name string) int64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), name+":")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kilobytes, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}
