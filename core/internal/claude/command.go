@@ -64,7 +64,10 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real, env: environment(os.LookupEnv, os.Environ(), cfg.Env, life)}
+	c := &command{
+		allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
+		env: environment(os.LookupEnv, os.Environ(), cfg, life),
+	}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,
@@ -76,11 +79,13 @@ func newCommand(cfg Config, life string) (*command, error) {
 	if len(cfg.FallbackModels) > 0 {
 		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
 	}
-	if len(cfg.DisallowedTools) > 0 {
-		c.args = append(append(c.args, "--disallowedTools"), cfg.DisallowedTools...)
-	}
+	c.args = append(append(append(c.args, "--disallowedTools"), withheld...), cfg.DisallowedTools...)
 	return c, nil
 }
+
+// withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions of the
+// machine and write into them. The last begins a turn later, which nobody asked for and whose answer nobody would see.
+var withheld = []string{"ListAgents", "SendMessage", "ScheduleWakeup"}
 
 // ownFlags are the CLI's flags that the host sets or that would undo what it sets.
 var ownFlags = []string{
@@ -89,7 +94,8 @@ var ownFlags = []string{
 	"--setting-sources", "--settings", "--permission-prompt-tool", "--permission-mode", "--dangerously-skip-permissions",
 	"--allow-dangerously-skip-permissions", "--model", "--fallback-model", "--effort", "--append-system-prompt",
 	"--append-system-prompt-file", "--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools",
-	"--strict-mcp-config", "--mcp-config", "--bg", "--background",
+	"--strict-mcp-config", "--mcp-config", "--bg", "--background", "--managed-settings", "--system-prompt-snapshot",
+	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
 }
 
 // switches are the CLI's own variables that the host sets. The first part may be overridden by the configuration.
@@ -107,13 +113,29 @@ var (
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":  "1",
 		"CLAUDE_CODE_DISABLE_CRON":              "1",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY":       "1", // else a turn writes unasked what all sessions of the workspace read
 	}
 	// inherited are the variables of the host's environment that claude gets, beside LC_*.
 	inherited = []string{"HOME", "PATH", "USER", "LANG", "TZ", "TERM", "TMPDIR", "CLAUDE_CONFIG_DIR"}
 )
 
+// managed is the variable that keeps the API's credentials out of the environment of the shell, of hooks and of MCP servers.
+// With it the CLI works with no credentials but those of its environment: it reads neither a login nor an apiKeyHelper nor a
+// cloud's credentials.
+const managed = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST"
+
+// credentialed reports whether claude gets its credentials for Anthropic's API by its environment.
+func credentialed(cfg Config) bool {
+	for name, value := range cfg.Env {
+		if strings.HasPrefix(name, "CLAUDE_CODE_USE_") && value != "" {
+			return false // another provider's
+		}
+	}
+	return cfg.Credentials != nil || cfg.Env["ANTHROPIC_API_KEY"] != "" || cfg.Env["ANTHROPIC_AUTH_TOKEN"] != ""
+}
+
 // environment is claude's environment, sorted.
-func environment(lookup func(string) (string, bool), all []string, configured map[string]string, life string) []string {
+func environment(lookup func(string) (string, bool), all []string, cfg Config, life string) []string {
 	vars := map[string]string{}
 	for _, name := range inherited {
 		if value, ok := lookup(name); ok {
@@ -125,7 +147,10 @@ func environment(lookup func(string) (string, bool), all []string, configured ma
 			vars[name] = value
 		}
 	}
-	for _, more := range []map[string]string{tunable, configured, fixed, {marker: life}} {
+	if credentialed(cfg) {
+		vars[managed] = "1"
+	}
+	for _, more := range []map[string]string{tunable, cfg.Env, fixed, {marker: life}} {
 		for name, value := range more {
 			vars[name] = value
 		}
@@ -168,8 +193,9 @@ func configDir(env []string) string {
 	return dir
 }
 
-// writeSettings writes the settings file. The CLI deletes old transcripts; kept for a century they can be resumed. The
-// rules of denied paths bind the CLI's file tools; a shell command is bound by the operating system only.
+// writeSettings writes the settings file. The CLI deletes old transcripts; kept for a century they can be resumed. Any process
+// of the user could write into a session, by the socket that the CLI opens for it; such messages are refused. The rules of
+// denied paths bind the CLI's file tools; a shell command is bound by the operating system only.
 func writeSettings(cfg Config) (string, error) {
 	const days = 36500
 	deny := []string{}
@@ -189,8 +215,9 @@ func writeSettings(cfg Config) (string, error) {
 		}
 	}
 	data, err := json.MarshalIndent(map[string]any{
-		"cleanupPeriodDays": days,
-		"permissions":       map[string]any{"deny": deny},
+		"cleanupPeriodDays":   days,
+		"crossSessionInbound": "refuse",
+		"permissions":         map[string]any{"deny": deny},
 	}, "", "  ")
 	if err != nil {
 		return "", err
