@@ -182,6 +182,7 @@ const (
 	Died                    // claude ended in the middle of it
 	GivenUp                 // every attempt ended with the host
 	Hook                    // a hook that the config requires failed
+	Intruded                // something else than the host wrote into Claude's session
 )
 
 // String returns the class's name as the log prints it.
@@ -219,6 +220,8 @@ func (c Class) String() string {
 		return "given_up"
 	case Hook:
 		return "hook"
+	case Intruded:
+		return "intruded"
 	default:
 		return "unknown"
 	}

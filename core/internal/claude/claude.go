@@ -7,7 +7,7 @@
 // lines can be steered into a turn while it uses a tool, see steer.go. A turn ends by the CLI's result, by the host's
 // timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
 //
-// The behaviour that this package relies on was observed on the CLI's version 2.1.329, and back to 2.1.197.
+// The behaviour that this package relies on was observed on the CLI's versions 2.1.329 and 2.1.330, and back to 2.1.197.
 package claude
 
 import (
@@ -27,6 +27,7 @@ type Config struct {
 	Args            []string          // more flags, before the host's own; none of the host's may be among them
 	Env             map[string]string // beside the allowlisted variables of the host's environment
 	Credentials     Credentials       // nil: the CLI has its own
+	Owners          Owners            // nil: they learn of nothing but by the log
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
@@ -95,6 +96,12 @@ type Credentials interface {
 	URL() string
 	// Issue returns what the process shows there in place of a key, until it is revoked.
 	Issue() (token string, revoke func())
+}
+
+// Owners are those who run the host.
+type Owners interface {
+	// Tell tells them a text, once for each key.
+	Tell(key, text string)
 }
 
 // NotInstalledError says that the CLI was not found.

@@ -26,6 +26,11 @@ type event struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
 
+	Origin *struct {
+		Kind string `json:"kind"`
+		PID  int    `json:"verifiedPeerPid"`
+	} `json:"origin"` // user, result; nil: the host's own line
+
 	Trigger       string `json:"trigger"` // model_fallback
 	OriginalModel string `json:"original_model"`
 	FallbackModel string `json:"fallback_model"`
@@ -36,16 +41,15 @@ type event struct {
 
 // result is what a result event has.
 type result struct {
-	IsError        bool                   `json:"is_error"`
-	APIErrorStatus int                    `json:"api_error_status"`
-	Result         string                 `json:"result"`
-	StopReason     string                 `json:"stop_reason"`
-	TerminalReason string                 `json:"terminal_reason"`
-	Errors         []string               `json:"errors"`
-	Origin         *struct{ Kind string } `json:"origin"`
-	Messages       []string               `json:"user_message_uuids"`
-	ModelUsage     map[string]modelUsage  `json:"modelUsage"`                    // of the process
-	SinceLast      map[string]modelUsage  `json:"model_usage_since_last_result"` // newer CLIs
+	IsError        bool                  `json:"is_error"`
+	APIErrorStatus int                   `json:"api_error_status"`
+	Result         string                `json:"result"`
+	StopReason     string                `json:"stop_reason"`
+	TerminalReason string                `json:"terminal_reason"`
+	Errors         []string              `json:"errors"`
+	Messages       []string              `json:"user_message_uuids"`
+	ModelUsage     map[string]modelUsage `json:"modelUsage"`                    // of the process
+	SinceLast      map[string]modelUsage `json:"model_usage_since_last_result"` // newer CLIs
 }
 
 // control is what the events of the control protocol have.

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -323,6 +324,7 @@ func (p *Pool) release() {
 func (p *Pool) ended(s *session) {
 	defer p.work.Done()
 	p.removePrompt(s.prompt)
+	p.expel(s)
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()
@@ -343,6 +345,22 @@ func (p *Pool) ended(s *session) {
 	s.over = true
 	if s.holds {
 		p.release()
+	}
+}
+
+// expel kills what a session that another process has written into may have started, and tells the owners of it.
+func (p *Pool) expel(s *session) {
+	s.mu.Lock()
+	intruder := s.intruder
+	s.mu.Unlock()
+	if intruder == nil {
+		return
+	}
+	s.destroy()
+	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.id, "pid", *intruder)
+	if p.config.Owners != nil {
+		p.config.Owners.Tell("intruded:"+s.id, fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. "+
+			"I ended Claude there at once, and what it wrote was shown to nobody. Claude may still remember what it was told: /new begins a new conversation.", *intruder, s.key))
 	}
 }
 

@@ -60,8 +60,12 @@ func (s *session) line(line []byte) {
 	tell(progress)
 }
 
-// observe takes an event. The session is locked.
+// observe takes an event. The session is locked. A process is killed at once that something else than the host has written
+// into: with the host's settings the CLI lets nothing in.
 func (s *session) observe(e *event) {
+	if s.intruder != nil {
+		return // what it still writes is an answer to somebody else
+	}
 	switch e.Type {
 	case "control_request":
 		if e.Request != nil {
@@ -84,6 +88,11 @@ func (s *session) observe(e *event) {
 		}
 	case "result":
 		s.count(e)
+	}
+	if s.intruder == nil && e.Origin != nil && e.Origin.Kind == "peer" {
+		s.intruder = &e.Origin.PID
+		s.self.kill()
+		return
 	}
 	if s.track == nil {
 		return

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -57,6 +58,7 @@ type session struct {
 	expected map[string]chan<- *event // answers to requests of the host's, by their ids
 	spent    map[string]bool          // the ids of withdrawn lines, which the process would not run
 	overlong bool
+	intruder *int // the process that wrote into the session; nil: none has
 
 	// The pool's.
 	since   time.Time // idle
@@ -269,10 +271,13 @@ func (s *session) isAlive() bool {
 // died is the error of a process that ended by itself.
 func (s *session) died(p *Pool, class agent.Class) *agent.Failure {
 	s.mu.Lock()
-	overlong := s.overlong
+	overlong, intruder := s.overlong, s.intruder
 	s.mu.Unlock()
 	detail := "the process ended"
-	if overlong {
+	switch {
+	case intruder != nil:
+		return &agent.Failure{Class: agent.Intruded, Detail: fmt.Sprintf("process %d wrote into the session", *intruder)}
+	case overlong:
 		detail = "the process was ended: it wrote a line over the limit"
 	}
 	if s.exit != nil {

@@ -44,6 +44,8 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return "Claude broke down at this message, several times. Put it in other words and send it again. If that does not help, whoever runs clawhost has to look into it."
 	case agent.Hook:
 		return "A plugin that must prepare each answer is not working. " + keeper("look into it")
+	case agent.Intruded:
+		return "Another program wrote into this conversation with Claude, so I ended the work. " + keeper("look into it")
 	case agent.GivenUp:
 		return "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters."
 	default:

@@ -26,6 +26,22 @@ func (s *session) unsolicited() {
 	s.state("idle")
 }
 
+// peer runs a turn that another process has begun with a text, which the answer repeats.
+func (s *session) peer(text string) {
+	origin := map[string]any{"kind": "peer", "from": "uds:/tmp/cc-socks/17.sock", "verifiedPeerPid": 17}
+	s.state("running")
+	s.out.send(map[string]any{"type": "system", "subtype": "init", "cwd": s.log.workDir, "model": s.model})
+	s.out.send(map[string]any{
+		"type": "user", "uuid": uuid.NewString(), "isReplay": true, "isSynthetic": true, "parent_tool_use_id": nil, "origin": origin,
+		"message": map[string]any{"role": "user", "content": text},
+	})
+	s.assistant("msg_peer", map[string]any{"type": "text", "text": text}, nil)
+	s.result(map[string]any{
+		"subtype": "success", "is_error": false, "result": text, "stop_reason": "end_turn", "terminal_reason": "completed", "origin": origin,
+	}, message{}, time.Now())
+	s.state("idle")
+}
+
 // fallBack has another model answer until the turn's end, for which the returned function is called.
 func (s *session) fallBack(to string) (end func()) {
 	chosen := s.model

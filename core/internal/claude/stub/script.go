@@ -36,6 +36,8 @@ type Script struct {
 	Garbage      bool     `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
 	Huge         int      `json:"huge,omitempty"`           // the answer is this many bytes long
 	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
+	Peer         string   `json:"peer,omitempty"`           // another process writes this into the session, before the answer
+	PeerLater    string   `json:"peer_later,omitempty"`     // the same, once the turn is over
 	Question     string   `json:"question,omitempty"`       // a control request of this subtype before the answer
 	Blocks       bool     `json:"blocks,omitempty"`         // the answer's lines are text blocks of their own
 	Hold         int      `json:"hold,omitempty"`           // MB of memory that the process holds from now on

@@ -70,6 +70,9 @@ func (s *session) turn(m message) {
 	if script.Garbage {
 		s.garbage()
 	}
+	if script.Peer != "" {
+		s.peer(script.Peer)
+	}
 	if script.Compact {
 		s.compact()
 	}
@@ -102,6 +105,9 @@ func (s *session) turn(m message) {
 	}, m, began)
 	s.crash(script, "result", m)
 	s.finish(m, "completed")
+	if script.PeerLater != "" {
+		s.peer(script.PeerLater)
+	}
 }
 
 // work uses the tools of a script, and returns what is still to be thought behind them.

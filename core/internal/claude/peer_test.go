@@ -1,0 +1,80 @@
+package claude_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// told are what owners were told.
+type told struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (o *told) Tell(_, text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.texts = append(o.texts, text)
+}
+
+func (o *told) all() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.texts...)
+}
+
+// Where something else than the host writes into a session, its claude is killed with its tools, nothing of what it answers
+// is shown, the owners are told, and the conversation goes on in another process.
+func TestPeerIsCutOff(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]map[string]any{
+		"in a turn":       {"peer": "CANARY", "answer": "mine"},
+		"between turns":   {"peer_later": "CANARY", "answer": "mine"},
+		"while it asks":   {"peer": "CANARY", "tool": "true", "ask": true},
+		"with a tool":     {"peer": "CANARY", "tool": "sleep 1000"},
+		"before a stream": {"peer": "CANARY", "token_delay_ms": 20, "answer": "one two three"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			owners := new(told)
+			r.config.Owners = owners
+			pool := r.pool()
+			turn := r.turn(directive(script))
+			turn.Key = "telegram:1"
+			var mu sync.Mutex
+			var shown strings.Builder
+			turn.Progress = func(p agent.Progress) {
+				mu.Lock()
+				defer mu.Unlock()
+				shown.WriteString(p.Text)
+			}
+			result, err := pool.Run(t.Context(), turn)
+			if name == "between turns" {
+				if err != nil || result.Text != "mine" {
+					t.Errorf("the turn before brings %q, %v", result.Text, err)
+				}
+			} else {
+				r.wantClass(err, agent.Intruded)
+			}
+			poll(t, "the owners are told", func() bool { return len(owners.all()) > 0 })
+			if got := owners.all(); len(got) != 1 || !strings.Contains(got[0], "pid 17") || !strings.Contains(got[0], "telegram:1") {
+				t.Errorf("the owners were told %q", got)
+			}
+			mu.Lock()
+			if strings.Contains(result.Text+shown.String(), "CANARY") {
+				t.Errorf("it was shown: %q, %q", shown.String(), result.Text)
+			}
+			mu.Unlock()
+			if got := r.ask(pool, r.turn("and now?")).Text; got != "echo: [Bob] and now?" {
+				t.Errorf("the next turn brings %q", got)
+			}
+			if n := r.processes.spawned(); n != 2 {
+				t.Errorf("%d processes were started, want another one", n)
+			}
+		})
+	}
+}
