@@ -15,7 +15,11 @@ import (
 func TestKeysStayInTheHost(t *testing.T) {
 	t.Parallel()
 	const refused = "sk-ant-e2e-canary-refused"
+	var locked atomic.Bool
 	h := newHost(t, setup{
+		api: messagesapi.Options{Answer: func(messagesapi.Prompt) (messagesapi.Reply, bool) {
+			return messagesapi.Unauthorized(), locked.Load()
+		}},
 		tools:  []string{"Bash"},
 		claude: map[string]string{"ANTHROPIC_API_KEY": ""},
 		limits: "retries = 0\napi_keys = [env(\"FIRST_KEY\"), env(\"SECOND_KEY\")]",
@@ -34,9 +38,10 @@ func TestKeysStayInTheHost(t *testing.T) {
 	h.api.Enqueue(messagesapi.Overloaded(), messagesapi.Overloaded(), messagesapi.Overloaded())
 	owner.say("too much")
 	owner.hears("Claude's servers are overloaded. Send your message again in a few minutes.")
-	h.api.Enqueue(messagesapi.Unauthorized(), messagesapi.Unauthorized(), messagesapi.Unauthorized())
+	locked.Store(true)
 	owner.say("locked out")
 	owner.hears("Claude is not logged in, or its key is not accepted. Whoever runs clawhost has to log in to Claude again; then send your message again.")
+	locked.Store(false)
 	owner.talks("and now?")
 	h.remembers("hello")
 	h.stop()
