@@ -1,6 +1,7 @@
 package media
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ var linkForm = regexp.MustCompile("(?i)\\bhttps?://[^\\s<>\"`\\x00-\\x1f\\\\]+")
 func links(text string) []string {
 	var list []string
 	for _, found := range linkForm.FindAllString(text, 10*maxLinks) {
+		if len(found) > 2*maxURL {
+			continue // It is too long whatever ends the sentence.
+		}
 		found = withoutPunctuation(found)
 		if len(found) <= maxURL && !slices.Contains(list, found) {
 			list = append(list, found)
@@ -25,6 +29,14 @@ func links(text string) []string {
 		}
 	}
 	return list
+}
+
+// unexpanded is an address as a program gets it: without what some, such as curl, take for a list of addresses, like [1-100] or
+// {a,b}.
+func unexpanded(u *url.URL) string {
+	host := u.Host // with brackets around an IPv6 address
+	before, behind, _ := strings.Cut(u.String(), host)
+	return before + host + strings.NewReplacer("[", "%5B", "]", "%5D", "{", "%7B", "}", "%7D").Replace(behind)
 }
 
 // withoutPunctuation drops what ends the sentence around a link, and the bracket that was opened before it.

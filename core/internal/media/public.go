@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -91,8 +92,11 @@ func (g guard) form(text string) (*url.URL, error) {
 	case !slices.Contains(g.ports, u.Port()):
 		return nil, errPort
 	}
-	if literal, err := netip.ParseAddr(u.Hostname()); err == nil && !g.allowed(literal) {
+	switch literal, err := netip.ParseAddr(u.Hostname()); {
+	case err == nil && !g.allowed(literal):
 		return nil, errNotPublic
+	case err != nil && strings.ContainsAny(u.Host, "[]{}"):
+		return nil, errNotWeb
 	}
 	return u, nil
 }

@@ -218,7 +218,7 @@ func (r *Reader) page(ctx context.Context, address string) (store.Extract, error
 		return store.Extract{Failure: "could not be read"}, err
 	}
 	defer remove()
-	text, err := r.links.run(ctx, dir, task{placeholder: "{url}", value: u.String(), most: maxPage + 1})
+	text, err := r.links.run(ctx, dir, task{placeholder: "{url}", value: unexpanded(u), most: maxPage + 1})
 	if err != nil {
 		return store.Extract{Failure: "could not be read"}, fmt.Errorf("read a page of %s: %w", u.Hostname(), err)
 	}
