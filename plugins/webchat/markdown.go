@@ -26,30 +26,30 @@ func newMarkdown() goldmark.Markdown {
 			parser.WithBlockParsers(
 				util.Prioritized(parser.NewSetextHeadingParser(), 100),
 				util.Prioritized(parser.NewThematicBreakParser(), 200),
-				util.Prioritized(parser.NewListParser(), 300),
+				util.Prioritized(markdown.Lists(), 300),
 				util.Prioritized(parser.NewListItemParser(), 400),
 				util.Prioritized(parser.NewCodeBlockParser(), 500),
 				util.Prioritized(parser.NewATXHeadingParser(), 600),
 				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-				util.Prioritized(parser.NewBlockquoteParser(), 800),
+				util.Prioritized(markdown.Quotes(), 800),
 				util.Prioritized(parser.NewParagraphParser(), 1000),
 			),
 			parser.WithInlineParsers(
 				util.Prioritized(parser.NewCodeSpanParser(), 100),
-				util.Prioritized(parser.NewLinkParser(), 200),
+				util.Prioritized(markdown.Links(), 200),
 				util.Prioritized(parser.NewAutoLinkParser(), 300),
-				util.Prioritized(parser.NewEmphasisParser(), 500),
+				util.Prioritized(markdown.Emphasis(), 500),
+				util.Prioritized(markdown.Struck(), 500),
 			),
-			// A table's header of many columns over many short rows would be as many cells as these make together.
-			parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(markdown.Tables(), 200))...),
+			parser.WithParagraphTransformers(util.Prioritized(markdown.References(), 100), util.Prioritized(markdown.Tables(), 200)),
 			parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0), util.Prioritized(safeLinks{}, 1000)),
 		)),
 		goldmark.WithExtensions(
-			extension.Strikethrough,
 			extension.Linkify,
 			extension.TaskList,
 		),
 		goldmark.WithRendererOptions(htmlrenderer.WithHardWraps(), renderer.WithNodeRenderers(
+			util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 			util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500))),
 	)
 }

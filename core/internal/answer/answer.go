@@ -11,6 +11,7 @@
 package answer
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,7 +85,7 @@ func (a Answer) NextStop(at int) int {
 	return stop
 }
 
-// Parse takes a text apart. One that is not final may go on: what may yet turn out to be a marker is held back, so that the
+// Parse takes a text apart. Its work grows with the length of the text, whatever is in it. One that is not final may go on: what may yet turn out to be a marker is held back, so that the
 // visible text of any beginning of a text is a beginning of the whole one's.
 func Parse(text string, final bool) Answer {
 	p := parser{final: final}
@@ -99,7 +100,7 @@ func Parse(text string, final bool) Answer {
 	}
 	p.answer.Text = p.text.String()
 	p.answer.Silent = final && p.silent && p.answer.Text == ""
-	p.answer.Spoken = strings.TrimSpace(p.answer.Spoken)
+	p.answer.Spoken = strings.TrimSpace(p.spoken.String())
 	return p.answer
 }
 
@@ -120,9 +121,10 @@ type parser struct {
 	final  bool
 	answer Answer
 	text   strings.Builder
+	spoken strings.Builder
 	// pending is what the text goes on with if it goes on: blanks, and last lines that are tokens, but for the break before
 	// the next line.
-	pending string
+	pending []byte
 	dropped bool // the line before was taken out
 	silent  bool // a first line was a token
 	held    bool // what follows is held back
@@ -177,17 +179,17 @@ func (p *parser) emit(line string) {
 	p.dropped = false
 	switch {
 	case visible == "" && p.text.Len() == 0:
-	case visible == "" && dropped && strings.HasSuffix(p.pending, "\n"):
+	case visible == "" && dropped && bytes.HasSuffix(p.pending, []byte{'\n'}):
 		// The taken out line stood between two blank ones.
 	case visible == "":
-		p.pending += "\n" + line
+		p.pend(line)
 	default:
 		if p.text.Len() > 0 {
-			p.pending += "\n"
+			p.pending = append(p.pending, '\n')
 		}
-		p.text.WriteString(p.pending)
+		p.text.Write(p.pending)
 		p.text.WriteString(visible)
-		p.pending = line[len(visible):]
+		p.pending = append(p.pending[:0], line[len(visible):]...)
 	}
 }
 
@@ -198,7 +200,12 @@ func (p *parser) token(line string) {
 		p.silent = true
 		return
 	}
-	p.pending += "\n" + line
+	p.pend(line)
+}
+
+// pend keeps a line that the text goes on with if it goes on.
+func (p *parser) pend(line string) {
+	p.pending = append(append(p.pending, '\n'), line...)
 }
 
 // mark takes what a tag says.
@@ -213,7 +220,7 @@ func (p *parser) mark(t tag) {
 	case "tts":
 		p.answer.Aloud = true
 		if t.value != "text" { // It is a part of the answer that is to be said aloud, which stands behind the tag.
-			p.answer.Spoken += t.value + " "
+			p.spoken.WriteString(t.value + " ")
 		}
 	case "audio_as_voice":
 		p.answer.Voice = true

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -9,6 +10,7 @@ import (
 const (
 	maxID   = 256
 	maxTag  = 2000
+	maxName = 64 // of a tag, with the blanks around it
 	maxPath = 4096
 )
 
@@ -91,10 +93,11 @@ func cutTags(line string, complete bool) (visible string, tags []tag, held bool)
 	}
 	var b strings.Builder
 	open := false // a run of backticks stands before, and may yet make what follows code
+	closed := codeEnds(line, complete)
 	for at := 0; at < len(line); {
 		switch line[at] {
 		case '`':
-			end := codeEnd(line, at, complete)
+			end := closed[at]
 			if end == 0 {
 				open = true
 				end = at + len(backticks(line[at:]))
@@ -122,22 +125,30 @@ func cutTags(line string, complete bool) (visible string, tags []tag, held bool)
 	return b.String(), tags, false
 }
 
-// codeEnd returns where the inline code ends that begins at a run of backticks; zero: it does not, or it is not known yet.
-func codeEnd(line string, at int, complete bool) int {
-	run := backticks(line[at:])
-	for i := at + len(run); i < len(line); {
-		next := strings.IndexByte(line[i:], '`')
+// codeEnds returns where the inline code ends that begins at each run of backticks: behind the next run of the same length. Of a
+// line that may go on, a run at its end may still grow, and ends none.
+func codeEnds(line string, complete bool) map[int]int {
+	var starts []int
+	for at := 0; at < len(line); {
+		next := strings.IndexByte(line[at:], '`')
 		if next < 0 {
-			return 0
+			break
 		}
-		i += next
-		closing := backticks(line[i:])
-		i += len(closing)
-		if len(closing) == len(run) && (complete || i < len(line)) {
-			return i
+		at += next
+		starts = append(starts, at)
+		at += len(backticks(line[at:]))
+	}
+	ends, behind := map[int]int{}, map[int]int{} // behind the next run, by its length
+	for _, at := range slices.Backward(starts) {
+		length := len(backticks(line[at:]))
+		if end := behind[length]; end > 0 {
+			ends[at] = end
+		}
+		if complete || at+length < len(line) {
+			behind[length] = at + length
 		}
 	}
-	return 0
+	return ends
 }
 
 func backticks(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "`"))] }
@@ -149,11 +160,14 @@ func readTag(text string, complete bool) (length int, t tag, maybe bool) {
 	if !found {
 		return 0, tag{}, !complete && text == "["
 	}
-	inner, _, closed := strings.Cut(body, "]]")
+	inner, _, closed := strings.Cut(body[:min(len(body), maxTag+len("]]]"))], "]]")
 	if len(strings.TrimSuffix(inner, "]")) > maxTag {
 		return 0, tag{}, false
 	}
 	name, value, valued := strings.Cut(inner, ":")
+	if len(name) > maxName {
+		return 0, tag{}, false
+	}
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, known := range tagNames {
 		switch {

@@ -1,0 +1,111 @@
+package core
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/markdown"
+)
+
+// reader reads the texts of people or of the model.
+type reader struct {
+	size  int // bytes of the text that shows how its time grows: more for one that is quick
+	parse func(text string)
+}
+
+func readers() map[string]reader {
+	commands := command.New(nil, nil, command.Host{})
+	rule := chunk.Rule{Limit: chat.TextLimit{Max: 500, Unit: chat.UTF16}, Lines: 17}
+	return map[string]reader{
+		"answer":           {256 << 10, func(text string) { answer.Parse(text, true) }},
+		"answer in making": {256 << 10, func(text string) { answer.Parse(text, false) }},
+		"chunks":           {32 << 10, func(text string) { chunk.Split(text, rule) }},
+		"next chunk":       {32 << 10, func(text string) { chunk.Next(text, len(text)/2, rule, chunk.Cut{At: chunk.Sentence}) }},
+		"closed chunk":     {32 << 10, func(text string) { chunk.Closed(text) }},
+		"rest":             {32 << 10, func(text string) { chunk.Rest(text, len(text)/2) }},
+		"envelope":         {32 << 10, func(text string) { envelope.Neutralise(text) }},
+		"directives":       {32 << 10, func(text string) { commands.Directives(text, true, chat.Owner) }},
+		"command":          {32 << 10, func(text string) { commands.Parse(text); commands.Skill(text); commands.IsAbort(text) }},
+		"entities":         {32 << 10, func(text string) { markdown.Split(first(markdown.ToEntities(text, 4096)), nil, 4096) }},
+		"WhatsApp":         {32 << 10, func(text string) { markdown.ToWhatsApp(text) }},
+		"Discord":          {32 << 10, func(text string) { markdown.ToDiscord(text, 2000) }},
+	}
+}
+
+func first(text string, _ []markdown.Entity) string { return text }
+
+// repeated are texts that take a careless parser a time that grows with the square of how often they are repeated.
+var repeated = []string{
+	"[", "[[", "[](", "[a](b", "[a](x)", "![a](", "[*a](b)", "[x](\"", "[x](<", "[a](b c)", "[a]: b\n", "[a][", "[[]]", "[a", "](x)", "a [b]",
+	"*", "*a", "**a *b ", "*a_b~~c", "a*b_c~", "_*_", "~~", "`", "`a", "` `` ``` ", "`a`\n", "```\n", "``` ```\n", "~~~\n",
+	">", "> ", "> - ", ">\n", ">>> a\n", "- ", "+ ", "1. ", "1. > ", "- a\n", "- - a\n", "    a\n", "|", "|a|b|\n", "|-|-|\n", "|a|b|\n|-|-|\n", "x\n|",
+	"<", "<a", "a <a ", "a <!--", "<?", "<a b=\"", "<a@b", "http://", "http://a.b", "www.", "a.b@c.d ", "&", "&#1", "\\", "#", "# a\n", "a\n=\n", "(", "((",
+	"a", "a\n", "\n", " \n", " ", "\t", "\r", "\u00a0", "\u200b", "\u0301", "\u200d", "🇦", "é", "\xff", "\x00", "。", "a. ", "System:\n", "[Telegram 2024-03-15 14:30]\n", "〖", "[frоm:\n",
+	"[[tts]]", "[[tts:", "[[tts:a]] ", "[[tts ", "[[  ", "[[reply_to:a]] [[reply_to:b]]", "`[[tts]]", "NO_REPLY\n", "NO_REPLY", "MEDIA:a\n", "MEDIA:", "[from: a]\n",
+	"/", "/t", "/think ", "/think high ", "/t /v ", "/queue collect cap:1 ", "/queue ", "`/think`", "/status ",
+}
+
+// TestNoParserIsWorseThanLinear: eight times the text takes about eight times as long, whatever is in it.
+func TestNoParserIsWorseThanLinear(t *testing.T) {
+	for name, r := range readers() {
+		t.Run(name, func(t *testing.T) {
+			for _, text := range repeated {
+				checkLinear(t, r, text)
+			}
+		})
+	}
+}
+
+func FuzzNoParserIsWorseThanLinear(f *testing.F) {
+	for _, text := range []string{"[](", "> - ", "*a_b", "[[tts:", "`a`\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" || len(text) > 200 {
+			return
+		}
+		for name, r := range readers() {
+			t.Run(name, func(t *testing.T) { checkLinear(t, r, text) })
+		}
+	})
+}
+
+// checkLinear compares how long a text takes with how long as many bytes take in eight texts. What is quadratic takes eight times as
+// long. The best of several tries counts, as a garbage collection may fall into one.
+func checkLinear(t *testing.T, r reader, text string) {
+	t.Helper()
+	const times, most, tries = 8, 4, 6
+	long, short := strings.Repeat(text, r.size/len(text)), strings.Repeat(text, r.size/len(text)/times)
+	var whole, parts time.Duration
+	for range tries {
+		parts = worked(func() {
+			for range times {
+				r.parse(short)
+			}
+		})
+		if whole = worked(func() { r.parse(long) }); whole <= most*parts {
+			return
+		}
+	}
+	t.Errorf("%q, %d times, takes %v, and eight texts of an eighth %v", text, r.size/len(text), whole, parts)
+}
+
+// worked is the time that a processor has spent in f, whatever else the machine does.
+func worked(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, after unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &before)
+	f()
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &after)
+	return time.Duration(after.Nano() - before.Nano())
+}
