@@ -2,13 +2,14 @@ package sdk
 
 import (
 	"context"
+	"io"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [LoginFlow], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the plugin's
-// description.
+// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Limiter], [HealthChecker] or [Stopper]; the host learns of it from the
+// plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
 type Channel interface {
@@ -92,6 +93,21 @@ type CommandMenu interface {
 // Ctx ends when the person gives up. Login may be called while Run runs, and more than once at a time.
 type LoginFlow interface {
 	Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (account chat.UserID, err error)
+}
+
+// FileFetcher is a channel that fetches files when the host needs them. It submits messages with the tokens of their files in
+// place of the files, at once, and fetches nothing by itself: what strangers send, and what a group says among itself, is never
+// fetched.
+//
+// FetchFile opens the file of a token that this life of the plugin has minted, or an earlier one, perhaps days ago. The host reads
+// it to its end at once and closes it. It takes at most so many bytes: FetchFile may refuse a file that has more before it begins.
+// An error of FetchFile or of a Read that is a [*chat.FileError] with a Problem says that the file can never be had; after any
+// other the host tries again, for a while. Ctx ends when nothing has come of the file for a while, when it takes too long, or when
+// the turn was stopped. Calls come side by side.
+//
+// For a host of before, which does not ask for files, the sdk fetches and uploads them before it submits their message.
+type FileFetcher interface {
+	FetchFile(ctx context.Context, token chat.FileToken, most int64) (io.ReadCloser, error)
 }
 
 // Limiter is a channel that can different things in different kinds of chat. It overrides the limits given to

@@ -61,6 +61,7 @@ var extras = []extra{
 	{reflect.TypeFor[Drafter](), pluginv1.Capability_CAPABILITY_CHANNEL_DRAFT},
 	{reflect.TypeFor[CommandMenu](), pluginv1.Capability_CAPABILITY_CHANNEL_COMMANDS},
 	{reflect.TypeFor[LoginFlow](), pluginv1.Capability_CAPABILITY_CHANNEL_LOGIN},
+	{reflect.TypeFor[FileFetcher](), pluginv1.Capability_CAPABILITY_CHANNEL_FETCH},
 }
 
 // hooks are the hooks that a service may have.

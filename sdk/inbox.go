@@ -27,15 +27,21 @@ const (
 type inbox struct {
 	plugin *Plugin
 	client pluginv1.InboxClient
+	store  Media // of a host that does not fetch files by their tokens; nil: it does
 
-	mu     sync.Mutex // a stream takes one Send at a time, and none after its end
-	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
+	mu      sync.Mutex // a stream takes one Send at a time, and none after its end
+	stream  grpc.ServerStreamingServer[pluginv1.RunResponse]
+	refused map[string]bool // chats of which the host has refused a message
 }
 
 func (p *Plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &inbox{plugin: p, client: pluginv1.NewInboxClient(p.conn), stream: stream}
+	in := &inbox{plugin: p, client: pluginv1.NewInboxClient(p.conn), stream: stream}
+	if !p.fetches {
+		in.store = hostMedia{pluginv1.NewMediaStoreClient(p.conn)}
+	}
+	return in
 }
 
 // end cuts the inbox from Run's stream: what is reported later is lost.
@@ -51,6 +57,9 @@ func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 	defer cancel()
 	defer context.AfterFunc(in.plugin.life, cancel)()
 
+	if in.store != nil {
+		e = in.bring(ctx, e)
+	}
 	event := wire.EventToProto(e)
 	if _, err := wire.EventFromProto(event); err != nil {
 		// The host would say the same, each time that the network delivers the event again.
@@ -88,9 +97,30 @@ func (in *inbox) try(ctx context.Context, event *pluginv1.Event) (chat.Verdict, 
 		return 0, err
 	}
 	if verdict == chat.Rejected {
-		in.plugin.log.Debug("the host rejected an event", "event", event.GetEventId(), "reason", response.GetReason())
+		in.rejected(event, response.GetReason())
 	}
 	return verdict, nil
+}
+
+// maxRefused is how many chats are remembered of which the host refuses messages.
+const maxRefused = 1000
+
+// rejected logs a rejection. The first message that the host refuses of a chat is for the operator, who may want to allow the
+// chat and finds its id there.
+func (in *inbox) rejected(event *pluginv1.Event, reason string) {
+	in.plugin.log.Debug("the host rejected an event", "event", event.GetEventId(), "reason", reason)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if event.GetMessage() == nil || in.refused[event.GetChat().GetId()] {
+		return
+	}
+	if in.refused == nil || len(in.refused) >= maxRefused {
+		in.refused = map[string]bool{}
+	}
+	in.refused[event.GetChat().GetId()] = true
+	kind, _ := wire.KindFromProto(event.GetChat().GetKind())
+	in.plugin.log.Info("the host refused a message; the chat is perhaps not allowed",
+		"event", event.GetEventId(), "chat", event.GetChat().GetId(), "kind", kind.String(), "reason", reason)
 }
 
 // worthAnotherTry tells whether the host may take the same event later.

@@ -38,7 +38,8 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 	}
 	var parts []part
 	var conn *grpc.ClientConn
-	defer func() { s.endConfigure(parts, conn) }()
+	var fetches bool
+	defer func() { s.endConfigure(parts, conn, fetches) }()
 
 	for _, c := range s.components {
 		if c.schema == nil {
@@ -57,7 +58,7 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 		_ = dialled.Close()
 		return s.refuse(err)
 	}
-	parts, conn = opened, dialled
+	parts, conn, fetches = opened, dialled, r.GetFetchesFiles()
 	return &pluginv1.ConfigureResponse{}, nil
 }
 
@@ -74,7 +75,7 @@ func (s *pluginServer) beginConfigure() error {
 
 // endConfigure takes the opened components over and starts those that run by themselves. There are none if Configure
 // failed.
-func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn) {
+func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn, fetches bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.configuring = false
@@ -85,7 +86,7 @@ func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn) {
 		}
 		return
 	}
-	s.parts, s.conn = parts, conn
+	s.parts, s.conn, s.fetches = parts, conn, fetches
 	for _, p := range parts {
 		if runner, ok := p.value.(Runner); ok && s.runs.enter() {
 			go s.runService(runner)

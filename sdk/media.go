@@ -34,6 +34,9 @@ func FileProblem(err error) string {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.Reason
 	}
+	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.Problem != "" {
+		return failed.Problem
+	}
 	return "could not be fetched"
 }
 

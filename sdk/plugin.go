@@ -40,6 +40,7 @@ type Plugin struct {
 	mu          sync.Mutex
 	parts       []part           // nil until Configure has succeeded
 	conn        *grpc.ClientConn // to the host; nil as long
+	fetches     bool             // the host fetches files by their tokens
 	configuring bool
 	closed      bool
 }

@@ -27,6 +27,14 @@ type EventID string
 // MediaRef names bytes in the host's media store. Minted by the host, unique within one plugin instance.
 type MediaRef string
 
+// FileToken is what a channel fetches a file by that is still with its network, in this life of the plugin or a later one. The
+// channel mints it; to the host it means nothing. Text of at most [MaxFileToken] bytes; the host keeps it with
+// the message, as private as the message's text.
+type FileToken string
+
+// MaxFileToken is the longest token of a file that the host takes, in bytes.
+const MaxFileToken = 2 << 10
+
 // MaxEventID is the longest event id that the host takes, in bytes.
 const MaxEventID = 200
 
@@ -164,16 +172,18 @@ func (k MediaKind) String() string {
 	}
 }
 
-// Media is a file beside a message. Its bytes are in the host's media store.
+// Media is a file beside a message. Its bytes are in the host's media store, by the Ref, or still with the network, by the Token.
 type Media struct {
-	Ref      MediaRef // empty when the plugin could not fetch the file
+	Ref      MediaRef
 	Kind     MediaKind
 	MIMEType string
 	FileName string // as the sender named it: untrusted
 	Size     int64  // bytes
-	// Problem is why there is no Ref, to be read behind "it", such as "is larger than 20 MB". The agent is told, or, where a
-	// message is nothing else, who sent it. Empty: there is one, or nobody knows.
+	// Problem is why the file cannot be had, to be read behind "it", such as "is larger than 20 MB". The agent is told, or, where
+	// a message is nothing else, who sent it. Empty: it can, or nobody knows.
 	Problem string
+	// Token has the host fetch the file from the channel when a turn needs it. It counts only without a Ref and a Problem.
+	Token FileToken `json:",omitempty"`
 }
 
 // Role is who said a [TranscriptEntry].

@@ -37,9 +37,9 @@ type Quote struct {
 	SenderName string
 	Text       string
 	IsSelf     bool // the quoted message is the plugin's own
-	// Media are its files, at most 64 together with the message's own. What asks about a file of somebody's has it here, with a
-	// ref; one that is not fetched, such as the plugin's own or one that a message quotes that is not said to the agent, has a
-	// Problem.
+	// Media are its files, at most 64 together with the message's own. One of somebody's has a Token, by which the host fetches it
+	// if the message is for the agent. A channel that cannot fetch files by tokens uploads those that the agent is asked about,
+	// and gives the others a Problem.
 	Media []Media
 }
 

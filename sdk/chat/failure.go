@@ -74,3 +74,26 @@ func (f *Failure) Error() string {
 
 // Unwrap returns the network's own error.
 func (f *Failure) Unwrap() error { return f.Err }
+
+// FileError is why a file could not be fetched.
+type FileError struct {
+	// Problem is why it can never be had, as [Media].Problem. Empty: another try may succeed.
+	Problem    string
+	RetryAfter time.Duration // what the network asks for before the next try; zero: the host decides
+	Err        error         // for the operator; holds no secret; may be nil
+}
+
+// Error returns what happened.
+func (e *FileError) Error() string {
+	text := "the file cannot be fetched now"
+	if e.Problem != "" {
+		text = "the file " + e.Problem
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *FileError) Unwrap() error { return e.Err }

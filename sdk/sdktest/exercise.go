@@ -144,12 +144,18 @@ func (s Setup) start(t testing.TB, config any) (*Harness, *Run) {
 func (s Setup) connect(t testing.TB) (Network, *Harness) {
 	t.Helper()
 	network, config := s.network(t)
+	return network, s.meet(t, network, config)
+}
+
+// meet runs the channel on the network until it knows its chats.
+func (s Setup) meet(t testing.TB, n Network, config any) *Harness {
+	t.Helper()
 	h, _ := s.start(t, config)
 	for i, id := range s.Chats {
-		network.Deliver(id, fmt.Sprintf("hello from chat %d", i))
+		n.Deliver(id, fmt.Sprintf("hello from chat %d", i))
 		h.NextEvent()
 	}
-	return network, h
+	return h
 }
 
 // post sends a text to the first chat and returns the id of the message.

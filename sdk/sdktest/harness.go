@@ -47,6 +47,8 @@ type Harness struct {
 	// StateDir is the state folder that Configure gives to the plugin; empty: a new one each time. It may be set before
 	// Configure, to the folder of an earlier life.
 	StateDir string
+	// Before says that the host is one of before, which does not fetch files by their tokens. It may be set before Configure.
+	Before bool
 
 	t        testing.TB
 	label    string // marks the goroutines of the plugin
@@ -202,6 +204,7 @@ func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 		HostBrokerId: brokerID,
 		Instance:     Instance,
 		StateDir:     stateDir,
+		FetchesFiles: !h.Before,
 	})
 	if err != nil {
 		return nil, h.note(err)

@@ -36,7 +36,8 @@ func sample(kind chat.MediaKind) (chat.Media, []byte) {
 }
 
 func handsOverFiles(t testing.TB, s Setup) {
-	n, h := s.connect(t)
+	n, config := s.network(t)
+	h := s.meet(t, n, config)
 	if len(h.Limits(chat.Direct).MediaIn) == 0 {
 		return
 	}
@@ -48,9 +49,17 @@ func handsOverFiles(t testing.TB, s Setup) {
 	if !ok || m.Text != "look at this" || len(m.Media) != 1 {
 		t.Fatalf("the file comes as %+v, want a message with its caption and one file", e.Body)
 	}
-	stored, ok := h.Host.File(m.Media[0].Ref)
-	if !ok || string(stored) != content {
-		t.Errorf("the host got the file as %q (%t), want %q", stored, ok, content)
+	if got, err := h.Content(m.Media[0]); err != nil || string(got) != content {
+		t.Errorf("the host got the file as %q (%v), want %q", got, err, content)
+	}
+	if m.Media[0].Token == "" {
+		return
+	}
+	h.Shutdown()
+	later, run := s.start(t, config)
+	run.WaitFor(chat.Connected)
+	if got, err := later.Content(m.Media[0]); err != nil || string(got) != content {
+		t.Errorf("a later life of the channel brings the file as %q (%v), want %q", got, err, content)
 	}
 }
 
@@ -78,13 +87,13 @@ func handsOverAnswered(t testing.TB, s Setup) {
 		network.Attach(to, caption, File{Name: "notes.txt", MIMEType: "text/plain", Content: []byte(content)})
 		h.NextEvent()
 		if i > 0 {
-			if file := answered(to, caption, "said to others", false).Media[0]; file.Ref != "" || file.Problem == "" {
-				t.Errorf("a file that others are told of comes as %+v, want it without a ref and with a problem", file)
+			if file := answered(to, caption, "said to others", false).Media[0]; file.Ref != "" || file.Problem == "" && file.Token == "" {
+				t.Errorf("a file that others are told of comes as %+v, want it without a ref, and with a problem or a token", file)
 			}
 		}
 		quote := answered(to, caption, fmt.Sprintf("what is this, %d?", i), i > 0)
-		if stored, ok := h.Host.File(quote.Media[0].Ref); !ok || string(stored) != content || quote.Text != caption {
-			t.Errorf("the file that is asked about comes as %+v, and the host got %q (%t), want %q", quote, stored, ok, content)
+		if got, err := h.Content(quote.Media[0]); err != nil || string(got) != content || quote.Text != caption {
+			t.Errorf("the file that is asked about comes as %+v, and the host got %q (%v), want %q", quote, got, err, content)
 		}
 	}
 	if len(h.Limits(chat.Direct).MediaOut) == 0 {
@@ -94,8 +103,8 @@ func handsOverAnswered(t testing.TB, s Setup) {
 	if _, err := h.Send(own); err != nil {
 		t.Fatalf("send a file: %v", err)
 	}
-	if quote := answered(s.Chats[0], "my own", "and this?", false); !quote.IsSelf || quote.Media[0].Ref != "" || quote.Media[0].Problem == "" {
-		t.Errorf("the channel's own file comes as %+v, want it as its own, without a ref and with a problem", quote)
+	if quote := answered(s.Chats[0], "my own", "and this?", false); !quote.IsSelf || quote.Media[0].Ref != "" || quote.Media[0].Problem == "" && quote.Media[0].Token == "" {
+		t.Errorf("the channel's own file comes as %+v, want it as its own, without a ref, and with a problem or a token", quote)
 	}
 }
 

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"cmp"
+	"errors"
 	"math"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -237,14 +240,51 @@ func MediaFromProto(p *pluginv1.Media) (chat.Media, error) {
 	if p.GetSize() < 0 {
 		return chat.Media{}, field("size", "negative")
 	}
-	return chat.Media{
+	m := chat.Media{
 		Ref:      chat.MediaRef(p.GetRef()),
 		Kind:     mediaKindFrom(p.GetKind()),
 		MIMEType: Cut(p.GetMimeType(), MaxName),
 		FileName: Cut(p.GetFileName(), MaxName),
 		Size:     p.GetSize(),
 		Problem:  Cut(p.GetProblem(), MaxName),
-	}, nil
+		Token:    chat.FileToken(p.GetToken()),
+	}
+	if token("token", p.GetToken()) != nil { // Senders choose what is in it on some networks: the message is not lost for that.
+		m.Token = ""
+		m.Problem = cmp.Or(m.Problem, "could not be fetched")
+	}
+	return m, nil
+}
+
+// FetchFileFromProto converts a request for a file.
+func FetchFileFromProto(p *pluginv1.FetchFileRequest) (of chat.FileToken, most int64, err error) {
+	if p.GetToken() == "" {
+		return "", 0, field("token", "empty")
+	}
+	if p.GetMaxBytes() <= 0 {
+		return "", 0, field("max_bytes", "not positive")
+	}
+	return chat.FileToken(p.GetToken()), p.GetMaxBytes(), token("token", p.GetToken())
+}
+
+// FileErrorFromProto converts why a channel did not bring a file.
+func FileErrorFromProto(p *pluginv1.FetchFailure) error {
+	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter())}
+	if p.GetMessage() != "" {
+		f.Err = errors.New(Cut(p.GetMessage(), MaxDetail))
+	}
+	return f
+}
+
+// token checks a file's token, which may be empty.
+func token(name, value string) error {
+	switch {
+	case len(value) > chat.MaxFileToken:
+		return field(name, "%d bytes, at most %d are allowed", len(value), chat.MaxFileToken)
+	case !utf8.ValidString(value):
+		return field(name, "not UTF-8")
+	}
+	return nil
 }
 
 func mediaKindFrom(p pluginv1.MediaKind) chat.MediaKind {

@@ -263,3 +263,21 @@ func FuzzEventFromProto(f *testing.F) {
 		}
 	})
 }
+
+// TestTokensAreBounded: a sender may choose what is in one, and loses no message for it.
+func TestTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	for token, taken := range map[string]bool{"": true, "t": true, strings.Repeat("x", chat.MaxFileToken): true, strings.Repeat("x", chat.MaxFileToken+1): false, "\xff": false} {
+		m, err := wire.MediaFromProto(&pluginv1.Media{Token: token})
+		if err != nil || (m.Token == chat.FileToken(token)) != taken || (m.Problem == "") != taken {
+			t.Errorf("a token of %d bytes comes as %+v, %v", len(token), m, err)
+		}
+		_, _, err = wire.FetchFileFromProto(&pluginv1.FetchFileRequest{Token: token, MaxBytes: 1})
+		if (err == nil) != (taken && token != "") {
+			t.Errorf("a request by a token of %d bytes: %v", len(token), err)
+		}
+	}
+	if _, _, err := wire.FetchFileFromProto(&pluginv1.FetchFileRequest{Token: "t"}); err == nil {
+		t.Error("a request for no bytes was taken")
+	}
+}

@@ -123,7 +123,20 @@ func MediaToProto(m chat.Media) *pluginv1.Media {
 		FileName: Repair(m.FileName),
 		Size:     m.Size,
 		Problem:  Repair(m.Problem),
+		Token:    Repair(string(m.Token)),
 	}
+}
+
+// FileErrorToProto converts why a channel did not bring a file. An error that is neither a [*chat.FileError] nor a
+// [*chat.Failure] may pass.
+func FileErrorToProto(err error) *pluginv1.FetchFailure {
+	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail)}
+	if f, ok := errors.AsType[*chat.FileError](err); ok {
+		p.Problem, p.RetryAfter = Cut(f.Problem, MaxName), duration(f.RetryAfter)
+	} else if f, ok := errors.AsType[*chat.Failure](err); ok {
+		p.RetryAfter = duration(f.RetryAfter)
+	}
+	return p
 }
 
 // OutgoingToProto converts a message to send.

@@ -2081,6 +2081,207 @@ func (x *LoginComplete) GetAccountId() string {
 	return ""
 }
 
+type FetchFileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// The host takes no more bytes than these. Of a file that has more, a failure may say so at once.
+	MaxBytes      int64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchFileRequest) Reset() {
+	*x = FetchFileRequest{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchFileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchFileRequest) ProtoMessage() {}
+
+func (x *FetchFileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchFileRequest.ProtoReflect.Descriptor instead.
+func (*FetchFileRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *FetchFileRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *FetchFileRequest) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+type FetchFileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*FetchFileResponse_Chunk
+	//	*FetchFileResponse_Failure
+	Part          isFetchFileResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchFileResponse) Reset() {
+	*x = FetchFileResponse{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchFileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchFileResponse) ProtoMessage() {}
+
+func (x *FetchFileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchFileResponse.ProtoReflect.Descriptor instead.
+func (*FetchFileResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *FetchFileResponse) GetPart() isFetchFileResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *FetchFileResponse) GetChunk() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*FetchFileResponse_Chunk); ok {
+			return x.Chunk
+		}
+	}
+	return nil
+}
+
+func (x *FetchFileResponse) GetFailure() *FetchFailure {
+	if x != nil {
+		if x, ok := x.Part.(*FetchFileResponse_Failure); ok {
+			return x.Failure
+		}
+	}
+	return nil
+}
+
+type isFetchFileResponse_Part interface {
+	isFetchFileResponse_Part()
+}
+
+type FetchFileResponse_Chunk struct {
+	// The parts of the file, in order. An empty file has none.
+	Chunk []byte `protobuf:"bytes,1,opt,name=chunk,proto3,oneof"`
+}
+
+type FetchFileResponse_Failure struct {
+	// Last: what came before is not the whole file. A stream that ends without one has brought all of it.
+	Failure *FetchFailure `protobuf:"bytes,2,opt,name=failure,proto3,oneof"`
+}
+
+func (*FetchFileResponse_Chunk) isFetchFileResponse_Part() {}
+
+func (*FetchFileResponse_Failure) isFetchFileResponse_Part() {}
+
+// FetchFailure says why a file was not fetched.
+type FetchFailure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the file can never be had, as in Media.problem. Empty: another try may succeed.
+	Problem string `protobuf:"bytes,1,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The network asks for so long a wait before the next try.
+	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// For the operator. It holds no secret.
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchFailure) Reset() {
+	*x = FetchFailure{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchFailure) ProtoMessage() {}
+
+func (x *FetchFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchFailure.ProtoReflect.Descriptor instead.
+func (*FetchFailure) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *FetchFailure) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *FetchFailure) GetRetryAfter() *durationpb.Duration {
+	if x != nil {
+		return x.RetryAfter
+	}
+	return nil
+}
+
+func (x *FetchFailure) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 var File_clawhost_plugin_v1_channel_proto protoreflect.FileDescriptor
 
 const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
@@ -2212,7 +2413,19 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x04step\".\n" +
 	"\rLoginComplete\x12\x1d\n" +
 	"\n" +
-	"account_id\x18\x01 \x01(\tR\taccountId*\xd1\x01\n" +
+	"account_id\x18\x01 \x01(\tR\taccountId\"E\n" +
+	"\x10FetchFileRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1b\n" +
+	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\"q\n" +
+	"\x11FetchFileResponse\x12\x16\n" +
+	"\x05chunk\x18\x01 \x01(\fH\x00R\x05chunk\x12<\n" +
+	"\afailure\x18\x02 \x01(\v2 .clawhost.plugin.v1.FetchFailureH\x00R\afailureB\x06\n" +
+	"\x04part\"~\n" +
+	"\fFetchFailure\x12\x18\n" +
+	"\aproblem\x18\x01 \x01(\tR\aproblem\x12:\n" +
+	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"retryAfter\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage*\xd1\x01\n" +
 	"\fChannelState\x12\x1d\n" +
 	"\x19CHANNEL_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CHANNEL_STATE_CONNECTING\x10\x01\x12\x1b\n" +
@@ -2243,7 +2456,7 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\bDelivery\x12\x18\n" +
 	"\x14DELIVERY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_NOT_DELIVERED\x10\x01\x12\x14\n" +
-	"\x10DELIVERY_UNKNOWN\x10\x022\xb8\a\n" +
+	"\x10DELIVERY_UNKNOWN\x10\x022\x94\b\n" +
 	"\aChannel\x12H\n" +
 	"\x03Run\x12\x1e.clawhost.plugin.v1.RunRequest\x1a\x1f.clawhost.plugin.v1.RunResponse0\x01\x12j\n" +
 	"\x0fGetCapabilities\x12*.clawhost.plugin.v1.GetCapabilitiesRequest\x1a+.clawhost.plugin.v1.GetCapabilitiesResponse\x12^\n" +
@@ -2254,7 +2467,8 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\tSetTyping\x12$.clawhost.plugin.v1.SetTypingRequest\x1a%.clawhost.plugin.v1.SetTypingResponse\x12^\n" +
 	"\vUpdateDraft\x12&.clawhost.plugin.v1.UpdateDraftRequest\x1a'.clawhost.plugin.v1.UpdateDraftResponse\x12^\n" +
 	"\vSetCommands\x12&.clawhost.plugin.v1.SetCommandsRequest\x1a'.clawhost.plugin.v1.SetCommandsResponse\x12N\n" +
-	"\x05Login\x12 .clawhost.plugin.v1.LoginRequest\x1a!.clawhost.plugin.v1.LoginResponse0\x01B@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
+	"\x05Login\x12 .clawhost.plugin.v1.LoginRequest\x1a!.clawhost.plugin.v1.LoginResponse0\x01\x12Z\n" +
+	"\tFetchFile\x12$.clawhost.plugin.v1.FetchFileRequest\x1a%.clawhost.plugin.v1.FetchFileResponse0\x01B@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
 
 var (
 	file_clawhost_plugin_v1_channel_proto_rawDescOnce sync.Once
@@ -2269,7 +2483,7 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
 	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
@@ -2306,80 +2520,87 @@ var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(*LoginRequest)(nil),            // 32: clawhost.plugin.v1.LoginRequest
 	(*LoginResponse)(nil),           // 33: clawhost.plugin.v1.LoginResponse
 	(*LoginComplete)(nil),           // 34: clawhost.plugin.v1.LoginComplete
-	nil,                             // 35: clawhost.plugin.v1.LoginRequest.AnswersEntry
-	(ChatKind)(0),                   // 36: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 37: google.protobuf.Duration
-	(MediaKind)(0),                  // 38: clawhost.plugin.v1.MediaKind
-	(*Address)(nil),                 // 39: clawhost.plugin.v1.Address
-	(*Media)(nil),                   // 40: clawhost.plugin.v1.Media
-	(*CommandSpec)(nil),             // 41: clawhost.plugin.v1.CommandSpec
+	(*FetchFileRequest)(nil),        // 35: clawhost.plugin.v1.FetchFileRequest
+	(*FetchFileResponse)(nil),       // 36: clawhost.plugin.v1.FetchFileResponse
+	(*FetchFailure)(nil),            // 37: clawhost.plugin.v1.FetchFailure
+	nil,                             // 38: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 39: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 40: google.protobuf.Duration
+	(MediaKind)(0),                  // 41: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 42: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 43: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 44: clawhost.plugin.v1.CommandSpec
 }
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
-	36, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	39, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	10, // 2: clawhost.plugin.v1.GetCapabilitiesResponse.text:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 3: clawhost.plugin.v1.GetCapabilitiesResponse.caption:type_name -> clawhost.plugin.v1.TextLimit
 	1,  // 4: clawhost.plugin.v1.GetCapabilitiesResponse.markup:type_name -> clawhost.plugin.v1.Markup
 	11, // 5: clawhost.plugin.v1.GetCapabilitiesResponse.edit:type_name -> clawhost.plugin.v1.EditLimits
-	37, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
+	40, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
 	2,  // 7: clawhost.plugin.v1.GetCapabilitiesResponse.draft:type_name -> clawhost.plugin.v1.DraftKind
 	12, // 8: clawhost.plugin.v1.GetCapabilitiesResponse.buttons:type_name -> clawhost.plugin.v1.ButtonLimits
 	13, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
 	13, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
 	5,  // 11: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
-	37, // 12: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
-	37, // 13: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
-	38, // 14: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
-	39, // 15: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	40, // 16: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
+	40, // 12: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
+	40, // 13: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
+	41, // 14: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
+	42, // 15: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	43, // 16: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
 	15, // 17: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	16, // 18: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
 	18, // 19: clawhost.plugin.v1.SendMessageResponse.sent:type_name -> clawhost.plugin.v1.Sent
 	19, // 20: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	3,  // 21: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
 	4,  // 22: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
-	37, // 23: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	39, // 24: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	40, // 23: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	42, // 24: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	15, // 25: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	19, // 26: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	39, // 27: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	42, // 27: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	19, // 28: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	39, // 29: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	42, // 29: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	19, // 30: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	39, // 31: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
+	42, // 31: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
 	19, // 32: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	39, // 33: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
+	42, // 33: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
 	19, // 34: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	41, // 35: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
+	44, // 35: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	19, // 36: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	35, // 37: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
+	38, // 37: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
 	34, // 38: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
 	19, // 39: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	6,  // 40: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
-	8,  // 41: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
-	14, // 42: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
-	20, // 43: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
-	22, // 44: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
-	24, // 45: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
-	26, // 46: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
-	28, // 47: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
-	30, // 48: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
-	32, // 49: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
-	7,  // 50: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
-	9,  // 51: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
-	17, // 52: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
-	21, // 53: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
-	23, // 54: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
-	25, // 55: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
-	27, // 56: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
-	29, // 57: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
-	31, // 58: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
-	33, // 59: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
-	50, // [50:60] is the sub-list for method output_type
-	40, // [40:50] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	37, // 40: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
+	40, // 41: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
+	6,  // 42: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
+	8,  // 43: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
+	14, // 44: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
+	20, // 45: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
+	22, // 46: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
+	24, // 47: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
+	26, // 48: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
+	28, // 49: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
+	30, // 50: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
+	32, // 51: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
+	35, // 52: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
+	7,  // 53: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
+	9,  // 54: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
+	17, // 55: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
+	21, // 56: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
+	23, // 57: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
+	25, // 58: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
+	27, // 59: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
+	29, // 60: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
+	31, // 61: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
+	33, // 62: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
+	36, // 63: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
+	53, // [53:64] is the sub-list for method output_type
+	42, // [42:53] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_channel_proto_init() }
@@ -2400,13 +2621,17 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 		(*LoginResponse_Complete)(nil),
 		(*LoginResponse_Failure)(nil),
 	}
+	file_clawhost_plugin_v1_channel_proto_msgTypes[30].OneofWrappers = []any{
+		(*FetchFileResponse_Chunk)(nil),
+		(*FetchFileResponse_Failure)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_channel_proto_rawDesc), len(file_clawhost_plugin_v1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   30,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	Channel_UpdateDraft_FullMethodName     = "/clawhost.plugin.v1.Channel/UpdateDraft"
 	Channel_SetCommands_FullMethodName     = "/clawhost.plugin.v1.Channel/SetCommands"
 	Channel_Login_FullMethodName           = "/clawhost.plugin.v1.Channel/Login"
+	Channel_FetchFile_FullMethodName       = "/clawhost.plugin.v1.Channel/FetchFile"
 )
 
 // ChannelClient is the client API for Channel service.
@@ -57,6 +58,9 @@ type ChannelClient interface {
 	SetCommands(ctx context.Context, in *SetCommandsRequest, opts ...grpc.CallOption) (*SetCommandsResponse, error)
 	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: steps stream until one is terminal.
 	Login(ctx context.Context, in *LoginRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LoginResponse], error)
+	// CAPABILITY_CHANNEL_FETCH. FetchFile brings a file that an event named by a token. The host asks when a turn needs the file,
+	// and again after a failure that may pass.
+	FetchFile(ctx context.Context, in *FetchFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchFileResponse], error)
 }
 
 type channelClient struct {
@@ -185,6 +189,25 @@ func (c *channelClient) Login(ctx context.Context, in *LoginRequest, opts ...grp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Channel_LoginClient = grpc.ServerStreamingClient[LoginResponse]
 
+func (c *channelClient) FetchFile(ctx context.Context, in *FetchFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchFileResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Channel_ServiceDesc.Streams[2], Channel_FetchFile_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FetchFileRequest, FetchFileResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Channel_FetchFileClient = grpc.ServerStreamingClient[FetchFileResponse]
+
 // ChannelServer is the server API for Channel service.
 // All implementations must embed UnimplementedChannelServer
 // for forward compatibility.
@@ -211,6 +234,9 @@ type ChannelServer interface {
 	SetCommands(context.Context, *SetCommandsRequest) (*SetCommandsResponse, error)
 	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: steps stream until one is terminal.
 	Login(*LoginRequest, grpc.ServerStreamingServer[LoginResponse]) error
+	// CAPABILITY_CHANNEL_FETCH. FetchFile brings a file that an event named by a token. The host asks when a turn needs the file,
+	// and again after a failure that may pass.
+	FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error
 	mustEmbedUnimplementedChannelServer()
 }
 
@@ -250,6 +276,9 @@ func (UnimplementedChannelServer) SetCommands(context.Context, *SetCommandsReque
 }
 func (UnimplementedChannelServer) Login(*LoginRequest, grpc.ServerStreamingServer[LoginResponse]) error {
 	return status.Error(codes.Unimplemented, "method Login not implemented")
+}
+func (UnimplementedChannelServer) FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error {
+	return status.Error(codes.Unimplemented, "method FetchFile not implemented")
 }
 func (UnimplementedChannelServer) mustEmbedUnimplementedChannelServer() {}
 func (UnimplementedChannelServer) testEmbeddedByValue()                 {}
@@ -438,6 +467,17 @@ func _Channel_Login_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Channel_LoginServer = grpc.ServerStreamingServer[LoginResponse]
 
+func _Channel_FetchFile_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FetchFileRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ChannelServer).FetchFile(m, &grpc.GenericServerStream[FetchFileRequest, FetchFileResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Channel_FetchFileServer = grpc.ServerStreamingServer[FetchFileResponse]
+
 // Channel_ServiceDesc is the grpc.ServiceDesc for Channel service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -487,6 +527,11 @@ var Channel_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Login",
 			Handler:       _Channel_Login_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "FetchFile",
+			Handler:       _Channel_FetchFile_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -764,7 +764,7 @@ type Quote struct {
 	Text       string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The quoted message is the plugin's own.
 	IsSelf bool `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
-	// Its files. They count with the message's own. One that was not fetched has no ref, and a problem that says why.
+	// Its files. They count with the message's own. One that cannot be had has neither ref nor token, and a problem that says why.
 	Media         []*Media `protobuf:"bytes,5,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1370,17 +1370,20 @@ func (x *ChatMigrated) GetNewChatId() string {
 	return ""
 }
 
-// Media is a file beside a message. The bytes are in the host's media store.
+// Media is a file beside a message. The bytes are in the host's media store, or still with the network.
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minted by MediaStore.Upload; empty when the plugin could not fetch the file.
+	// Minted by MediaStore.Upload; empty while the file is with the network, or when it cannot be had.
 	Ref      string    `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Kind     MediaKind `protobuf:"varint,2,opt,name=kind,proto3,enum=clawhost.plugin.v1.MediaKind" json:"kind,omitempty"`
 	MimeType string    `protobuf:"bytes,3,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	FileName string    `protobuf:"bytes,4,opt,name=file_name,json=fileName,proto3" json:"file_name,omitempty"`
 	Size     int64     `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
-	// Why there is no ref, to be read behind "it", such as "is larger than 20 MB". Empty: there is one, or nobody knows.
-	Problem       string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
+	// Why the file cannot be had, to be read behind "it", such as "is larger than 20 MB". Empty: it can, or nobody knows.
+	Problem string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
+	// What Channel.FetchFile fetches the file by, in this life of the plugin or a later one. It means nothing to the host, which
+	// may hand it back days later. Text of at most 2 KiB. CAPABILITY_CHANNEL_FETCH.
+	Token         string `protobuf:"bytes,7,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1453,6 +1456,13 @@ func (x *Media) GetSize() int64 {
 func (x *Media) GetProblem() string {
 	if x != nil {
 		return x.Problem
+	}
+	return ""
+}
+
+func (x *Media) GetToken() string {
+	if x != nil {
+		return x.Token
 	}
 	return ""
 }
@@ -1548,14 +1558,15 @@ const file_clawhost_plugin_v1_message_proto_rawDesc = "" +
 	"\vKIND_JOINED\x10\x01\x12\r\n" +
 	"\tKIND_LEFT\x10\x02\".\n" +
 	"\fChatMigrated\x12\x1e\n" +
-	"\vnew_chat_id\x18\x01 \x01(\tR\tnewChatId\"\xb4\x01\n" +
+	"\vnew_chat_id\x18\x01 \x01(\tR\tnewChatId\"\xca\x01\n" +
 	"\x05Media\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\tR\x03ref\x121\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1d.clawhost.plugin.v1.MediaKindR\x04kind\x12\x1b\n" +
 	"\tmime_type\x18\x03 \x01(\tR\bmimeType\x12\x1b\n" +
 	"\tfile_name\x18\x04 \x01(\tR\bfileName\x12\x12\n" +
 	"\x04size\x18\x05 \x01(\x03R\x04size\x12\x18\n" +
-	"\aproblem\x18\x06 \x01(\tR\aproblem*g\n" +
+	"\aproblem\x18\x06 \x01(\tR\aproblem\x12\x14\n" +
+	"\x05token\x18\a \x01(\tR\x05token*g\n" +
 	"\bChatKind\x12\x19\n" +
 	"\x15CHAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CHAT_KIND_DIRECT\x10\x01\x12\x13\n" +

@@ -35,6 +35,7 @@ const (
 	Capability_CAPABILITY_CHANNEL_DRAFT            Capability = 6
 	Capability_CAPABILITY_CHANNEL_COMMANDS         Capability = 7
 	Capability_CAPABILITY_CHANNEL_LOGIN            Capability = 8
+	Capability_CAPABILITY_CHANNEL_FETCH            Capability = 9
 	Capability_CAPABILITY_COMMANDS                 Capability = 20
 	Capability_CAPABILITY_HOOK_BEFORE_AGENT_START  Capability = 30
 	Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED    Capability = 31
@@ -54,6 +55,7 @@ var (
 		6:  "CAPABILITY_CHANNEL_DRAFT",
 		7:  "CAPABILITY_CHANNEL_COMMANDS",
 		8:  "CAPABILITY_CHANNEL_LOGIN",
+		9:  "CAPABILITY_CHANNEL_FETCH",
 		20: "CAPABILITY_COMMANDS",
 		30: "CAPABILITY_HOOK_BEFORE_AGENT_START",
 		31: "CAPABILITY_HOOK_MESSAGE_RECEIVED",
@@ -70,6 +72,7 @@ var (
 		"CAPABILITY_CHANNEL_DRAFT":            6,
 		"CAPABILITY_CHANNEL_COMMANDS":         7,
 		"CAPABILITY_CHANNEL_LOGIN":            8,
+		"CAPABILITY_CHANNEL_FETCH":            9,
 		"CAPABILITY_COMMANDS":                 20,
 		"CAPABILITY_HOOK_BEFORE_AGENT_START":  30,
 		"CAPABILITY_HOOK_MESSAGE_RECEIVED":    31,
@@ -410,7 +413,9 @@ type ConfigureRequest struct {
 	// The label of the plugin's block: the channel's name in session keys.
 	Instance string `protobuf:"bytes,3,opt,name=instance,proto3" json:"instance,omitempty"`
 	// A folder of the plugin's own (0700), there when Configure is called.
-	StateDir      string `protobuf:"bytes,4,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	StateDir string `protobuf:"bytes,4,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	// The host fetches files by their tokens. To one that does not, a plugin uploads them before it submits their message.
+	FetchesFiles  bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -471,6 +476,13 @@ func (x *ConfigureRequest) GetStateDir() string {
 		return x.StateDir
 	}
 	return ""
+}
+
+func (x *ConfigureRequest) GetFetchesFiles() bool {
+	if x != nil {
+		return x.FetchesFiles
+	}
+	return false
 }
 
 type ConfigureResponse struct {
@@ -855,13 +867,14 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05usage\x18\x02 \x01(\tR\x05usage\x12\x18\n" +
 	"\asummary\x18\x03 \x01(\tR\asummary\x12F\n" +
-	"\x0fleast_authority\x18\x04 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\x0eleastAuthority\"\x92\x01\n" +
+	"\x0fleast_authority\x18\x04 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\x0eleastAuthority\"\xb7\x01\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
 	"\x0ehost_broker_id\x18\x02 \x01(\rR\fhostBrokerId\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1b\n" +
-	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\"U\n" +
+	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\x12#\n" +
+	"\rfetches_files\x18\x05 \x01(\bR\ffetchesFiles\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +
@@ -884,7 +897,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xbc\x03\n" +
+	"\x10ShutdownResponse*\xda\x03\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -895,7 +908,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x19CAPABILITY_CHANNEL_TYPING\x10\x05\x12\x1c\n" +
 	"\x18CAPABILITY_CHANNEL_DRAFT\x10\x06\x12\x1f\n" +
 	"\x1bCAPABILITY_CHANNEL_COMMANDS\x10\a\x12\x1c\n" +
-	"\x18CAPABILITY_CHANNEL_LOGIN\x10\b\x12\x17\n" +
+	"\x18CAPABILITY_CHANNEL_LOGIN\x10\b\x12\x1c\n" +
+	"\x18CAPABILITY_CHANNEL_FETCH\x10\t\x12\x17\n" +
 	"\x13CAPABILITY_COMMANDS\x10\x14\x12&\n" +
 	"\"CAPABILITY_HOOK_BEFORE_AGENT_START\x10\x1e\x12$\n" +
 	" CAPABILITY_HOOK_MESSAGE_RECEIVED\x10\x1f\x12'\n" +

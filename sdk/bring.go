@@ -1,0 +1,64 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// bringTime bounds the fetching of a message's files for a host that does not ask for them. The message waits as long.
+	bringTime = 30 * time.Second
+	// bringMost is the size of the largest file that is fetched so, in bytes: the host takes none that is larger.
+	bringMost = 1 << 30
+)
+
+// bring uploads the files of a message that have tokens, for a host that does not fetch them.
+func (in *inbox) bring(ctx context.Context, e chat.Event) chat.Event {
+	message, said := e.Body.(chat.Message)
+	channel, fetches := find[FileFetcher](in.plugin, pluginv1.Capability_CAPABILITY_CHANNEL_FETCH)
+	if !said || !fetches {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(ctx, bringTime)
+	defer cancel()
+	message.Media = in.upload(ctx, channel, message.Media)
+	if message.ReplyTo != nil && !message.ReplyTo.IsSelf {
+		quote := *message.ReplyTo
+		quote.Media = in.upload(ctx, channel, quote.Media)
+		message.ReplyTo = &quote
+	}
+	e.Body = message
+	return e
+}
+
+func (in *inbox) upload(ctx context.Context, channel FileFetcher, files []chat.Media) []chat.Media {
+	files = slices.Clone(files)
+	for i, m := range files {
+		if m.Token == "" || m.Ref != "" || m.Problem != "" {
+			continue
+		}
+		stored, err := in.move(ctx, channel, m)
+		if err != nil {
+			in.plugin.log.Warn("a file could not be fetched; its message goes on without it", "kind", m.Kind.String(), "error", err)
+			stored, stored.Problem = m, FileProblem(err)
+		}
+		stored.Token = ""
+		files[i] = stored
+	}
+	return files
+}
+
+// move streams a file from the network to the host.
+func (in *inbox) move(ctx context.Context, channel FileFetcher, m chat.Media) (chat.Media, error) {
+	file, err := channel.FetchFile(ctx, m.Token, bringMost)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	stored, err := in.store.Upload(ctx, m, file)
+	return stored, errors.Join(err, file.Close())
+}
