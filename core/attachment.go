@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
@@ -10,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -18,16 +20,19 @@ import (
 type attachments struct {
 	files    *media.Files
 	inbound  *media.Inbound
+	bringer  *media.Bringer
 	outgoing *media.Outgoing
 	reader   *media.Reader
 	speaker  *media.Speaker
 }
 
-func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, log hclog.Logger) attachments {
+func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, log hclog.Logger) attachments {
 	files := media.NewFiles(mediaDir, s, c.Media.MaxBytes, c.Media.Accept...)
+	inbound := media.NewInbound(files, c.Agent.Workspace)
 	return attachments{
 		files:   files,
-		inbound: media.NewInbound(files, c.Agent.Workspace),
+		inbound: inbound,
+		bringer: media.NewBringer(files, inbound, network, log),
 		outgoing: media.NewOutgoing(media.OutgoingOptions{
 			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch,
 		}, log),
@@ -42,6 +47,18 @@ func newAttachments(c *config.Config, s *store.Store, mediaDir, runDir string, l
 // forget removes files of long ago.
 func (a attachments) forget(ctx context.Context) error {
 	return errors.Join(a.files.Forget(), a.inbound.Forget(), a.outgoing.Forget(ctx))
+}
+
+// networkOf fetches files from the networks of a host's channels.
+type networkOf struct{ host *Host }
+
+// FetchFile implements media.Network. A plugin that does not run may be back soon.
+func (n networkOf) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
+	live, running := n.host.supervisor.Get(channel)
+	if !running {
+		return nil, remote.ErrGone
+	}
+	return live.FetchFile(ctx, token, most)
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }

@@ -167,7 +167,7 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
-	h.media = newAttachments(h.config, h.store, h.mediaDir(), h.runDir(), h.log.Named("media"))
+	h.media = newAttachments(h.config, h.store, networkOf{h}, h.mediaDir(), h.runDir(), h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
 	h.tools = h.newTools()

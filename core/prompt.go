@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -18,12 +19,20 @@ func (h *Host) prompt(ctx context.Context, run *store.Run, added []string) (stri
 	if head.Origin == store.OriginCompact {
 		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
 	}
-	read, err := h.media.reader.Read(ctx, append([]store.Queued{run.Message}, run.More...)...)
+	messages, err := h.media.bringer.Bring(ctx, append([]store.Queued{run.Message}, run.More...)...)
+	if err != nil {
+		return "", err
+	}
+	if err := unusable(messages); err != nil {
+		return "", err
+	}
+	read, err := h.media.reader.Read(ctx, messages...)
 	if err != nil {
 		return "", err
 	}
 	t := envelope.Turn{Context: added}
-	t.Messages, t.Collected = h.messages(run, read)
+	t.Messages, t.Collected = h.messages(messages, read)
+	t.Messages[0].Previous = run.PreviousAt
 	if !run.Session.ClaudeStarted {
 		t.Starter = run.Session.Starter
 		t.Untrusted = about(head)
@@ -61,24 +70,46 @@ func (h *Host) outgoing(run *store.Run) string {
 	return folder
 }
 
+// unusable returns a [*turn.Unusable] if messages are nothing but files none of which can be had.
+func unusable(messages []store.Queued) error {
+	var files []chat.Media
+	text := ""
+	for _, q := range messages {
+		text += q.Message.Text
+		files = append(files, q.Message.Media...)
+	}
+	if reply, event, missing := envelope.Missing(text, files); missing {
+		return &turn.Unusable{Reply: reply, Event: event}
+	}
+	return nil
+}
+
 // messages are what a run answers: one burst, or several that were collected.
-func (h *Host) messages(run *store.Run, read map[string]media.Read) (list []envelope.Message, collected bool) {
-	list = []envelope.Message{h.message(run.Message, read)}
-	list[0].Previous = run.PreviousAt
-	for _, q := range run.More {
+func (h *Host) messages(queued []store.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
+	for _, q := range queued {
 		list = append(list, h.message(q, read))
-		collected = collected || q.Burst != run.Message.Burst
+		collected = collected || q.Burst != queued[0].Burst
 	}
 	return list, collected
 }
 
-// steered is what Claude reads of a message in the midst of a turn.
+// steerTime is how long a running turn waits for the files of a message that it is to be told.
+const steerTime = 10 * time.Second
+
+// steered is what Claude reads of a message in the midst of a turn. Where its files take too long it is an error: the message waits
+// for a turn of its own.
 func (h *Host) steered(ctx context.Context, q store.Queued) (string, error) {
-	read, err := h.media.reader.Read(ctx, q)
+	bounded, cancel := context.WithTimeout(ctx, steerTime)
+	defer cancel()
+	messages, err := h.media.bringer.Bring(bounded, q)
 	if err != nil {
 		return "", err
 	}
-	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{h.message(q, read)}}, h.config.Agent.Timezone), nil
+	read, err := h.media.reader.Read(ctx, messages...)
+	if err != nil {
+		return "", err
+	}
+	return envelope.Compose(envelope.Turn{Messages: []envelope.Message{h.message(messages[0], read)}}, h.config.Agent.Timezone), nil
 }
 
 // message is a message as Claude reads it, with what programs read of it.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
@@ -55,7 +56,7 @@ func (h *Host) settled(to chat.Address) {
 
 // received tells who listens of a message that was taken, and its chat at once that it is heard where the config wants that.
 func (h *Host) received(caller chat.Caller, m chat.Message, lane store.Lane) {
-	h.observers.Received(caller, m)
+	h.observers.Received(caller, withoutTokens(m))
 	if lane != store.TurnLane {
 		return
 	}
@@ -64,4 +65,22 @@ func (h *Host) received(caller chat.Caller, m chat.Message, lane store.Lane) {
 	if h.config.For(caller.Address.Channel).Reply.Typing == "instant" && limits.TypingTTL > 0 {
 		h.typist.Once(func(ctx context.Context) error { return h.signal(ctx, caller.Address, true) })
 	}
+}
+
+// withoutTokens is a message as other plugins are told of it: what a channel fetches its files by is the channel's own.
+func withoutTokens(m chat.Message) chat.Message {
+	without := func(files []chat.Media) []chat.Media {
+		files = slices.Clone(files)
+		for i := range files {
+			files[i].Token = ""
+		}
+		return files
+	}
+	m.Media = without(m.Media)
+	if m.ReplyTo != nil && len(m.ReplyTo.Media) > 0 {
+		quote := *m.ReplyTo
+		quote.Media = without(quote.Media)
+		m.ReplyTo = &quote
+	}
+	return m
 }

@@ -71,6 +71,7 @@ func run(t *testing.T, scripts string) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"host": on((*stage).runHost), "log": taking("log PATTERN", (*stage).awaitLog), "clawhost": on((*stage).clawhost),
 			"capture": taking("capture NAME PATTERN", (*stage).capture), "delivered": taking("delivered", (*stage).delivered),
@@ -88,6 +89,8 @@ func run(t *testing.T, scripts string) {
 			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
+
+			"served": taking("served LABEL N", (*stage).served), "disk": taking("disk FOLDER SIZE", (*stage).disk),
 
 			"prompt": on((*stage).prompt), "told": taking("told PATTERN", (*stage).told),
 			"held": taking("held NAME", (*stage).held), "release": taking("release NAME", (*stage).release),
@@ -139,6 +142,7 @@ type stage struct {
 	log  *journal.Journal // of all lives of the host
 
 	gates map[string]*os.File
+	disks map[string]bool // folders that are disks of their own
 	read  map[string]bool // the ids of the prompts that the script has seen
 }
 
@@ -157,7 +161,7 @@ func setUp(env *testscript.Env, bin string) error {
 	env.Defer(cancel)
 	s := &stage{
 		t: env.T().(testing.TB), ctx: ctx, dir: env.WorkDir, bin: bin,
-		bots: map[string]*bot{}, log: &journal.Journal{}, gates: map[string]*os.File{}, read: map[string]bool{},
+		bots: map[string]*bot{}, log: &journal.Journal{}, gates: map[string]*os.File{}, disks: map[string]bool{}, read: map[string]bool{},
 	}
 	for label, token := range tokens {
 		t, err := newTelegram(token, map[string]string{"telegram": "claw_bot", "work": "work_bot"}[label])
@@ -213,6 +217,7 @@ func (s *stage) end() {
 			s.t.Error(err)
 		}
 	}
+	s.removeDisks()
 	if !s.t.Failed() {
 		return
 	}

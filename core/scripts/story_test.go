@@ -7,14 +7,23 @@ import (
 	"testing"
 )
 
-// TestEveryNetwork tells the same story through each network.
+// TestEveryNetwork tells the same stories through each network.
 func TestEveryNetwork(t *testing.T) {
 	t.Parallel()
-	story, err := os.ReadFile("testdata/story.txtar")
+	dir := t.TempDir()
+	for _, story := range []string{"story", "files"} {
+		tell(t, dir, story)
+	}
+	run(t, dir)
+}
+
+// tell writes the scripts that tell a story.
+func tell(t *testing.T, dir, name string) {
+	t.Helper()
+	story, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	const buttons, once = "Once 'This session' Always No because", "Once"
 	for network, names := range map[string]struct{ owner, config, buttons, once string }{
 		"telegram": {"1001", `token = env("BOT_TOKEN")
@@ -24,12 +33,14 @@ func TestEveryNetwork(t *testing.T) {
 		"whatsapp": {"+15550000002", `test_endpoint = env("WHATSAPP_URL")
     test_noise_root = env("WHATSAPP_ROOT")`, "'allow it this once' 'in this conversation' 'always in this chat' 'no; what you write'", "'this once'"},
 	} {
+		if name == "files" && network != "telegram" {
+			continue // The others upload files with their message.
+		}
 		script := strings.NewReplacer(
 			"NETWORK", network, "OWNER", names.owner, "CONFIG", names.config, "BUTTONS", names.buttons, "BUTTON", names.once,
 		).Replace(string(story))
-		if err := os.WriteFile(filepath.Join(dir, network+".txtar"), []byte(script), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, network+"_"+name+".txtar"), []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run(t, dir)
 }

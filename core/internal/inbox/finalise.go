@@ -72,7 +72,9 @@ func say(m *store.Message, body chat.Message) bool {
 		if len(quote.ID) > wire.MaxID {
 			quote.ID = ""
 		}
-		quote.Media = files(quote.Media, wire.MaxMedia-len(m.Media))
+		if quote.Media = files(quote.Media, wire.MaxMedia-len(m.Media)); quote.IsSelf {
+			quote.Media = own(quote.Media)
+		}
 		m.ReplyTo = &quote
 	}
 	if body.Forwarded != nil {
@@ -91,9 +93,20 @@ func files(list []chat.Media, most int) []chat.Media {
 		if media.Problem = wire.Cut(media.Problem, wire.MaxName); media.Ref != "" {
 			media.Problem = "" // it is there
 		}
+		if media.Ref != "" || media.Problem != "" {
+			media.Token = ""
+		}
 		kept = append(kept, media)
 	}
 	return kept
+}
+
+// own are files of the agent's own, none of which is fetched.
+func own(list []chat.Media) []chat.Media {
+	for i := range list {
+		list[i].Ref, list[i].Token, list[i].Problem = "", "", "was sent by you"
+	}
+	return list
 }
 
 // readable returns what the agent reads of what somebody wrote. A mention alone stays, for it calls the agent all the same.

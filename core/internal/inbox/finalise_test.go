@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,4 +290,29 @@ func TestWithoutSelfLosesMentionsOnly(t *testing.T) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})
+}
+
+// What a channel says of files is used as far as it makes sense. The agent's own files are nobody's to fetch.
+func TestTokensOfFiles(t *testing.T) {
+	t.Parallel()
+	given := []chat.Media{{Token: "t"}, {Ref: "r", Token: "t", Problem: "odd"}, {Token: "t", Problem: "is too large"}}
+	for _, own := range []bool{false, true} {
+		m, ok := finalise("tg", chat.Event{
+			Chat: chat.Chat{ID: "7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7"},
+			Body: chat.Message{Media: given, ReplyTo: &chat.Quote{IsSelf: own, Media: given}},
+		})
+		want := []chat.Media{{Token: "t"}, {Ref: "r"}, {Problem: "is too large"}}
+		if !ok || !slices.Equal(m.Media, want) {
+			t.Errorf("the files are %+v", m.Media)
+		}
+		if own {
+			want = slices.Repeat([]chat.Media{{Problem: "was sent by you"}}, 3)
+		}
+		if !slices.Equal(m.ReplyTo.Media, want) {
+			t.Errorf("the quoted files are %+v, the agent's own: %t", m.ReplyTo.Media, own)
+		}
+	}
+	if given[0].Token != "t" || given[1].Token != "t" {
+		t.Error("the event was changed")
+	}
 }

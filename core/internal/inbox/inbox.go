@@ -12,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -212,8 +213,8 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 		}
 		inbound = alone(inbound)
 	}
-	if inbound.Lane == store.TurnLane && unusable(inbound.Message) {
-		return in.miss(ctx, a)
+	if reply, event, missing := envelope.Missing(inbound.Message.Text, inbound.Message.Media); missing && inbound.Lane == store.TurnLane {
+		return in.miss(ctx, a, reply, event)
 	}
 	outcome, err := in.accept(ctx, inbound)
 	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == store.TurnLane {

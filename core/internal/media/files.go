@@ -9,6 +9,8 @@ package media
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -69,6 +71,15 @@ func (f *Files) Most() string { return megabytes(f.maxBytes) }
 // Put keeps a file of an instance's and returns what it is by its content, under a new ref. A file that is larger than it
 // may be is [ErrTooLarge], one of a type that is not accepted [ErrNotAccepted]; whatever the error, nothing is kept.
 func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
+	m, err := f.take(instance, claim, content)
+	if err != nil {
+		return chat.Media{}, err
+	}
+	return m, f.note(ctx, instance, m)
+}
+
+// take writes a file that comes in, if it is one that is taken in.
+func (f *Files) take(instance string, claim chat.Media, content io.Reader) (chat.Media, error) {
 	m, err := f.receive(instance, claim, content, f.maxBytes)
 	if err != nil {
 		return chat.Media{}, err
@@ -77,7 +88,7 @@ func (f *Files) Put(ctx context.Context, instance string, claim chat.Media, cont
 		f.drop(instance, m.Ref)
 		return chat.Media{}, fmt.Errorf("%w: %s", ErrNotAccepted, m.MIMEType)
 	}
-	return m, f.note(ctx, instance, m)
+	return m, nil
 }
 
 // accepts tells whether files of a type are taken in.
@@ -129,13 +140,64 @@ func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
 		f.drop(instance, m.Ref)
 		return err
 	}
+	f.grow(m.Size)
+	return nil
+}
+
+// grow counts bytes that came, and makes room for more where they are many.
+func (f *Files) grow(bytes int64) {
 	f.mutex.Lock()
-	f.added += m.Size
+	f.added += bytes
 	full := f.added > forgetAfter
 	f.mutex.Unlock()
 	if full {
 		_ = f.Forget() // what it cannot remove, the one in time tells
 	}
+}
+
+// fetchedRef is the ref of a file that was fetched by a token: the same each time, so that it need not be written down.
+func fetchedRef(token chat.FileToken) chat.MediaRef {
+	sum := sha256.Sum256([]byte(token))
+	return chat.MediaRef("f" + hex.EncodeToString(sum[:16]))
+}
+
+// fetched tells whether a file is there that was fetched by its token before, and gives it its ref and size. It is as new as one
+// that comes now: it is needed.
+func (f *Files) fetched(instance string, m *chat.Media) bool {
+	ref := fetchedRef(m.Token)
+	path, err := f.path(instance, ref)
+	if err != nil {
+		return false
+	}
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err != nil {
+		return false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	m.Ref, m.Size = ref, info.Size()
+	return true
+}
+
+// putFetched keeps a file that is fetched by its token, and gives it its ref and size. Its errors are those of [Files.Put].
+func (f *Files) putFetched(instance string, m *chat.Media, content io.Reader) error {
+	kept, err := f.take(instance, *m, content)
+	if err != nil {
+		return err
+	}
+	ref := fetchedRef(m.Token)
+	from, errFrom := f.path(instance, kept.Ref)
+	to, errTo := f.path(instance, ref)
+	if err := errors.Join(errFrom, errTo); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return errors.Join(err, os.Remove(from))
+	}
+	m.Ref, m.Size = ref, kept.Size
+	f.grow(kept.Size)
 	return nil
 }
 

@@ -120,7 +120,7 @@ type Configuration struct {
 // Configure hands the config over.
 func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, error) {
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
-		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir,
+		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, FetchesFiles: true,
 	})
 	if err != nil {
 		return nil, translate(err)

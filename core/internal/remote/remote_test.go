@@ -52,6 +52,7 @@ type nasty struct {
 	result       *pluginv1.CallToolResponse
 	reports      []*pluginv1.RunResponse
 	steps        []*pluginv1.LoginResponse
+	parts        []*pluginv1.FetchFileResponse
 	reply        string
 	prepend      string
 }

@@ -89,6 +89,14 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 	case cause != nil:
 		return cause
 	}
+	if unusable, ok := errors.AsType[*Unusable](err); ok {
+		// A run that failed leaves the notes that Claude has not read to the next one.
+		return h.complete(ctx, run, store.Completion{
+			State: store.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
+			Pieces: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
+			Notes:  []store.Note{{Kind: store.NoteEvent, At: now, Text: unusable.Event}},
+		})
+	}
 	var failure *agent.Failure
 	if !errors.As(err, &failure) || again(failure) && run.Message.Attempts < maxAttempts {
 		return err

@@ -73,8 +73,8 @@ type Options struct {
 	// it asked matters any more.
 	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
 	Over func(ctx context.Context, run *store.Run, c store.Completion)
-	// Prompt builds what Claude reads, and Steered what it reads of a message in the midst of a turn.
-	// Their error is that of a context that ended.
+	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, or an [*Unusable].
+	// Steered builds what it reads of a message in the midst of a turn; after an error the message waits for a turn of its own.
 	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
@@ -96,6 +96,15 @@ type Options struct {
 	// Zone is that of the days that turns count on.
 	Zone *time.Location
 }
+
+// Unusable is a run in which there is nothing for Claude: its messages are files alone, and none of them could be had.
+type Unusable struct {
+	Reply string // what the chat is told
+	Event string // what the session's next turn is told
+}
+
+// Error implements error.
+func (*Unusable) Error() string { return "none of the files could be had" }
 
 // Handler answers claimed messages.
 type Handler struct {

@@ -28,6 +28,7 @@ type room struct {
 	results   []outcome // one for each turn
 	added     []string
 	addErr    error
+	unusable  *turn.Unusable
 	command   string
 	cmdErr    error
 	completed []store.Completion
@@ -150,6 +151,9 @@ func (r *room) handler() *turn.Handler {
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
 		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
+			if r.unusable != nil {
+				return "", r.unusable
+			}
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 		},
 		Ask: func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
@@ -557,5 +561,25 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 	}
 	if r.spent != 3 {
 		t.Errorf("spent %d, want what it cost all the same", r.spent)
+	}
+}
+
+// Where there is nothing for Claude to read the chat is told why, and Claude with what comes next. What else waits to be told to it
+// goes on waiting: the run has failed.
+func TestNothingToBeRead(t *testing.T) {
+	t.Parallel()
+	r := &room{unusable: &turn.Unusable{Reply: "I could not take it.", Event: "A file was sent."}, view: view{sent: turn.Sent{Preview: 5}}}
+	if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.turns) != 0 || len(r.completed) != 1 || r.view.closed != 1 {
+		t.Fatalf("%d turns, completed %+v", len(r.turns), r.completed)
+	}
+	c := r.completed[0]
+	if c.State != store.RunFailed || len(c.Pieces) != 1 || c.Pieces[0].Text != "I could not take it." || c.Pieces[0].Edits != 5 || c.Turn != nil {
+		t.Errorf("completed %+v", c)
+	}
+	if len(c.Notes) != 1 || c.Notes[0].Kind != store.NoteEvent || c.Notes[0].Text != "A file was sent." {
+		t.Errorf("noted %+v", c.Notes)
 	}
 }

@@ -1,0 +1,232 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+const (
+	// maxTogether is how many bytes are fetched for the messages of one turn.
+	maxTogether = 256 << 20
+	// sideBySide is how many files of a turn are fetched at the same time.
+	sideBySide = 4
+	// tryTime bounds one try to fetch a file, and idleTime the time in which nothing of it comes.
+	tryTime  = 3 * time.Minute
+	idleTime = 20 * time.Second
+	// patience is how long after the first try another one begins. Between them is a pause that doubles.
+	patience     = 2 * time.Minute
+	firstPause   = 500 * time.Millisecond
+	longestPause = 15 * time.Second
+)
+
+// unfetched is the problem of a file that could not be had for reasons that mean nothing to the agent.
+const unfetched = "could not be fetched"
+
+// Network fetches a file of a channel's by its token. Its errors, and those of reading, are a [*chat.FileError] where the
+// channel has given a reason.
+type Network interface {
+	FetchFile(ctx context.Context, instance string, token chat.FileToken, most int64) (io.ReadCloser, error)
+}
+
+// Bringer brings the files of messages to where the agent can read them, out of the network where they are still there. It is
+// safe for concurrent use.
+type Bringer struct {
+	files   *Files
+	inbound *Inbound
+	network Network
+	log     hclog.Logger
+}
+
+// NewBringer returns a bringer.
+func NewBringer(files *Files, inbound *Inbound, network Network, log hclog.Logger) *Bringer {
+	return &Bringer{files: files, inbound: inbound, network: network, log: log}
+}
+
+// Bring returns messages with each of their files, and of those that they answer, in the workspace, or with the reason why it
+// cannot be had. What was fetched once is not fetched again, so that the next attempt of a turn finds it. While the host itself has
+// no room for a file, it waits. The error is that of ctx.
+func (b *Bringer) Bring(ctx context.Context, messages ...store.Queued) ([]store.Queued, error) {
+	messages = slices.Clone(messages)
+	var room atomic.Int64
+	room.Store(b.together())
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sideBySide)
+	bring := func(instance string, list []chat.Media) []chat.Media {
+		list = slices.Clone(list)
+		for i := range list {
+			if list[i].Ref != "" || list[i].Token != "" {
+				group.Go(func() error { return b.bring(ctx, instance, &list[i], &room) })
+			}
+		}
+		return list
+	}
+	for i := range messages {
+		m := &messages[i].Message
+		m.Media = bring(m.Channel, m.Media)
+		if m.ReplyTo != nil && len(m.ReplyTo.Media) > 0 {
+			quote := *m.ReplyTo
+			quote.Media = bring(m.Channel, quote.Media)
+			m.ReplyTo = &quote
+		}
+	}
+	return messages, group.Wait()
+}
+
+// together is how many bytes are fetched for the messages of one turn.
+func (b *Bringer) together() int64 { return max(maxTogether, b.files.maxBytes) }
+
+// bring brings one file. Its error is that of ctx.
+func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) error {
+	began, told := time.Now(), false
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := b.try(ctx, instance, m, room)
+		if err == nil {
+			if told {
+				b.log.Info("there is room for files again")
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		wait := pause
+		if ownWant(err) {
+			if began = time.Now(); !told { // it is not the file's fault
+				b.log.Warn("the host has no room for a file; its turn waits", "error", err)
+				told = true
+			}
+		} else {
+			m.Problem = b.problem(err)
+			if failed, ok := errors.AsType[*chat.FileError](err); ok {
+				wait = max(wait, failed.RetryAfter)
+			}
+			if m.Problem == "" && time.Since(began)+wait > patience {
+				m.Problem = unfetched
+			}
+			if m.Problem != "" {
+				b.log.Warn("a file cannot be had; its turn goes on without it", "channel", instance, "kind", m.Kind.String(), "bytes", m.Size, "error", err)
+				m.Token = ""
+				return nil
+			}
+			b.log.Debug("a file is fetched again", "channel", instance, "in", wait.String(), "error", err)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// problem is why a file can never be had; empty: another try may succeed.
+func (b *Bringer) problem(err error) string {
+	if failed, ok := errors.AsType[*chat.FileError](err); ok {
+		return failed.Problem
+	}
+	if why, ok := errors.AsType[reason](err); ok {
+		return why.Error()
+	}
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return "is larger than " + b.files.Most()
+	case errors.Is(err, ErrNotAccepted):
+		return err.Error()
+	case errors.Is(err, errors.ErrUnsupported): // the plugin is an older one by now
+		return unfetched
+	}
+	return ""
+}
+
+// try fetches a file, unless it is there, and puts it into the workspace.
+func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) error {
+	if m.Ref == "" {
+		if err := b.fetch(ctx, instance, m, room); err != nil {
+			return err
+		}
+	}
+	_, _, err := b.inbound.Show(instance, *m)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && m.Token != "": // it was the oldest, and room was made
+		m.Ref = ""
+		return err
+	case ownWant(err):
+		return err
+	}
+	return nil // what else is wrong is told by the one who shows it
+}
+
+// fetch has a file in the host's own folder.
+func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) (err error) {
+	size := m.Size // as it is said to be
+	switch {
+	case b.files.fetched(instance, m):
+		return nil
+	case m.Size > b.files.maxBytes:
+		return ErrTooLarge
+	case room.Add(-size) < 0:
+		room.Add(size)
+		return reason("is one of several files with more than the " + megabytes(b.together()) + " that are fetched together")
+	}
+	defer func() {
+		if err != nil {
+			room.Add(size)
+		} else {
+			room.Add(size - m.Size)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	idle := time.AfterFunc(idleTime, cancel)
+	defer idle.Stop()
+	source, err := b.network.FetchFile(ctx, instance, m.Token, b.files.maxBytes)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	content := &arriving{Reader: source, idle: idle}
+	err = b.files.putFetched(instance, m, content)
+	if content.err != nil { // whatever became of the rest
+		return fmt.Errorf("fetch a file: %w", content.err)
+	}
+	return err
+}
+
+// arriving is a file as it comes. Its own errors are told from those of whoever writes it down.
+type arriving struct {
+	io.Reader
+	idle *time.Timer
+	err  error
+}
+
+// Read implements io.Reader.
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if n > 0 {
+		a.idle.Reset(idleTime)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		a.err = err
+	}
+	return n, err
+}
+
+// ownWant tells whether an error is a want of the host's own, which passes: of room on its disk, of descriptors or of memory.
+func ownWant(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
+		return errors.Is(err, want)
+	})
+}
