@@ -11,7 +11,6 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // What a Telegram message may be.
@@ -24,7 +23,7 @@ const (
 type channel struct {
 	api      *api
 	log      hclog.Logger
-	media    sdk.Media
+	media    sdk.Media // of what is sent
 	pace     pace
 	previews bool
 	rich     bool // texts go as rich messages
@@ -44,6 +43,7 @@ var (
 	_ sdk.Typer         = (*channel)(nil)
 	_ sdk.Drafter       = (*channel)(nil)
 	_ sdk.CommandMenu   = (*channel)(nil)
+	_ sdk.FileFetcher   = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)
@@ -92,11 +92,7 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
-	files := fetcher{api: c.api, store: c.media, log: c.log, wait: c.pace.first}
-	r := &receiver{
-		api: c.api, in: in, log: c.log, pace: c.pace, files: files, noted: c.note, slots: make(chan struct{}, maxAnswers),
-		rule: fetch.NewRule(fetch.Limits{Together: maxTogether, Refused: maxFile}),
-	}
+	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, noted: c.note, slots: make(chan struct{}, maxAnswers)}
 	err := r.run(ctx)
 	if ctx.Err() != nil {
 		return nil

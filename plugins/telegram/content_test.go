@@ -135,10 +135,10 @@ func TestContentElsewhere(t *testing.T) {
 		t.Errorf("a quoted poll: %+v", m.ReplyTo)
 	}
 	for file, want := range map[string]chat.Quote{
-		`"photo":[{"file_id":"f"}]`:                        {Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg"}}},
-		`"photo":[{"file_id":"f"}],"caption":"at sea"`:     {Text: "at sea", Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg"}}},
-		`"voice":{"file_id":"f"}`:                          {Media: []chat.Media{{Kind: chat.Voice}}},
-		`"document":{"file_id":"f","file_name":"a b.txt"}`: {Media: []chat.Media{{Kind: chat.File, FileName: "a b.txt"}}},
+		`"photo":[{"file_id":"f"}]`:                        {Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg", Token: "f"}}},
+		`"photo":[{"file_id":"f"}],"caption":"at sea"`:     {Text: "at sea", Media: []chat.Media{{Kind: chat.Image, MIMEType: "image/jpeg", Token: "f"}}},
+		`"voice":{"file_id":"f"}`:                          {Media: []chat.Media{{Kind: chat.Voice, Token: "f"}}},
+		`"document":{"file_id":"f","file_name":"a b.txt"}`: {Media: []chat.Media{{Kind: chat.File, FileName: "a b.txt", Token: "f"}}},
 		`"sticker":{"file_id":"f","emoji":"👍"}`:            {Text: "👍"},
 	} {
 		event, _ = decode(t, `"message"`, `"text":"that","reply_to_message":{"message_id":2,`+file+`}`)

@@ -103,7 +103,7 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.pace, c.media = quick(), hoard{}
+		c.pace = quick()
 		c.api.chats.now = tally.now
 		// What runs is ended in the middle of what is said, and goes on in the next life.
 		ended := make(chan error, 1)
@@ -150,7 +150,6 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	s.Heal()
 	in.random = rand.New(rand.NewPCG(seed, 2))
 	c := newChannel(t, s)
-	c.media = hoard{}
 	run(t, c, in)
 	in.await(t, all)
 	if err := s.AwaitConfirmed(t.Context()); err != nil {

@@ -52,7 +52,7 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		text = told(m)
 		mentions = whole(text)
 	}
-	file, hasFile := attachmentOf(m)
+	file, hasFile := attachment(m)
 	if !ok || m.Chat.IsChannel() || (text == "" && !hasFile) {
 		return event, false
 	}
@@ -64,7 +64,7 @@ func (in inbound) fromMessage(event chat.Event, m *tgbotapi.Message, x extra) (c
 		Forwarded:    forwarded(x.Origin),
 	}
 	if hasFile {
-		body.Media = []chat.Media{file.media}
+		body.Media = []chat.Media{file}
 	}
 	switch {
 	case x.ReplyTo.TopicCreated != nil:
@@ -160,8 +160,8 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
 	whole, _ := formatted(writtenOf(m), nil)
 	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, told(m))}
-	if file, ok := attachmentOf(m); ok && file.id != "" {
-		quote.Media = []chat.Media{file.media}
+	if file, ok := attachment(m); ok && file.Kind != chat.Sticker {
+		quote.Media = []chat.Media{file}
 	}
 	switch {
 	case m.SenderChat != nil:

@@ -6,123 +6,95 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
-	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-const (
-	// maxFile is the largest file that the Bot API gives to a bot, in bytes.
-	maxFile = 20 << 20
-	// fetchTimeout bounds the fetching of one file. Messages behind it wait as long.
-	fetchTimeout = 30 * time.Second
-	fetchTries   = 3
-)
+// maxFile is the largest file that the Bot API gives to a bot, in bytes.
+const maxFile = 20 << 20
 
-// attachment is a message's file.
-type attachment struct {
-	media chat.Media
-	id    string // Telegram's, for getFile; empty: it is not fetched
-}
-
-// attachmentOf describes a message's file; false: it has none.
-func attachmentOf(m *tgbotapi.Message) (attachment, bool) {
+// attachment describes a message's file; false: it has none. Its token is Telegram's id of the file, which stays good for this bot.
+// A sticker has none.
+func attachment(m *tgbotapi.Message) (chat.Media, bool) {
+	file := func(media chat.Media, size int, id string) (chat.Media, bool) {
+		media.Size, media.Token = int64(size), chat.FileToken(id)
+		if media.Size > maxFile {
+			media.Token, media.Problem = "", tooLarge
+		}
+		return media, true
+	}
 	switch {
 	case len(m.Photo) > 0:
 		largest := m.Photo[len(m.Photo)-1]
-		return attachment{chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: int64(largest.FileSize)}, largest.FileID}, true
+		return file(chat.Media{Kind: chat.Image, MIMEType: "image/jpeg"}, largest.FileSize, largest.FileID)
 	case m.Voice != nil:
-		return attachment{chat.Media{Kind: chat.Voice, MIMEType: m.Voice.MimeType, Size: int64(m.Voice.FileSize)}, m.Voice.FileID}, true
+		return file(chat.Media{Kind: chat.Voice, MIMEType: m.Voice.MimeType}, m.Voice.FileSize, m.Voice.FileID)
 	case m.Audio != nil:
-		f := m.Audio
-		return attachment{chat.Media{Kind: chat.Audio, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true
+		return file(chat.Media{Kind: chat.Audio, MIMEType: m.Audio.MimeType, FileName: m.Audio.FileName}, m.Audio.FileSize, m.Audio.FileID)
 	case m.Video != nil:
-		f := m.Video
-		return attachment{chat.Media{Kind: chat.Video, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true
+		return file(chat.Media{Kind: chat.Video, MIMEType: m.Video.MimeType, FileName: m.Video.FileName}, m.Video.FileSize, m.Video.FileID)
 	case m.VideoNote != nil:
-		return attachment{chat.Media{Kind: chat.Video, MIMEType: "video/mp4", Size: int64(m.VideoNote.FileSize)}, m.VideoNote.FileID}, true
+		return file(chat.Media{Kind: chat.Video, MIMEType: "video/mp4"}, m.VideoNote.FileSize, m.VideoNote.FileID)
 	case m.Animation != nil: // It comes with a document that is the same file.
 		f := m.Animation
-		return attachment{chat.Media{Kind: chat.Video, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true
+		return file(chat.Media{Kind: chat.Video, MIMEType: f.MimeType, FileName: f.FileName}, f.FileSize, f.FileID)
 	case m.Sticker != nil:
-		return attachment{media: chat.Media{Kind: chat.Sticker}}, true
+		return chat.Media{Kind: chat.Sticker}, true
 	case m.Document != nil:
 		f := m.Document
-		return attachment{chat.Media{Kind: chat.File, MIMEType: f.MimeType, FileName: f.FileName, Size: int64(f.FileSize)}, f.FileID}, true
+		return file(chat.Media{Kind: chat.File, MIMEType: f.MimeType, FileName: f.FileName}, f.FileSize, f.FileID)
 	default:
-		return attachment{}, false
+		return chat.Media{}, false
 	}
 }
 
-// fetcher moves files from Telegram to the host.
-type fetcher struct {
-	api   *api
-	store sdk.Media
-	log   hclog.Logger
-	wait  time.Duration // after a failure that may pass; it doubles
-}
+// tooLarge is the problem of a file that has more than maxFile bytes.
+const tooLarge = "is larger than the 20 MB that Telegram gives a bot"
 
-// fetch returns the file's description, with a ref if its bytes could be had within the time: a message without its file
-// is better than none.
-func (f fetcher) fetch(ctx context.Context, a attachment) chat.Media {
-	if a.media.Size > maxFile {
-		f.log.Info("a file is too large for Telegram to give it to a bot", "bytes", a.media.Size, "limit", maxFile)
-		a.media.Problem = fmt.Sprintf("is larger than the %d MB that Telegram gives a bot", maxFile>>20)
-		return a.media
-	}
-	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	wait := f.wait
-	for try := 1; ; try, wait = try+1, 2*wait {
-		media, err := f.move(bounded, a)
-		if err == nil {
-			return media
-		}
-		failed, ok := errors.AsType[*callError](err)
-		if !ok || !failed.mayPass() || try == fetchTries || !pause(bounded, max(wait, failed.retryAfter)) {
-			if ctx.Err() == nil {
-				f.log.Warn("a file could not be fetched; its message goes on without it", "kind", a.media.Kind, "bytes", a.media.Size, "error", err)
-			}
-			a.media.Problem = sdk.FileProblem(err)
-			return a.media
-		}
-	}
-}
-
-// move streams one file to the host's store.
-func (f fetcher) move(ctx context.Context, a attachment) (chat.Media, error) {
-	raw, err := f.api.call(ctx, "getFile", tgbotapi.Params{"file_id": a.id})
+// FetchFile implements sdk.FileFetcher.
+func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
+	file, err := c.api.file(ctx, string(token))
 	if err != nil {
-		return chat.Media{}, err
+		return nil, fileError(err)
+	}
+	return file, nil
+}
+
+// file opens a file by its id.
+func (a *api) file(ctx context.Context, id string) (io.ReadCloser, error) {
+	raw, err := a.call(ctx, "getFile", tgbotapi.Params{"file_id": id})
+	if err != nil {
+		return nil, err
 	}
 	var found tgbotapi.File
-	if err := f.api.read("getFile", raw, &found); err != nil {
-		return chat.Media{}, err
+	if err := a.read("getFile", raw, &found); err != nil {
+		return nil, err
 	}
-	content, err := f.api.download(ctx, found.FilePath)
-	if err != nil {
-		return chat.Media{}, err
+	return a.download(ctx, found.FilePath)
+}
+
+// fileError is an error of the Bot API's as the host understands it.
+func fileError(err error) error {
+	failed, ok := errors.AsType[*callError](err)
+	switch {
+	case !ok:
+		return err
+	case failed.mayPass():
+		return &chat.FileError{RetryAfter: failed.retryAfter, Err: err}
+	case failed.says("too big"):
+		return &chat.FileError{Problem: tooLarge, Err: err}
 	}
-	defer content.Close()
-	media := a.media
-	if media.MIMEType == "" {
-		media.MIMEType = mime.TypeByExtension(path.Ext(found.FilePath))
-	}
-	return f.store.Upload(ctx, media, content)
+	return &chat.FileError{Problem: "could not be fetched", Err: err}
 }
 
 // mayPass tells whether the same call may succeed soon.
 func (e *callError) mayPass() bool {
-	return e.ended == nil && (e.code == 0 || e.code == http.StatusTooManyRequests || e.code >= http.StatusInternalServerError)
+	return e.ended != nil || (e.code == 0 || e.code == http.StatusTooManyRequests || e.code >= http.StatusInternalServerError)
 }
 
 // download opens a file by the path that getFile tells. Its errors, and those of reading, are of type [*callError]; a file
@@ -182,7 +154,7 @@ func (c *content) Read(p []byte) (int, error) {
 	n, err := c.body.Read(p)
 	if c.left -= n; c.left < 0 {
 		description := fmt.Sprintf("the file has more than %d bytes", maxFile)
-		return 0, &callError{method: "download", code: http.StatusRequestEntityTooLarge, description: description}
+		return 0, &chat.FileError{Problem: tooLarge, Err: errors.New(description)}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, c.api.failed("download", &exchange{}, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -45,34 +47,21 @@ func newShelf(t *testing.T) *shelf {
 	return b
 }
 
-// next is the file of the next message, and its bytes.
-func (b *shelf) next() (chat.Media, string) {
+// next is the file of the next message.
+func (b *shelf) next() chat.Media {
 	b.t.Helper()
 	message, _ := b.NextEvent().Body.(chat.Message)
 	if len(message.Media) != 1 {
 		b.t.Fatalf("got %+v, want one file", message)
 	}
-	media := message.Media[0]
-	if media.Ref == "" {
-		return media, ""
-	}
-	_, content, err := b.env.Media.Download(b.t.Context(), media.Ref)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer content.Close()
-	bytes, err := io.ReadAll(content)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return media, string(bytes)
+	return message.Media[0]
 }
 
 func TestFilesAreFetched(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
 	large := strings.Repeat("0123456789", 100_000)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		post telegramtest.Post
 		want chat.Media
 	}{
@@ -85,55 +74,63 @@ func TestFilesAreFetched(t *testing.T) {
 		{telegramtest.Post{Media: "document", File: []byte{}}, chat.Media{Kind: chat.File}},
 	} {
 		b.anna.Post(c.post)
-		got, content := b.next()
-		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(chat.Media{}, "Ref")); diff != "" || got.Ref == "" || content != string(c.post.File) {
-			t.Errorf("%s: ref %q with %d bytes (-want +got):\n%s", c.post.Media, got.Ref, len(content), diff)
+		got := b.next()
+		if calls := b.server.Calls("getFile"); len(calls) > i {
+			t.Errorf("%s: it is fetched before the host asks for it", c.post.Media)
+		}
+		content, err := b.Content(got)
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(chat.Media{}, "Token")); diff != "" || err != nil || string(content) != string(c.post.File) {
+			t.Errorf("%s: %d bytes, %v (-want +got):\n%s", c.post.Media, len(content), err, diff)
 		}
 	}
 }
 
-// TestAFileThatCannotBeHad keeps no message back.
+// TestAFileThatCannotBeHad says whether another try may succeed.
 func TestAFileThatCannotBeHad(t *testing.T) {
 	t.Parallel()
-	for name, order := range map[string]func(*telegramtest.Server){
-		"refused": func(s *telegramtest.Server) {
-			s.Fail("getFile", 1, telegramtest.Refuse(400, "Bad Request: wrong file_id"))
+	for name, tt := range map[string]struct {
+		order func(*telegramtest.Server)
+		want  chat.FileError
+	}{
+		"refused": {
+			func(s *telegramtest.Server) {
+				s.Fail("getFile", 1, telegramtest.Refuse(400, "Bad Request: wrong file_id"))
+			},
+			chat.FileError{Problem: "could not be fetched"},
 		},
-		"gone":          func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.Refuse(404, "Not Found")) },
-		"always broken": func(s *telegramtest.Server) { s.Fail("download", 1<<30, telegramtest.CutAfter()) },
+		"too big": {
+			func(s *telegramtest.Server) {
+				s.Fail("getFile", 1, telegramtest.Refuse(400, "Bad Request: file is too big"))
+			},
+			chat.FileError{Problem: tooLarge},
+		},
+		"gone": {
+			func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.Refuse(404, "Not Found")) },
+			chat.FileError{Problem: "could not be fetched"},
+		},
+		"cut within the file": {func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.CutAfter()) }, chat.FileError{}},
+		"too many requests": {
+			func(s *telegramtest.Server) { s.Fail("getFile", 1, telegramtest.TooManyRequests(7*time.Second)) },
+			chat.FileError{RetryAfter: 7 * time.Second},
+		},
+		"Telegram broken": {func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.NotJSON(502)) }, chat.FileError{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newShelf(t)
-			order(b.server)
 			b.anna.Post(telegramtest.Post{Media: "photo", Text: "look", File: []byte("pixels")})
-			if got, _ := b.next(); got != (chat.Media{Kind: chat.Image, MIMEType: "image/jpeg", Size: 6, Problem: "could not be fetched"}) {
-				t.Errorf("got %+v", got)
+			file := b.next()
+			tt.order(b.server)
+			_, err := b.FetchFile(t.Context(), file.Token)
+			got, ok := errors.AsType[*chat.FileError](err)
+			if !ok || got.Problem != tt.want.Problem || got.RetryAfter != tt.want.RetryAfter {
+				t.Errorf("got %v, want %+v", err, tt.want)
 			}
-			if err := b.server.AwaitConfirmed(t.Context()); err != nil {
-				t.Error(err)
+			if err != nil && strings.Contains(err.Error(), "loopback-token") {
+				t.Errorf("the error has the token: %v", err)
 			}
-			if logs := b.Logs(); !strings.Contains(logs, "could not be fetched") || strings.Contains(logs, "loopback-token") {
-				t.Errorf("logs:\n%s", logs)
-			}
-		})
-	}
-}
-
-func TestAFileIsFetchedAgainAfterTrouble(t *testing.T) {
-	t.Parallel()
-	for name, order := range map[string]func(*telegramtest.Server){
-		"cut within the file": func(s *telegramtest.Server) { s.Fail("download", 2, telegramtest.CutAfter()) },
-		"too many requests":   func(s *telegramtest.Server) { s.Fail("getFile", 2, telegramtest.TooManyRequests(0)) },
-		"Telegram broken":     func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.NotJSON(502)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newShelf(t)
-			order(b.server)
-			b.anna.Post(telegramtest.Post{Media: "photo", File: []byte("pixels")})
-			if got, content := b.next(); got.Ref == "" || content != "pixels" {
-				t.Errorf("got %+v with %q", got, content)
+			if content, err := b.Content(file); err != nil || string(content) != "pixels" {
+				t.Errorf("after the trouble: %q, %v", content, err)
 			}
 		})
 	}
@@ -143,7 +140,7 @@ func TestAFileThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
 	b.anna.Post(telegramtest.Post{Media: "video", File: make([]byte, maxFile+1)})
-	if got, _ := b.next(); got.Ref != "" || got.Size != maxFile+1 {
+	if got := b.next(); got != (chat.Media{Kind: chat.Video, Size: maxFile + 1, Problem: tooLarge}) {
 		t.Errorf("got %+v", got)
 	}
 	if calls := b.server.Calls("getFile"); len(calls) != 0 {
@@ -193,72 +190,25 @@ func TestFilesThatAreNotServed(t *testing.T) {
 	}
 }
 
-// TestStrangersFillNoDisk: files of a chat that the host refuses are fetched up to a bound only.
-func TestStrangersFillNoDisk(t *testing.T) {
+// TestTheEndOfAFetch: the host waits no longer.
+func TestTheEndOfAFetch(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
-	b.Host.OnSubmit(func(ctx context.Context, e chat.Event) (chat.Verdict, error) {
-		if m, _ := e.Body.(chat.Message); m.Text != "let me in" {
-			return chat.Rejected, nil
-		}
-		return b.Host.Accept(ctx, e)
-	})
-	file := make([]byte, 3<<20) // the harness's host takes 4 MiB
-	for range 12 {
-		b.anna.Post(telegramtest.Post{Media: "document", File: file})
-	}
-	if err := b.server.AwaitConfirmed(t.Context()); err != nil {
+	b.anna.Post(telegramtest.Post{Media: "photo", File: []byte("pixels")})
+	file := b.next()
+	b.server.Fail("getFile", 1, telegramtest.HangAfter())
+	ctx, cancel := context.WithCancel(t.Context())
+	fetched := make(chan error, 1)
+	go func() {
+		_, err := b.FetchFile(ctx, file.Token)
+		fetched <- err
+	}()
+	if _, err := b.server.AwaitCalls(t.Context(), "getFile", 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(b.server.Calls("download")); n != 6 {
-		t.Errorf("%d files of 3 MiB were fetched, want 6", n)
+	cancel()
+	if err := <-fetched; status.Code(err) != codes.Canceled {
+		t.Errorf("got %v", err)
 	}
-	b.anna.Post(telegramtest.Post{Media: "document", File: file, Text: "let me in"})
-	if m, _ := b.NextEvent().Body.(chat.Message); len(m.Media) != 1 || m.Media[0].Problem != "was not fetched, for what came from this chat before was refused" {
-		t.Errorf("the first message that is taken: %+v", m)
-	}
-	b.anna.Post(telegramtest.Post{Media: "document", File: file})
-	if err := b.server.AwaitConfirmed(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(b.server.Calls("download")); n != 7 {
-		t.Errorf("after a message that was taken: %d files", n)
-	}
-}
-
-// TestStopEndsAFetch: what was not fetched to its end is not confirmed, and comes again.
-func TestStopEndsAFetch(t *testing.T) {
-	t.Parallel()
-	s, in := telegramtest.New(t), newInbox()
-	c := newChannel(t, s)
-	s.Fail("getFile", 1, telegramtest.HangAfter())
-	stop := run(t, c, in)
-	s.User(7).Post(telegramtest.Post{Media: "photo", File: []byte("pixels")})
-	in.awaitReport(t, "connected: as @claw_bot")
-	if _, err := s.AwaitCalls(t.Context(), "getFile", 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if s.Pending() != 1 || len(in.events) != 0 {
-		t.Errorf("%d updates wait, %d were handed over", s.Pending(), len(in.events))
-	}
-}
-
-// TestAFetchGivesUp on a server that never answers.
-func TestAFetchGivesUp(t *testing.T) {
-	t.Parallel()
-	s := telegramtest.New(t)
-	s.Fail("getFile", 1, telegramtest.HangAfter())
-	a := newAPI(s.Token(), s.URL())
-	defer a.close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	file := attachment{media: chat.Media{Kind: chat.Image, Size: 6}, id: "1"}
-	want := file.media
-	want.Problem = "could not be fetched"
-	if got := (fetcher{api: a, log: hclog.NewNullLogger(), wait: time.Millisecond}).fetch(ctx, file); got != want {
-		t.Errorf("got %+v", got)
-	}
+	b.Shutdown() // It waits for what is under way.
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // pace is how often the receiver asks.
@@ -45,8 +44,6 @@ type receiver struct {
 	in    sdk.Inbox
 	log   hclog.Logger
 	pace  pace
-	files fetcher
-	rule  *fetch.Rule
 	noted func(trouble error)
 
 	self    tgbotapi.User

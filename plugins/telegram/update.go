@@ -76,21 +76,6 @@ type elsewhere struct {
 	Origin *origin `json:"origin"`
 }
 
-// answered is the message that a message answers; nil: none. What is written in a topic answers, to Telegram, the topic's
-// beginning; that is no reply of somebody's.
-func (u update) answered() *tgbotapi.Message {
-	switch {
-	case u.Message == nil || u.extra.ReplyTo.TopicCreated != nil:
-		return nil
-	case u.Message.ReplyToMessage != nil:
-		return u.Message.ReplyToMessage
-	case u.extra.Elsewhere != nil:
-		return &u.extra.Elsewhere.Message
-	default:
-		return nil
-	}
-}
-
 // origin is where a forwarded message comes from.
 type origin struct {
 	Date       int64          `json:"date"`
