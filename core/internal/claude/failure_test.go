@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -45,6 +46,32 @@ func TestFailures(t *testing.T) {
 			t.Errorf("answer = %q", got)
 		}
 	})
+}
+
+// A claude that nothing sensible can be heard of any more is ended at once, and not after a long silence.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script map[string]any
+		want   string
+	}{
+		"a line without an end": {map[string]any{"endless": true}, "it wrote a line over the limit"},
+		"a closed output":       {map[string]any{"mute": true}, "it closed its output"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.config.Timeout, r.config.Stall = time.Minute, time.Hour
+			pool := r.pool()
+			_, err := pool.Run(t.Context(), r.turn(directive(tc.script)))
+			if failure := r.wantClass(err, agent.Died); !strings.Contains(failure.Detail, tc.want) {
+				t.Errorf("failed by %q, want %q", failure.Detail, tc.want)
+			}
+			if got := r.ask(pool, r.turn("and now?")).Text; got != "echo: [Bob] and now?" {
+				t.Errorf("the next turn brings %q", got)
+			}
+		})
+	}
 }
 
 // What the CLI may write beside a turn's events does not disturb the turn.

@@ -49,7 +49,7 @@ func recorded(tb testing.TB, name string) [][]byte {
 	defer file.Close()
 	var lines [][]byte
 	for r := bufio.NewReader(file); ; {
-		line, err := readLine(r, maxLine)
+		line, err := readLine(r, lineBounds)
 		lines = append(lines, bytes.Clone(line))
 		if err == io.EOF {
 			return lines

@@ -12,23 +12,37 @@ import (
 func (s *session) read(stdout io.Reader) {
 	buffered := bufio.NewReaderSize(stdout, 64<<10)
 	for {
-		line, err := readLine(buffered, maxLine)
+		line, err := readLine(buffered, lineBounds)
 		if errors.Is(err, errLineTooLong) {
 			// It may have been the result: the turn cannot be followed any more.
-			s.log.Error("claude wrote a line over the limit and is killed", "limit", maxLine)
-			s.mu.Lock()
-			s.overlong = true
-			s.mu.Unlock()
-			s.self.kill()
-			continue
+			s.condemn("it wrote a line over the limit")
+			return
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			s.line(line)
 		}
 		if err != nil {
-			return
+			break
 		}
 	}
+	// What closes its output while it runs is as good as dead. One that leaves is given time to say how.
+	const leave = time.Second
+	timer := time.NewTimer(leave)
+	defer timer.Stop()
+	select {
+	case <-s.gone:
+	case <-timer.C:
+		s.condemn("it closed its output")
+	}
+}
+
+// condemn kills the process for a fault of its own.
+func (s *session) condemn(fault string) {
+	s.log.Error("claude is killed", "because", fault)
+	s.mu.Lock()
+	s.fault = fault
+	s.mu.Unlock()
+	s.self.kill()
 }
 
 // line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.

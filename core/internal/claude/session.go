@@ -57,8 +57,8 @@ type session struct {
 	total    map[string]modelUsage    // what the process has used, by its own count
 	expected map[string]chan<- *event // answers to requests of the host's, by their ids
 	spent    map[string]bool          // the ids of withdrawn lines, which the process would not run
-	overlong bool
-	intruder *int // the process that wrote into the session; nil: none has
+	fault    string                   // why the host has killed it; empty: it has not
+	intruder *int                     // the process that wrote into the session; nil: none has
 
 	// The pool's.
 	since   time.Time // idle
@@ -271,14 +271,14 @@ func (s *session) isAlive() bool {
 // died is the error of a process that ended by itself.
 func (s *session) died(p *Pool, class agent.Class) *agent.Failure {
 	s.mu.Lock()
-	overlong, intruder := s.overlong, s.intruder
+	fault, intruder := s.fault, s.intruder
 	s.mu.Unlock()
 	detail := "the process ended"
 	switch {
 	case intruder != nil:
 		return &agent.Failure{Class: agent.Intruded, Detail: fmt.Sprintf("process %d wrote into the session", *intruder)}
-	case overlong:
-		detail = "the process was ended: it wrote a line over the limit"
+	case fault != "":
+		detail = "the process was killed, as " + fault
 	}
 	if s.exit != nil {
 		detail += ": " + s.exit.Error()

@@ -120,8 +120,11 @@ func (c *command) steeredLines(session string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	buffered := bufio.NewReaderSize(file, 64<<10)
 	for {
-		line, err := readLine(buffered, maxLine)
-		if err != nil && err != io.EOF && !errors.Is(err, errLineTooLong) {
+		line, err := readLine(buffered, lineBounds)
+		if errors.Is(err, errLineTooLong) {
+			err = skipLine(buffered)
+		}
+		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		var l transcriptLine
@@ -153,9 +156,9 @@ func recall(r io.Reader, ids map[string]bool) (past, error) {
 	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := readLine(buffered, maxLine)
+		line, err := readLine(buffered, lineBounds)
 		if errors.Is(err, errLineTooLong) {
-			continue // no message of a session that can be resumed is this long
+			err = skipLine(buffered) // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
 		if (m.fate != absent || mentions(line, ids)) && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
@@ -252,35 +255,4 @@ func slug(dir string) string {
 		positive = -positive
 	}
 	return name[:limit] + "-" + strconv.FormatInt(positive, 36)
-}
-
-// maxLine is the longest line that is read. A result repeats the whole answer, and a tool's output can be megabytes.
-const maxLine = 64 << 20
-
-var errLineTooLong = errors.New("a line is too long")
-
-// readLine reads a line without its end. It returns io.EOF with the last one. A longer line than limit is skipped.
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	tooLong := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > limit; tooLong {
-			line = nil
-		} else if line == nil && err == nil {
-			return part[:len(part)-1], nil // valid until the next read
-		} else {
-			line = append(line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if tooLong && err == nil {
-			return nil, errLineTooLong
-		}
-		if err == nil {
-			line = line[:len(line)-1]
-		}
-		return line, err
-	}
 }

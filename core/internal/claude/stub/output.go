@@ -11,13 +11,14 @@ import (
 
 // output writes events.
 type output struct {
+	to      io.Writer
 	w       *bufio.Writer
 	session string
 	quiet   bool // only results: the output formats text and json
 }
 
 func newOutput(w io.Writer, opts options) *output {
-	return &output{w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
+	return &output{to: w, w: bufio.NewWriterSize(w, 64<<10), session: opts.session, quiet: opts.output != "stream-json"}
 }
 
 // send buffers an event, with the fields that each has.
@@ -45,6 +46,21 @@ func (o *output) bare(event map[string]any) {
 
 // raw buffers text that is no event.
 func (o *output) raw(text string) { o.w.WriteString(text) }
+
+// endless writes a line without an end, as long as somebody reads.
+func (o *output) endless() {
+	for err := error(nil); err == nil; {
+		_, err = o.w.WriteString(`{"type":"system","x":"`)
+	}
+}
+
+// close closes the output while the process goes on.
+func (o *output) close() {
+	o.flush()
+	if c, ok := o.to.(io.Closer); ok {
+		_ = c.Close()
+	}
+}
 
 // flush hands everything to the reader.
 func (o *output) flush() { o.w.Flush() }

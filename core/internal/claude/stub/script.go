@@ -35,6 +35,8 @@ type Script struct {
 	Keeps        bool     `json:"keeps,omitempty"`          // lines that wait cannot be withdrawn, as if they had just begun
 	Garbage      bool     `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
 	Huge         int      `json:"huge,omitempty"`           // the answer is this many bytes long
+	Endless      bool     `json:"endless,omitempty"`        // a line without an end
+	Mute         bool     `json:"mute,omitempty"`           // stdout is closed, and nothing else happens
 	Unsolicited  bool     `json:"unsolicited,omitempty"`    // a turn that nobody asked for runs before this one
 	Peer         string   `json:"peer,omitempty"`           // another process writes this into the session, before the answer
 	PeerLater    string   `json:"peer_later,omitempty"`     // the same, once the turn is over

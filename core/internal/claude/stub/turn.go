@@ -73,6 +73,14 @@ func (s *session) turn(m message) {
 	if script.Peer != "" {
 		s.peer(script.Peer)
 	}
+	if script.Endless {
+		s.out.endless()
+	}
+	if script.Mute {
+		s.out.close()
+		for range s.lines { // till stdin ends
+		}
+	}
 	if script.Compact {
 		s.compact()
 	}

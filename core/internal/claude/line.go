@@ -1,0 +1,131 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+)
+
+// bounds bound a line of JSON, in bytes. Lines of several megabytes are rare, but come: a file that a tool has read may be in
+// one as base64, and more than once. What matters of it is short, or at the beginning.
+type bounds struct {
+	line  int // as it comes; a longer one is not read to its end
+	whole int // up to here a line is left as it is, and behind it
+	text  int // this much is kept of each string
+	kept  int // in all
+}
+
+// lineBounds are those of the CLI's output and of its transcripts.
+var lineBounds = bounds{line: 64 << 20, whole: 8 << 20, text: 1 << 10, kept: 16 << 20}
+
+// errLineTooLong is returned as soon as a line is longer than its bounds. The rest of it is still to be read.
+var errLineTooLong = errors.New("a line is too long")
+
+// readLine reads a line without its end, which is valid until the next one is read. It returns io.EOF with the last one.
+func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
+	var line []byte
+	var short shortener
+	for size := 0; ; {
+		part, err := r.ReadSlice('\n')
+		size += len(part)
+		if err == nil {
+			part = part[:len(part)-1]
+		}
+		switch {
+		case size > b.line:
+		case line == nil && err == nil:
+			return part, nil
+		case size <= b.whole:
+			line = append(line, part...)
+		default:
+			short.begin(line)
+			line = short.add(line, part, b.text)
+		}
+		if size > b.line || len(line) > b.kept {
+			if err == nil {
+				_ = r.UnreadByte() // the line's end is for skipLine
+			}
+			return nil, errLineTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// skipLine reads to the end of a line.
+func skipLine(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// shortener shortens the strings of a JSON text that comes in parts, so that it stays one.
+type shortener struct {
+	begun  bool
+	inside bool // of a string
+	kept   int  // of that
+	escape int  // how much is left of an escape sequence
+	letter bool // its next byte says which one it is
+	drop   bool // it is left out
+}
+
+// begin takes what stands before the first part that is shortened.
+func (s *shortener) begin(before []byte) {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	for _, c := range before {
+		s.next(c, len(before))
+	}
+	s.kept = 0
+}
+
+// add appends a part to a line, without what is over the limit of each string.
+func (s *shortener) add(line, part []byte, limit int) []byte {
+	for i := 0; i < len(part); i++ {
+		if s.inside && s.escape == 0 && s.kept >= limit {
+			next := bytes.IndexAny(part[i:], `"\`)
+			if next < 0 {
+				break
+			}
+			i += next
+		}
+		if s.next(part[i], limit) {
+			line = append(line, part[i])
+		}
+	}
+	return line
+}
+
+// next takes a byte, and reports whether it is kept.
+func (s *shortener) next(c byte, limit int) bool {
+	switch {
+	case !s.inside:
+		s.inside, s.kept, s.drop = c == '"', 0, false
+		return true
+	case s.escape > 0:
+		s.escape--
+		if s.letter && c == 'u' {
+			const digits = 4
+			s.escape = digits
+		}
+		s.letter = false
+	case c == '"':
+		s.inside = false
+		return true
+	default:
+		s.drop = s.kept >= limit
+		if c == '\\' {
+			s.escape, s.letter = 1, true
+		}
+	}
+	if s.drop {
+		return false
+	}
+	s.kept++
+	return true
+}
