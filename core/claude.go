@@ -114,7 +114,7 @@ func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agen
 	settings := h.config.For(m.Channel)
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
 	prompt := h.prompter.Prompt(agent.Session{
-		Channel: m.Channel, Kind: m.Chat.Kind, Title: m.Chat.Title, Owner: h.owned(m),
+		Channel: m.Channel, Kind: m.Chat.Kind, Owner: h.owned(m),
 		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
 		Files: len(limits.MediaOut) > 0, Replies: limits.Replies, Speech: h.speech(m, s) == "tagged",
 	})

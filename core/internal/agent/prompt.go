@@ -28,7 +28,6 @@ type Identity struct {
 type Session struct {
 	Channel string // the plugin instance's label
 	Kind    chat.Kind
-	Title   string // of the chat; untrusted; may be empty
 	// Owner tells that all who write in this chat are owners. Together with [chat.Direct] it opens the memory files.
 	Owner       bool
 	Always      bool   // in a group: it is given every message, not only those that are addressed to it

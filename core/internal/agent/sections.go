@@ -181,9 +181,6 @@ func group(s Session) string {
 	default:
 		return ""
 	}
-	if title := label(s.Title); title != "" {
-		fmt.Fprintf(&b, ", called %q by its members", title)
-	}
 	b.WriteString(". Many people may write in it, and all of them read your answers.\n\n")
 	if s.Always {
 		b.WriteString("- You are given every message, also those that are meant for others.\n")

@@ -222,9 +222,9 @@ func extract(open, warning, text, problem string, limit int, closing string) str
 func address(link string) string {
 	return ellipsis(strings.Map(func(r rune) rune {
 		switch {
-		case fold(r) == '[':
+		case bracket(r) == '[':
 			return '('
-		case fold(r) == ']':
+		case bracket(r) == ']':
 			return ')'
 		case invisible(r):
 			return -1
@@ -271,7 +271,7 @@ func readable(path string) bool {
 // fileName makes the name of a file fit for its note: none of what ends the name, the facts or the note is left in it.
 func fileName(name string) string {
 	return strings.Trim(part(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("<>(),", fold(r)) {
+		if strings.ContainsRune("<>(),", bracket(r)) {
 			return '_'
 		}
 		return r

@@ -58,7 +58,7 @@ func cut(text string, limit int) string {
 
 // line returns a text on one line of at most limit characters.
 func line(text string, limit int) string {
-	return ellipsis(strings.Join(strings.Fields(plain(text)), " "), limit)
+	return untagged(ellipsis(strings.Join(strings.Fields(plain(text)), " "), limit))
 }
 
 // ellipsis keeps the beginning of a line that has more than limit characters.
@@ -79,7 +79,7 @@ func ellipsis(s string, limit int) string {
 // part makes a name fit for the host's line: on one line, without brackets, of bounded length.
 func part(s string) string {
 	visible := strings.Map(func(r rune) rune {
-		switch folded := fold(r); {
+		switch folded := bracket(r); {
 		case folded == '[':
 			return '('
 		case folded == ']':
@@ -92,7 +92,7 @@ func part(s string) string {
 			return r
 		}
 	}, s)
-	return ellipsis(strings.Join(strings.Fields(visible), " "), maxPart)
+	return untagged(ellipsis(strings.Join(strings.Fields(visible), " "), maxPart))
 }
 
 // join puts the parts that are not empty on one line.

@@ -7,8 +7,8 @@ import (
 )
 
 // Neutralise makes a text safe to stand among lines of the host: a line that begins like one of them gets a backslash
-// before it. Spaces, invisible characters, case and look-alike brackets and colons make no difference to what a line
-// begins like. Doing it twice changes nothing more.
+// before it, and a tag that Claude Code itself writes gets one behind its bracket, wherever it stands. Spaces, invisible
+// characters, case, accents and letters and brackets that look alike make no difference. Doing it twice changes nothing more.
 //
 // All line breaks become "\n"; control characters, invalid UTF-8 and blank lines around the text are dropped.
 func Neutralise(text string) string {
@@ -18,7 +18,7 @@ func Neutralise(text string) string {
 			lines[i] = line[:at] + `\` + line[at:]
 		}
 	}
-	return strings.Join(lines, "\n")
+	return untagged(strings.Join(lines, "\n"))
 }
 
 // plain returns the text in valid UTF-8 with "\n" as the only line break and the tab as the only other control.
@@ -52,7 +52,7 @@ var (
 		squeezed(eventMark), squeezed(hintMark), squeezed(contextOpen), squeezed(contextClose),
 		squeezed("[Thread"), squeezed(threadClose), squeezed("[Chat messages since"), squeezed("[Current message"),
 		squeezed("[Queued messages"), squeezed(overflowMark), squeezed(itemMark), squeezed(hostMark), squeezed(runnerMark), squeezed(senderMark),
-		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(forwardClose), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark),
+		squeezed(quoteOpen), squeezed(quoteClose), squeezed(forwardMark), squeezed(forwardClose), squeezed(lateMark), squeezed(cutMark), squeezed(mediaMark), squeezed("[media:"),
 		squeezed("[Transcript"), squeezed(spokenClose), squeezed(pageOpen), squeezed(pageClose), squeezed("[Outgoing files"),
 		squeezed("Untrusted context ("),
 		squeezed("[Telegram"), squeezed("[WhatsApp"), squeezed("[Discord"), squeezed("[Web chat"),
@@ -105,28 +105,7 @@ func squeeze(line string) (s string, at int) {
 	return b.String(), at
 }
 
-// fold returns the plain form of a character: lower case, of ordinary width, an ordinary bracket or colon.
-func fold(r rune) rune {
-	if r >= '！' && r <= '～' { // The wide forms of ASCII stand in its order.
-		r -= '！' - '!'
-	}
-	switch r {
-	case '【', '〔', '〚', '⟦', '⁅', '❲', '﹇', '﹝':
-		return '['
-	case '】', '〕', '〛', '⟧', '⁆', '❳', '﹈', '﹞':
-		return ']'
-	case '꞉', '∶', '︰', '﹕', 'ː', '˸':
-		return ':'
-	case '‹', '﹤', '〈':
-		return '<'
-	case 'ſ':
-		return 's'
-	default:
-		return unicode.ToLower(r)
-	}
-}
-
-// invisible tells whether a character leaves no trace of its own on the screen.
+// invisible reports whether a character leaves no trace of its own on the screen.
 func invisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return unicode.IsSpace(r) || r == blankBraille ||
