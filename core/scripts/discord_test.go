@@ -2,12 +2,18 @@ package scripts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
@@ -146,4 +152,63 @@ func (d *discord) chats() []chat {
 		}
 	}
 	return list
+}
+
+// discord returns a chat of Discord's, and its Discord.
+func (s *stage) discord(name string) (*discord, chat, error) {
+	b, in, err := s.find(name)
+	if err != nil {
+		return nil, chat{}, err
+	}
+	d, ok := b.network.(*discord)
+	if !ok {
+		return nil, chat{}, fmt.Errorf("%s is no chat of Discord's", name)
+	}
+	return d, in, nil
+}
+
+// picks is the command of the same name.
+func (s *stage) picks(_ *testscript.TestScript, neg bool, args []string) error {
+	freeze := len(args) > 0 && args[0] == "-freeze"
+	if freeze {
+		args = args[1:]
+	}
+	if neg || len(args) != 3 || s.host == nil {
+		return errors.New("usage: picks [-freeze] WHO CHAT COMMAND, where a host runs")
+	}
+	d, in, err := s.discord(args[1])
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	if freeze {
+		stop := s.host.process.Process
+		d.Fail(http.MethodPost, "/callback", 1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			recorded := httptest.NewRecorder()
+			next.ServeHTTP(recorded, r)
+			done <- stop.Signal(syscall.SIGSTOP)
+			w.WriteHeader(recorded.Code)
+		})
+	}
+	d.Use(in.channel(), snowflake(people[args[0][strings.IndexByte(args[0], ':')+1:]]), args[2], "")
+	if !freeze {
+		return nil
+	}
+	ctx, cancel := s.await()
+	defer cancel()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errors.New("the bot acknowledges nothing")
+	}
+}
+
+// expires is the command of the same name.
+func (s *stage) expires(*testscript.TestScript, []string) error {
+	d, _, err := s.discord("discord:anna")
+	if err == nil {
+		d.Expire()
+	}
+	return err
 }

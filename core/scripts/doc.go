@@ -14,6 +14,7 @@
 //
 //	host                       start the host with config.hcl and wait until it works; "! host" wants it to refuse
 //	host stop, host kill       end it in order, or by SIGKILL
+//	host freeze, host thaw     have it stand still, and go on
 //	log PATTERN                wait until a line of the host's log matches
 //	clawhost ARGS…             run the command against the host
 //	pairs LABEL                link the account of a channel as its owner does; nothing where a token does
@@ -33,6 +34,10 @@
 //	stops CHAT                 press the button of that draft
 //	presses WHO CHAT PATTERN BUTTON
 //	                           press a button of the bot's newest message that matches
+//	picks [-freeze] WHO CHAT COMMAND
+//	                           pick a command of Discord's menu; with -freeze wait until Discord shows that it works, and freeze
+//	                           the host before the plugin hears of that
+//	expires                    have Discord show as failed what was picked or pressed and is not acknowledged
 //	edits WHO CHAT PATTERN TEXT
 //	                           give the newest message that matches another text
 //	replies CHAT PATTERN TO    the newest message of the bot that matches is a reply to one that matches TO ("-": to none)

@@ -63,9 +63,15 @@ func (s *stage) runHost(ts *testscript.TestScript, neg bool, args []string) erro
 	case len(args) == 0 && s.host == nil:
 		return s.start(ts, neg)
 	case len(args) != 1 || neg || s.host == nil:
-		return errors.New("usage: host [stop|kill], where one runs")
+		return errors.New("usage: host [stop|kill|freeze|thaw], where one runs")
 	}
 	h := s.host
+	switch args[0] {
+	case "freeze":
+		return h.process.Process.Signal(syscall.SIGSTOP)
+	case "thaw":
+		return h.process.Process.Signal(syscall.SIGCONT)
+	}
 	s.host = nil
 	switch args[0] {
 	case "stop":

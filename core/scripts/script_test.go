@@ -86,6 +86,7 @@ func run(t *testing.T, scripts string) {
 			"topics": taking("topics GROUP", (*stage).addTopics), "menu": taking("menu PATTERN", (*stage).menu),
 			"upgrades": taking("upgrades WHO den hall", (*stage).upgrade),
 			"drafts":   taking("drafts CHAT PATTERN", (*stage).drafts), "stops": taking("stops CHAT", (*stage).stops),
+			"picks": on((*stage).picks), "expires": taking("expires", (*stage).expires),
 			"calls": on((*stage).calls), "refuse": taking("refuse METHOD TIMES STATUS TEXT", (*stage).refuse),
 			"stalls": taking("stalls METHOD", (*stage).stalls), "resumes": taking("resumes METHOD", (*stage).resumes),
 			"blocks": taking("blocks WHO", inPrivate((*telegramtest.User).Block)), "unblocks": taking("unblocks WHO", inPrivate((*telegramtest.User).Unblock)),
