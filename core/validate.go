@@ -39,9 +39,12 @@ func Validate(ctx context.Context, c *config.Config, version string) error {
 }
 
 func validate(ctx context.Context, p *config.Plugin, version string) (config.Problems, command.PluginCommands) {
+	if missing, is := p.Missing(); is {
+		return config.Problems{missing}, command.PluginCommands{}
+	}
 	description, err := supervisor.Describe(ctx, spec(p), version, os.TempDir(), hclog.NewNullLogger())
 	if err != nil {
-		return config.Problems{p.Place(nil, "Plugin cannot be asked for its schema", err.Error())}, command.PluginCommands{}
+		return config.Problems{p.Place(nil, "Plugin does not start", err.Error())}, command.PluginCommands{}
 	}
 	commands := command.PluginCommands{Plugin: p.Label}
 	for _, c := range description.Commands {

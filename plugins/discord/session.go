@@ -315,7 +315,7 @@ func (s *session) tell(state chat.State, detail string) {
 // fatal is what only a person can mend; nil: it may pass.
 func fatal(err error) error {
 	if e, ok := errors.AsType[*callError](err); ok && e.status == http.StatusUnauthorized {
-		return fmt.Errorf("%w: Discord does not know the token; make a new one in the developer portal: %w", sdk.ErrBadCredentials, err)
+		return fmt.Errorf("%w: %s", sdk.ErrBadCredentials, rejectedToken)
 	}
 	if e, ok := errors.AsType[*closedError](err); ok {
 		if advice, ok := fatalCodes[e.code]; ok {
@@ -325,13 +325,15 @@ func fatal(err error) error {
 	return nil
 }
 
+const rejectedToken = "Discord rejected the token; make a new one in the developer portal, set it and restart the host"
+
 // fatalCodes are the close codes after which Discord wants no new connection, and what to do.
 var fatalCodes = map[int]string{
-	4004: "Discord does not know the token; make a new one in the developer portal",
-	4010: "Discord refuses the shard",
+	4004: rejectedToken,
+	4010: "Discord refused the shard",
 	4011: "the bot is on too many servers for one connection",
-	4012: "Discord has given up the gateway's version; a newer clawhost is needed",
-	4013: "Discord does not know the intents; a newer clawhost is needed",
+	4012: "Discord no longer supports this version of the gateway; update clawhost",
+	4013: "Discord does not know the intents; update clawhost",
 	4014: "the Message Content Intent is not enabled; enable it on the Bot page of the developer portal, or set message_content = false",
 }
 

@@ -87,7 +87,7 @@ func TestSilentGateway(t *testing.T) {
 // TestFatalCloses end Run in a state that says what to do.
 func TestFatalCloses(t *testing.T) {
 	t.Parallel()
-	for code, says := range map[int]string{4004: "token", 4010: "shard", 4011: "too many servers", 4012: "newer clawhost", 4013: "newer clawhost", 4014: "Message Content Intent"} {
+	for code, says := range map[int]string{4004: "token", 4010: "shard", 4011: "too many servers", 4012: "update clawhost", 4013: "update clawhost", 4014: "Message Content Intent"} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()
 			s, states := discordtest.New(t), &ledgers{}

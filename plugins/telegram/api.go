@@ -166,7 +166,7 @@ func (a *api) failed(method string, e *exchange, err error) *callError {
 	refused, isAnswer := errors.AsType[*tgbotapi.Error](err)
 	switch transport, isTransport := errors.AsType[*url.Error](err); {
 	case isAnswer && refused.Code == 0 && refused.RetryAfter == 0, e.answered && !isAnswer:
-		failure.description = fmt.Sprintf("the answer is none of a Bot API server (HTTP %d)", e.status)
+		failure.description = fmt.Sprintf("api_endpoint did not answer like a Bot API server (HTTP %d)", e.status)
 	case isAnswer:
 		failure.code, failure.description = refused.Code, a.redactor.clean(refused.Message)
 		failure.retryAfter = time.Duration(refused.RetryAfter) * time.Second

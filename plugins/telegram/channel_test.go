@@ -230,7 +230,7 @@ func TestTroubleIsReportedAndPasses(t *testing.T) {
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.TooManyRequests(0)) },
 		},
 		{
-			"a proxy in between", "disconnected: getUpdates: the answer is none of a Bot API server (HTTP 502)",
+			"a proxy in between", "disconnected: getUpdates: api_endpoint did not answer like a Bot API server (HTTP 502)",
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.NotJSON(502)) },
 		},
 		{

@@ -88,7 +88,7 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
 				r.noted(err)
-				return fmt.Errorf("%w: Telegram does not know the token: %w", sdk.ErrBadCredentials, err)
+				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.code)
 			}
 			after = max(wait, failed.retryAfter)
 			r.disconnected(failed)

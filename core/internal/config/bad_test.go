@@ -577,7 +577,7 @@ F:7:12: Unsuitable value; plugin.source must not be empty.
 F:9:16: Unsuitable value; plugin.hook.timeout must be a duration, such as "500ms", "30s" or "2h".
 F:10:16: Unsuitable value; plugin.hook.on_error must be "skip" or "fail".
 F:13:13: Error in function call; Call to function "env" failed: the environment variable MISSING is not set.
-F:14:13: Variables not allowed; The file has no variables. Text stands in quotes.
+F:14:13: Variables not allowed; Quote text, as in "steer"; for yes or no write true or false.
 F:15:13: Error in function call; Call to function "env" failed: that is not the name of an environment variable.
 F:16:5: Unexpected block; A plugin's config holds arguments only: write proxy = { … }.
 F:20:3: Unknown block; The block plugin has no block "claude".

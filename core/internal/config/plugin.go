@@ -3,7 +3,10 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -116,6 +119,24 @@ func (p *Plugin) readConfig(d *decoder, b *hclsyntax.Block) {
 	for _, inner := range b.Body.Blocks {
 		d.report(inner.TypeRange, "Unexpected block", fmt.Sprintf("A plugin's config holds arguments only: write %s = { … }.", inner.Type))
 	}
+}
+
+// Missing returns a problem at the plugin's block if its program is not there. The name of another plugin in the same folder
+// is suggested if it is close.
+func (p *Plugin) Missing() (missing Problem, is bool) {
+	if _, err := os.Stat(p.Source); !errors.Is(err, fs.ErrNotExist) {
+		return Problem{}, false
+	}
+	const prefix = "clawhost-"
+	var known []string
+	entries, _ := os.ReadDir(filepath.Dir(p.Source)) // Without it nothing is suggested.
+	for _, entry := range entries {
+		if name, ok := strings.CutPrefix(entry.Name(), prefix); ok {
+			known = append(known, name)
+		}
+	}
+	name := strings.TrimPrefix(filepath.Base(p.Source), prefix)
+	return p.Place(nil, fmt.Sprintf("No plugin %q", name), fmt.Sprintf("There is no program %s.%s", p.Source, suggestion(name, known))), true
 }
 
 // binary takes the name of a binary in a folder, which must have been read before, or a path.

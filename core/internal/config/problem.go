@@ -170,7 +170,7 @@ func (s *source) fromHCL(diagnostics hcl.Diagnostics) Problems {
 		detail := d.Detail
 		if d.Summary == "Variables not allowed" {
 			// Whoever forgets the quotes of a secret makes a variable of it.
-			detail = "The file has no variables. Text stands in quotes."
+			detail = `Quote text, as in "steer"; for yes or no write true or false.`
 		} else if s.isQuiet(at.Start.Line) && !slices.Contains(tellable, d.Summary) {
 			detail = ""
 		}

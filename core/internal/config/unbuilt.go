@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A gap is an argument of the file's contract that this host cannot heed yet, or not with every value. It is refused
+// A gap is an argument of the file's contract that this host does not support yet, or not with every value. It is refused
 // rather than ignored, and its line goes when it is built.
 type gap struct {
 	name string
@@ -63,7 +63,7 @@ func (g *gap) admits(v value) bool {
 
 // refuseUnbuilt reports a name that is not built yet, or the value of one that takes other values.
 func (d *decoder) refuseUnbuilt(at hcl.Range, name string, instead string) {
-	d.report(at, "Not supported yet", fmt.Sprintf("This version cannot heed %s; leave it out%s.", name, instead))
+	d.report(at, "Not supported yet", fmt.Sprintf("This version does not support %s; remove it%s.", name, instead))
 }
 
 // literal writes a simple value as the file would.

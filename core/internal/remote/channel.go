@@ -14,8 +14,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// ErrTerminal is wrapped in what Configure and Run return when a restart would not help: a person has to mend the account.
-var ErrTerminal = errors.New("somebody has to mend the account")
+// ErrTerminal is what Configure and Run return, by [errors.Is], when a restart does not help: a person has to correct the
+// credentials, or to log in.
+var ErrTerminal = errors.New("the account needs attention")
+
+// terminalError is an ErrTerminal that says no more than the plugin did.
+type terminalError struct{ message string }
+
+// Error implements error.
+func (e terminalError) Error() string { return e.message }
+
+// Is makes it an ErrTerminal.
+func (terminalError) Is(target error) bool { return target == ErrTerminal }
 
 const (
 	// maxRetryAfter is the longest that a network may have the host wait before the next try.

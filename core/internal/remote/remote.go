@@ -198,7 +198,7 @@ func translate(err error) error {
 	case codes.Unavailable:
 		return fmt.Errorf("%w: %s", ErrGone, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.FailedPrecondition:
-		return fmt.Errorf("%w: %s", ErrTerminal, wire.Cut(s.Message(), wire.MaxDetail))
+		return terminalError{wire.Cut(s.Message(), wire.MaxDetail)}
 	case codes.Unimplemented:
 		return fmt.Errorf("%w: %s", errors.ErrUnsupported, wire.Cut(s.Message(), wire.MaxDetail))
 	case codes.Canceled:
