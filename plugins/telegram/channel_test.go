@@ -234,6 +234,14 @@ func TestTroubleIsReportedAndPasses(t *testing.T) {
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.NotJSON(502)) },
 		},
 		{
+			"an answer without end", "disconnected: getUpdates: api_endpoint did not answer like a Bot API server (HTTP 200)",
+			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.Endless()) },
+		},
+		{
+			"half an answer", "disconnected: getUpdates: read answer: unexpected EOF",
+			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.CutWithin()) },
+		},
+		{
 			"Telegram broken", "disconnected: getUpdates: 500 Internal Server Error",
 			func(s *telegramtest.Server) {
 				s.Fail("getUpdates", 1, telegramtest.Refuse(500, "Internal Server Error"))

@@ -42,6 +42,26 @@ func CutBefore() Fault { return Fault{instead: cut} }
 // CutAfter processes the request and closes the connection without an answer.
 func CutAfter() Fault { return Fault{behind: cut} }
 
+// CutWithin answers with the beginning of an answer and closes the connection.
+func CutWithin() Fault {
+	return Fault{instead: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		fmt.Fprint(w, `{"ok":true,"result":[`)
+	}}
+}
+
+// Endless answers with more and more until the bot has enough.
+func Endless() Fault {
+	return Fault{instead: func(w http.ResponseWriter, r *http.Request) {
+		more := []byte(`{"ok":true,"result":[` + strings.Repeat(" ", 1<<16))
+		for r.Context().Err() == nil {
+			if _, err := w.Write(more); err != nil {
+				return
+			}
+		}
+	}}
+}
+
 // HangAfter processes the request and answers nothing until the bot gives up.
 func HangAfter() Fault {
 	return Fault{behind: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
