@@ -80,7 +80,10 @@ type FileError struct {
 	// Problem is why it can never be had, as [Media].Problem. Empty: another try may succeed.
 	Problem    string
 	RetryAfter time.Duration // what the network asks for before the next try; zero: the host decides
-	Err        error         // for the operator; holds no secret; may be nil
+	// NoRoom says that this machine's disk is full, or that it has no descriptors or memory: the host waits until that is over. The
+	// sdk finds it out by the Err.
+	NoRoom bool
+	Err    error // for the operator; holds no secret; may be nil
 }
 
 // Error returns what happened.

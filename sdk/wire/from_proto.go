@@ -269,7 +269,7 @@ func FetchFileFromProto(p *pluginv1.FetchFileRequest) (of chat.FileToken, most i
 
 // FileErrorFromProto converts why a channel did not bring a file.
 func FileErrorFromProto(p *pluginv1.FetchFailure) error {
-	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter())}
+	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter()), NoRoom: p.GetNoRoom()}
 	if p.GetMessage() != "" {
 		f.Err = errors.New(Cut(p.GetMessage(), MaxDetail))
 	}

@@ -2,9 +2,13 @@ package wire_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -279,5 +283,27 @@ func TestTokensAreBounded(t *testing.T) {
 	}
 	if _, _, err := wire.FetchFileFromProto(&pluginv1.FetchFileRequest{Token: "t"}); err == nil {
 		t.Error("a request for no bytes was taken")
+	}
+}
+
+// TestWhyAFileWasNotFetched: what is this machine's own want is found out, however deep it is.
+func TestWhyAFileWasNotFetched(t *testing.T) {
+	t.Parallel()
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	for _, tt := range []struct {
+		err  error
+		want chat.FileError
+	}{
+		{errors.New("cut off"), chat.FileError{}},
+		{fmt.Errorf("download: %w", full), chat.FileError{NoRoom: true}},
+		{&chat.FileError{Err: full}, chat.FileError{NoRoom: true}},
+		{&chat.FileError{NoRoom: true}, chat.FileError{NoRoom: true}},
+		{&chat.FileError{Problem: "is gone", RetryAfter: time.Minute}, chat.FileError{Problem: "is gone", RetryAfter: time.Minute}},
+		{&chat.Failure{Reason: chat.RateLimited, RetryAfter: time.Minute}, chat.FileError{RetryAfter: time.Minute}},
+	} {
+		got, ok := errors.AsType[*chat.FileError](wire.FileErrorFromProto(wire.FileErrorToProto(tt.err)))
+		if !ok || got.Err == nil || got.Problem != tt.want.Problem || got.RetryAfter != tt.want.RetryAfter || got.NoRoom != tt.want.NoRoom {
+			t.Errorf("%v came back as %+v", tt.err, got)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"math"
+	"slices"
+	"syscall"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -130,13 +132,20 @@ func MediaToProto(m chat.Media) *pluginv1.Media {
 // FileErrorToProto converts why a channel did not bring a file. An error that is neither a [*chat.FileError] nor a
 // [*chat.Failure] may pass.
 func FileErrorToProto(err error) *pluginv1.FetchFailure {
-	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail)}
+	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail), NoRoom: noRoom(err)}
 	if f, ok := errors.AsType[*chat.FileError](err); ok {
-		p.Problem, p.RetryAfter = Cut(f.Problem, MaxName), duration(f.RetryAfter)
+		p.Problem, p.RetryAfter, p.NoRoom = Cut(f.Problem, MaxName), duration(f.RetryAfter), p.GetNoRoom() || f.NoRoom
 	} else if f, ok := errors.AsType[*chat.Failure](err); ok {
 		p.RetryAfter = duration(f.RetryAfter)
 	}
 	return p
+}
+
+// noRoom tells whether an error is a want of this machine's, which passes.
+func noRoom(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
+		return errors.Is(err, want)
+	})
 }
 
 // OutgoingToProto converts a message to send.

@@ -224,8 +224,12 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ownWant tells whether an error is a want of the host's own, which passes: of room on its disk, of descriptors or of memory.
+// ownWant tells whether an error is a want of this machine's, which passes: of room on its disk, of descriptors or of memory, the
+// host's or a plugin's.
 func ownWant(err error) bool {
+	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
+		return true
+	}
 	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
 		return errors.Is(err, want)
 	})

@@ -238,7 +238,7 @@ func TestAFetchedFileOfAnotherType(t *testing.T) {
 // The host's own want of room is waited out for as long as it lasts, and not counted against the file.
 func TestAFullDiskIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	for _, want := range []error{syscall.ENOSPC, syscall.EMFILE} {
+	for _, want := range []error{syscall.ENOSPC, syscall.EMFILE, &chat.FileError{NoRoom: true}} {
 		b := setup(t)
 		synctest.Test(t, func(t *testing.T) {
 			full := func(context.Context) (io.ReadCloser, error) { return nil, fmt.Errorf("open a file: %w", want) }

@@ -2225,6 +2225,8 @@ type FetchFailure struct {
 	Problem string `protobuf:"bytes,1,opt,name=problem,proto3" json:"problem,omitempty"`
 	// The network asks for so long a wait before the next try.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// This machine has no room on its disk, or no descriptors: the host waits, and does not count the try.
+	NoRoom bool `protobuf:"varint,4,opt,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"`
 	// For the operator. It holds no secret.
 	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2273,6 +2275,13 @@ func (x *FetchFailure) GetRetryAfter() *durationpb.Duration {
 		return x.RetryAfter
 	}
 	return nil
+}
+
+func (x *FetchFailure) GetNoRoom() bool {
+	if x != nil {
+		return x.NoRoom
+	}
+	return false
 }
 
 func (x *FetchFailure) GetMessage() string {
@@ -2420,11 +2429,12 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x11FetchFileResponse\x12\x16\n" +
 	"\x05chunk\x18\x01 \x01(\fH\x00R\x05chunk\x12<\n" +
 	"\afailure\x18\x02 \x01(\v2 .clawhost.plugin.v1.FetchFailureH\x00R\afailureB\x06\n" +
-	"\x04part\"~\n" +
+	"\x04part\"\x97\x01\n" +
 	"\fFetchFailure\x12\x18\n" +
 	"\aproblem\x18\x01 \x01(\tR\aproblem\x12:\n" +
 	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"retryAfter\x12\x18\n" +
+	"retryAfter\x12\x17\n" +
+	"\ano_room\x18\x04 \x01(\bR\x06noRoom\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage*\xd1\x01\n" +
 	"\fChannelState\x12\x1d\n" +
 	"\x19CHANNEL_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
