@@ -29,9 +29,7 @@ func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Messa
 		return chat.Message{}, false, err
 	}
 	body := chat.Message{ID: chat.MessageID(m.ID), Text: text.text, Mentions: text.mentions, MentionsSelf: text.self}
-	for _, a := range attachmentsOf(m) {
-		body.Media = append(body.Media, mediaOf(a))
-	}
+	body.Media = media(m)
 	ref := m.MessageReference
 	switch {
 	case ref != nil && ref.Type == discordgo.MessageReferenceTypeForward:
@@ -70,9 +68,10 @@ func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, an
 		return nil, err
 	}
 	quote.Text = text.text
-	for _, a := range attachmentsOf(m) {
-		quote.Media = append(quote.Media, mediaOf(a))
+	if m.ChannelID == "" {
+		m.ChannelID = ref.ChannelID
 	}
+	quote.Media = media(m)
 	if m.Author != nil {
 		quote.SenderName, quote.IsSelf = nameOf(m.Author, nil), m.Author.ID == in.self
 	}

@@ -2,17 +2,16 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"io"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -225,114 +224,99 @@ func TestWithoutMessageContent(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
-	content := bytes.Repeat([]byte("png "), 50_000)
-	f.server.Say("70", "7", "", discordtest.WithFile("../x.png", "image/png", content))
+	picture := bytes.Repeat([]byte("png "), 50_000)
+	f.server.Say("70", "7", "", discordtest.WithFile("../x.png", "image/png", picture))
 	_, m := f.message(t, "")
-	if len(m.Media) != 1 || m.Media[0].Kind != chat.Image || m.Media[0].FileName != "../x.png" || m.Media[0].Size != int64(len(content)) || m.Media[0].Ref == "" {
+	if len(m.Media) != 1 || m.Media[0].Kind != chat.Image || m.Media[0].FileName != "../x.png" || m.Media[0].Size != int64(len(picture)) {
 		t.Errorf("the file is %+v", m.Media)
 	}
+	f.brings(t, m.Media[0], string(picture))
 	f.server.Say("70", "7", "", discordtest.WithVoice([]byte("said")))
-	if _, m = f.message(t, ""); len(m.Media) != 1 || m.Media[0].Kind != chat.Voice || m.Media[0].Ref == "" {
+	if _, m = f.message(t, ""); len(m.Media) != 1 || m.Media[0].Kind != chat.Voice {
 		t.Errorf("the voice message is %+v", m.Media)
 	}
+	f.brings(t, m.Media[0], "said")
 	f.server.Say("70", "7", "song", discordtest.WithFile("song.ogg", "audio/ogg", []byte("sung")))
 	if _, m = f.message(t, "song"); len(m.Media) != 1 || m.Media[0].Kind != chat.Audio {
 		t.Errorf("the song is %+v", m.Media)
 	}
-	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, 5<<20))) // The test's host takes 4 MiB.
-	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Ref != "" {
+	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, maxFile+1)))
+	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Token != "" || m.Media[0].Problem != tooLargeFile {
 		t.Errorf("the file is %+v", m.Media)
+	}
+	if n := f.server.Fetched(); n != 2 {
+		t.Errorf("%d files were fetched, 2 were asked for", n)
 	}
 }
 
-// TestFilesOfQuotedMessages come with what is said to the bot about them, and with nothing else.
+// brings wants the channel to bring a file.
+func (f fixture) brings(t *testing.T, m chat.Media, want string) {
+	t.Helper()
+	if got, err := f.host.Content(m); err != nil || string(got) != want {
+		t.Errorf("%s has %d bytes, %v; want %d", m.FileName, len(got), err, len(want))
+	}
+}
+
+// TestFilesOfQuotedMessages have tokens, too, whoever is spoken to.
 func TestFilesOfQuotedMessages(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
 	s := f.server
-	picture := s.Say("901", "8", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")), discordtest.WithFile("b.txt", "text/plain", make([]byte, 5<<20)))
+	quoted := s.Say("901", "8", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")), discordtest.WithFile("b.txt", "text/plain", make([]byte, maxFile+1)))
 	f.message(t, "look")
-	s.Say("901", "7", "nice", discordtest.ReplyingTo(picture))
-	_, unsaid := f.message(t, "nice")
-	s.Say("901", "7", "<@"+discordtest.BotID+"> and this?", discordtest.ReplyingTo(picture), discordtest.WithFile("c.png", "image/png", []byte("mine")))
-	_, asked := f.message(t, "@claw and this?")
-	if len(asked.Media) != 1 || asked.Media[0].Ref == "" || asked.Media[0].FileName != "c.png" {
-		t.Errorf("its own file is %+v", asked.Media)
-	}
-	const mention = "is fetched only for a message that mentions you"
-	for name, tt := range map[string]struct {
-		got  *chat.Quote
-		want []chat.Media
-	}{
-		"unsaid": {unsaid.ReplyTo, []chat.Media{
-			{Kind: chat.Image, MIMEType: "image/png", FileName: "a.png", Size: 6, Problem: mention},
-			{Kind: chat.File, MIMEType: "text/plain", FileName: "b.txt", Size: 5 << 20, Problem: mention},
-		}},
-		"asked": {asked.ReplyTo, []chat.Media{
-			{Ref: "some", Kind: chat.Image, MIMEType: "image/png", FileName: "a.png", Size: 6},
-			{Kind: chat.File, MIMEType: "text/plain", FileName: "b.txt", Size: 5 << 20, Problem: "is larger than 4 MB"}, // The test's host takes no larger one.
-		}},
-	} {
-		if tt.got == nil || tt.got.Text != "look" {
-			t.Fatalf("%s: quotes %+v", name, tt.got)
+	for text, said := range map[string]string{"nice": "nice", "<@" + discordtest.BotID + "> and this?": "@claw and this?"} {
+		s.Say("901", "7", text, discordtest.ReplyingTo(quoted), discordtest.WithFile("c.png", "image/png", []byte("mine")))
+		_, m := f.message(t, said)
+		if len(m.Media) != 1 || m.ReplyTo == nil || m.ReplyTo.Text != "look" || len(m.ReplyTo.Media) != 2 {
+			t.Fatalf("%q comes as %+v", text, m)
 		}
-		if diff := cmp.Diff(tt.want, tt.got.Media, cmp.Transformer("some", func(r chat.MediaRef) bool { return r != "" })); diff != "" {
-			t.Errorf("%s: the files (-want +got):\n%s", name, diff)
+		f.brings(t, m.Media[0], "mine")
+		f.brings(t, m.ReplyTo.Media[0], "pixels")
+		if problem := m.ReplyTo.Media[1].Problem; problem != tooLargeFile {
+			t.Errorf("the large file has the problem %q", problem)
 		}
 	}
 }
 
-// TestFilesOfRefusedChats are not fetched for ever: the host would store them for a stranger.
-func TestFilesOfRefusedChats(t *testing.T) {
+// TestAddressesOfFilesGoStale: the message has fresh ones, as long as it is there.
+func TestAddressesOfFilesGoStale(t *testing.T) {
 	t.Parallel()
-	store := &countingStore{}
-	s := discordtest.New(t)
-	api, err := newREST(s.Token(), s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.close()
-	in := &refusing{}
-	r := newReceiver(api, sdk.Env{State: newLedger(), Media: store, Log: quiet()}, in, testPace())
-	r.self = "1"
-	s.Direct("7", "5")
-	for range 4 {
-		s.Say("5", "7", "x", discordtest.WithFile("f", "text/plain", make([]byte, 10<<20)))
-	}
-	if err := r.backfill(t.Context(), "5", "", 0); err != nil {
-		t.Fatal(err)
-	}
-	if store.files != 2 {
-		t.Errorf("%d files of 10 MiB were fetched of a refused chat, want 2", store.files)
-	}
-	const why = "was not fetched, for what came from this chat before was refused"
-	if diff := cmp.Diff([]string{"", "", why, why}, in.problems); diff != "" {
-		t.Errorf("problems of the files (-want +got):\n%s", diff)
+	f := start(t, nil)
+	own := f.server.Say("70", "7", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")))
+	_, m := f.message(t, "look")
+	f.server.Say("70", "7", "and this?", discordtest.ReplyingTo(own))
+	_, asked := f.message(t, "and this?")
+	f.server.ExpireFiles()
+	f.brings(t, m.Media[0], "pixels")
+	f.brings(t, asked.ReplyTo.Media[0], "pixels")
+	f.server.ExpireFiles()
+	f.server.Remove(own)
+	_, err := f.host.FetchFile(t.Context(), m.Media[0].Token)
+	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != unfetched {
+		t.Errorf("the file of a message that is gone: %v", err)
 	}
 }
 
-type countingStore struct {
-	sdk.Media
-	files int
-}
-
-func (s *countingStore) Upload(_ context.Context, m chat.Media, r io.Reader) (chat.Media, error) {
-	s.files++
-	m.Ref = "ref"
-	_, err := io.Copy(io.Discard, r)
-	return m, err
-}
-
-// refusing is an inbox that takes nothing, and notes why files are missing.
-type refusing struct {
-	sdk.Inbox
-	problems []string
-}
-
-func (r *refusing) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
-	message, _ := e.Body.(chat.Message)
-	for _, m := range message.Media {
-		r.problems = append(r.problems, m.Problem)
+// TestAFileThatCannotBeHadNow says so, and how long Discord asks to wait.
+func TestAFileThatCannotBeHadNow(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	f.server.Say("70", "7", "look", discordtest.WithFile("a.png", "image/png", []byte("pixels")))
+	_, m := f.message(t, "look")
+	for name, fault := range map[string]discordtest.Fault{
+		"broken": discordtest.NotJSON(502), "cut": discordtest.CutAfter(), "too many": discordtest.TooManyRequests(7 * time.Second),
+	} {
+		f.server.Fail("GET", "/attachments/", 1, fault)
+		_, err := f.host.FetchFile(t.Context(), m.Media[0].Token)
+		failed, ok := errors.AsType[*chat.FileError](err)
+		if !ok || failed.Problem != "" || (failed.RetryAfter == 7*time.Second) != (name == "too many") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	return chat.Rejected, nil
+	f.brings(t, m.Media[0], "pixels")
+	for _, token := range []chat.FileToken{"x", `{"url":"https://example.com/x"}`, `{"url":"https://cdn.discordapp.com/attachments/x","channel":"../7","message":"8"}`} {
+		if _, err := f.host.FetchFile(t.Context(), token); err == nil {
+			t.Errorf("%s brings a file", token)
+		}
+	}
 }

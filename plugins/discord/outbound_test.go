@@ -255,7 +255,7 @@ func TestOnlyDiscordIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"http://discord.com/x", "https://127.0.0.1/x", "https://discord.com.example/x", "https://cdn.discordapp.com:444/x"} {
-		_, err := fetcher{rest: r}.move(t.Context(), chat.Media{}, address)
+		_, err := r.file(t.Context(), address)
 		if err == nil || !strings.Contains(err.Error(), "no host of Discord") {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // receiver takes events of the gateway to the host. One goroutine uses it, but for what acknowledges
@@ -23,8 +22,6 @@ type receiver struct {
 	pace    pace
 	places  places
 	cursors cursors
-	files   fetcher
-	rule    *fetch.Rule
 	claims  claims
 
 	self    string          // the bot's id; empty: not known yet
@@ -40,9 +37,7 @@ func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
 		rest: r, in: in, state: env.State, log: env.Log, pace: p,
 		places:  newPlaces(r),
 		cursors: newCursors(env.State),
-		files:   fetcher{rest: r, store: env.Media, log: env.Log, wait: p.first},
 		claims:  claims{byID: map[string]*claim{}},
-		rule:    fetch.NewRule(fetch.Limits{Refused: maxFile}),
 		recall:  true,
 	}
 }
@@ -162,36 +157,12 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 			return err
 		}
 	}
-	r.fetch(ctx, event.Chat, body, m)
 	event.Body = body
 	if _, err := r.submit(ctx, event); err != nil {
 		return err
 	}
 	r.cursors.passed(m.ChannelID, id)
 	return nil
-}
-
-// fetch has the host store a message's files and those of the one that it answers.
-func (r *receiver) fetch(ctx context.Context, where chat.Chat, body chat.Message, m *discordgo.Message) {
-	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	one := func(file *chat.Media, address string) {
-		if file.Problem = r.rule.Room(where.ID, fetch.Stored(body)).Problem(file.Size); file.Problem == "" {
-			*file = r.files.fetch(bounded, *file, address)
-		}
-	}
-	for i, a := range attachmentsOf(m) {
-		one(&body.Media[i], a.URL)
-	}
-	if body.ReplyTo == nil || len(body.ReplyTo.Media) == 0 {
-		return
-	}
-	problem := fetch.Quoted(where.Kind, body)
-	for i, a := range attachmentsOf(m.ReferencedMessage) {
-		if body.ReplyTo.Media[i].Problem = problem; problem == "" {
-			one(&body.ReplyTo.Media[i], a.URL)
-		}
-	}
 }
 
 // submit hands an event over.
@@ -201,6 +172,5 @@ func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, 
 		return 0, fmt.Errorf("submit: %w", err)
 	}
 	r.log.Debug("event submitted", "event", event.ID, "verdict", verdict)
-	r.rule.Note(r.log, event, verdict)
 	return verdict, nil
 }

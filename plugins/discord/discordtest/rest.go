@@ -318,10 +318,34 @@ func (s *Server) deleteReaction(w http.ResponseWriter, r *http.Request) {
 func (s *Server) getAttachment(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	content, ok := s.files[r.URL.Path]
+	if ok {
+		s.fetched++
+	}
 	s.mu.Unlock()
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
 	_, _ = w.Write(content)
+}
+
+// Fetched returns how many files of people's the bot has fetched.
+func (s *Server) Fetched() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fetched
+}
+
+// ExpireFiles has the addresses of all files of people's be good no longer. Messages that are asked for have new ones.
+func (s *Server) ExpireFiles() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.messages {
+		for _, a := range m.attached {
+			old := a.path
+			a.path += "+"
+			s.files[a.path] = s.files[old]
+			delete(s.files, old)
+		}
+	}
 }

@@ -47,6 +47,7 @@ type Server struct {
 	messages      map[string]*Message // by id
 	nonces        map[string]string   // the message's id by channel and nonce
 	files         map[string][]byte   // by path
+	fetched       int                 // files that were asked for and there
 	commands      []Command
 	answers       []*Answer       // to interactions
 	waiting       map[string]wait // interactions
@@ -267,7 +268,7 @@ func (s *Server) routes() http.Handler {
 	for _, version := range []string{"/api/v9", "/api/v10"} {
 		all.Handle(version+"/", http.StripPrefix(version, s.faulty(s.authorised(s.limited(mux)))))
 	}
-	all.HandleFunc("GET /attachments/", s.getAttachment)
+	all.Handle("GET /attachments/", s.faulty(http.HandlerFunc(s.getAttachment)))
 	all.HandleFunc("GET /gateway", s.serveGateway)
 	all.HandleFunc("GET /gateway/", s.serveGateway)
 	return s.reachable(all)
