@@ -17,7 +17,6 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/album"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -71,7 +70,6 @@ type child struct {
 	Index   int32      // its place in the album
 	Event   chat.Event // without its body
 	Message chat.Message
-	Quoted  *source // the file of the message that it answers, which is fetched with the whole album; nil: there is none
 }
 
 func newAlbums(state sdk.State, p pace) *albums {
@@ -236,14 +234,9 @@ func (g *gathered) has(id types.MessageID) bool {
 	return slices.ContainsFunc(g.Parts, func(c child) bool { return c.ID == id })
 }
 
-func newChild(id types.MessageID, index int32, event chat.Event, quoted *file) child {
-	c := child{ID: id, Index: index, Event: event}
-	c.Message, _ = event.Body.(chat.Message)
-	c.Event.Body = nil
-	if quoted != nil {
-		c.Quoted = &quoted.source
-	}
-	return c
+func newChild(id types.MessageID, index int32, event chat.Event, message chat.Message) child {
+	event.Body = nil
+	return child{ID: id, Index: index, Event: event, Message: message}
 }
 
 // event is the file as a message of its own.
@@ -257,16 +250,6 @@ func (c child) event() chat.Event {
 func (a *albums) room(key string, c child) bool {
 	_, begun := a.open[key]
 	return (begun || len(a.open) < maxAlbums) && c.bytes() <= maxKept
-}
-
-// stored is how many bytes of an album's files the host has.
-func (a *albums) stored(key string) (bytes int64) {
-	if g := a.open[key]; g != nil {
-		for _, c := range g.Parts {
-			bytes += fetch.Stored(c.Message)
-		}
-	}
-	return bytes
 }
 
 // full tells whether an album has no room for another file.
@@ -284,19 +267,15 @@ func (c child) bytes() int {
 }
 
 // event makes one event of an album. It has the id of the file that came last: that is the one which may come again after the
-// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them. Quoted is
-// the file of the message that the album answers; nil: there is none.
-func (g *gathered) event() (all chat.Event, quoted *source) {
+// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them.
+func (g *gathered) event() chat.Event {
 	parts := slices.Clone(g.Parts)
 	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(a.Index, b.Index) })
 	events := make([]chat.Event, len(parts))
 	for i, c := range parts {
 		events[i] = c.event()
 	}
-	all = album.Join(events)
+	all := album.Join(events)
 	all.ID = g.Parts[len(g.Parts)-1].Event.ID
-	if answering := slices.IndexFunc(parts, func(c child) bool { return c.Message.ReplyTo != nil }); answering >= 0 {
-		quoted = parts[answering].Quoted
-	}
-	return all, quoted
+	return all
 }

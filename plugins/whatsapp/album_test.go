@@ -8,11 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/hashicorp/go-hclog"
-	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
-	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
@@ -29,12 +26,12 @@ func (l life) pictures(n int, caption string) []*waE2E.Message {
 	return list
 }
 
-// sizes are those of a message's files. Each must be in the host's store.
+// sizes are those of a message's files, each of which has a token.
 func sizes(t *testing.T, m chat.Message) (list []int64) {
 	t.Helper()
 	for _, media := range m.Media {
-		if media.Ref == "" {
-			t.Errorf("%+v was not fetched", media)
+		if media.Token == "" {
+			t.Errorf("%+v has no token", media)
 		}
 		list = append(list, media.Size)
 	}
@@ -62,6 +59,11 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{1, 2, 3}, sizes(t, m)); diff != "" || !strings.HasSuffix(string(e.ID), ids[3]) {
 		t.Errorf("event %s, files (-want +got):\n%s", e.ID, diff)
+	}
+	for i, media := range m.Media {
+		if content, err := l.Content(media); err != nil || len(content) != i+1 {
+			t.Errorf("file %d has %d bytes, %v", i, len(content), err)
+		}
 	}
 	for _, id := range ids[1:] {
 		if err := l.server.AwaitRead(t.Context(), id); err != nil {
@@ -159,42 +161,6 @@ func TestAPrefixCoversAnAlbum(t *testing.T) {
 	l.anna.Album(types.EmptyJID, l.pictures(2, "claw, look")...)
 	if _, m := l.next(); m.Text != "look" || len(m.Media) != 2 {
 		t.Errorf("came %+v", m)
-	}
-}
-
-// TestTheFilesOfAnAlbumAreBounded together: the one for which there is no room says why it is missing, as does the one that
-// would be too large alone.
-func TestTheFilesOfAnAlbumAreBounded(t *testing.T) {
-	t.Parallel()
-	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
-	l := &line{channel: c, in: &tray{}, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace), rule: newRule()}
-	anna := types.MessageSource{
-		Chat: types.NewJID("2", types.HiddenUserServer), Sender: types.NewJID("2", types.HiddenUserServer),
-		SenderAlt: types.NewJID("1555", types.DefaultUserServer),
-	}
-	by := writer{anna.Chat, anna.Sender}
-	key := albumKey(by, "album")
-	stored := child{ID: "0", Message: chat.Message{Media: []chat.Media{{Ref: "x", Size: maxTogether - 1<<20}}}}
-	l.albums.open[key] = &gathered{key: key, first: time.Now(), record: record{By: by, Parts: []child{stored}}}
-	for i, size := range []uint64{1<<20 + 1, maxFile + 1} {
-		m := &waE2E.Message{
-			ImageMessage: &waE2E.ImageMessage{FileLength: proto.Uint64(size)},
-			MessageContextInfo: &waE2E.MessageContextInfo{MessageAssociation: &waE2E.MessageAssociation{
-				AssociationType:  waE2E.MessageAssociation_MEDIA_ALBUM.Enum(),
-				ParentMessageKey: &waCommon.MessageKey{ID: proto.String("album")},
-			}},
-		}
-		if err := l.take(nil, &events.Message{Info: types.MessageInfo{MessageSource: anna, ID: fmt.Sprint(i + 1)}, Message: m}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var problems []string
-	for _, part := range l.albums.open[key].Parts {
-		problems = append(problems, part.Message.Media[0].Problem)
-	}
-	want := []string{"", "is one of several files with more than the 128 MB that are fetched together", "is larger than 64 MB"}
-	if diff := cmp.Diff(want, problems); diff != "" {
-		t.Errorf("problems of the files (-want +got):\n%s", diff)
 	}
 }
 

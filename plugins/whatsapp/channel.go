@@ -64,6 +64,7 @@ var (
 	_ sdk.Reactor       = (*channel)(nil)
 	_ sdk.Typer         = (*channel)(nil)
 	_ sdk.LoginFlow     = (*channel)(nil)
+	_ sdk.FileFetcher   = (*channel)(nil)
 	_ sdk.Limiter       = (*channel)(nil)
 	_ sdk.HealthChecker = (*channel)(nil)
 	_ sdk.Stopper       = (*channel)(nil)

@@ -70,11 +70,7 @@ func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 			return err
 		}
 	}
-	event, quoted := g.event()
-	if event, ok := l.read.addressed(event); ok {
-		if quoted != nil {
-			event = l.withQuoted(client, event, *quoted)
-		}
+	if event, ok := l.read.addressed(g.event()); ok {
 		ids := make([]types.MessageID, len(g.Parts))
 		for i, c := range g.Parts {
 			ids[i] = c.ID

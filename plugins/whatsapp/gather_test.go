@@ -111,12 +111,12 @@ func TestAFileThatComesAgain(t *testing.T) {
 	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
 	in := &tray{}
 	newLine := func() *line {
-		return &line{channel: c, in: in, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace), rule: newRule()}
+		return &line{channel: c, in: in, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace)}
 	}
 	come := func(l *line, id types.MessageID) {
 		t.Helper()
 		event := chat.Event{ID: chat.EventID(id), Body: chat.Message{ID: chat.MessageID(id)}}
-		if err := l.gather(nil, "album/1", writer{}, newChild(id, 0, event, nil)); err != nil {
+		if err := l.gather(nil, "album/1", writer{}, newChild(id, 0, event, event.Body.(chat.Message))); err != nil {
 			t.Fatal(err)
 		}
 	}

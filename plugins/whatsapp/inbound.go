@@ -26,15 +26,11 @@ type inbound struct {
 	titles   *titles
 }
 
-// files are those that are to be fetched with a message: its own, and that of the message which it answers; nil: there is none.
-type files struct{ own, quoted *file }
-
-// event is what a message says to the host, and the files that are to be fetched with it; false: nothing. Status posts and
-// newsletters are not the host's.
-func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, files, bool) {
+// event is what a message says to the host; false: nothing. Status posts and newsletters are not the host's.
+func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, bool) {
 	info := m.Info
 	if info.Chat.Server == types.BroadcastServer || info.Chat.Server == types.NewsletterServer {
-		return chat.Event{}, files{}, false
+		return chat.Event{}, false
 	}
 	author, aliases := in.person(ctx, info.Sender, info.SenderAlt)
 	event := chat.Event{
@@ -48,11 +44,11 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 	event.ID = chat.EventID(fmt.Sprintf("wa:%s:%s:%s", event.Chat.ID, author, info.ID))
 	if info.IsFromMe && !in.fromOwner(m, event.Chat.ID) {
 		in.noteOwn(ctx, m)
-		return chat.Event{}, files{}, false
+		return chat.Event{}, false
 	}
-	body, found, ok := in.body(ctx, client, m, author)
+	body, ok := in.body(ctx, client, m, author)
 	event.Body = body
-	return event, found, ok
+	return event, ok
 }
 
 // addressed holds an event against the prefix that the config asks for; false: what was said is not for the host.
@@ -131,25 +127,24 @@ func inWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, files, bool) {
+func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.Message, author types.JID) (chat.Body, bool) {
 	content, ok := in.opened(ctx, client, m)
 	if !ok {
-		return nil, files{}, false
+		return nil, false
 	}
 	if p := content.GetProtocolMessage(); p != nil {
-		body, ok := in.change(ctx, p, m.Info, author)
-		return body, files{}, ok
+		return in.change(ctx, p, m.Info, author)
 	}
 	if r := content.GetReactionMessage(); r != nil {
-		return chat.Reaction{MessageID: in.target(ctx, r.GetKey(), author), Emoji: r.GetText()}, files{}, true
+		return chat.Reaction{MessageID: in.target(ctx, r.GetKey(), author), Emoji: r.GetText()}, true
 	}
 	text, quoting := said(content)
-	found := files{own: fileOf(content)}
+	files := fileOf(content)
 	// A message without content comes first in a group: it brings the sender's key and has the id of the one behind it.
-	if text == "" && found.own == nil {
-		return nil, files{}, false
+	if text == "" && files == nil {
+		return nil, false
 	}
-	body := chat.Message{ID: messageID(m.Info.ID, author), Text: text}
+	body := chat.Message{ID: messageID(m.Info.ID, author), Text: text, Media: files}
 	if m.Info.IsFromMe {
 		body.ID = messageID(m.Info.ID, types.EmptyJID)
 	}
@@ -158,13 +153,13 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 		body.Mentions = []chat.Mention{{Length: len(text)}} // There is no command in it.
 	}
 	if id := quoting.GetStanzaID(); id != "" {
-		body.ReplyTo, found.quoted = in.quote(ctx, m.Info, author, id, quoting)
+		body.ReplyTo = in.quote(ctx, m.Info, author, id, quoting)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
 	}
 	if quoting.GetIsForwarded() {
 		body.Forwarded = &chat.Forward{} // WhatsApp does not say from whom.
 	}
-	return body, found, true
+	return body, true
 }
 
 // opened takes a message out of the second encryption that some have.
@@ -289,7 +284,7 @@ func (in inbound) of(ctx context.Context, id types.MessageID, author string) cha
 // be fetched.
 func (in inbound) quote(
 	ctx context.Context, info types.MessageInfo, author types.JID, id types.MessageID, quoting *waE2E.ContextInfo,
-) (*chat.Quote, *file) {
+) *chat.Quote {
 	content, once := bare(quoting.GetQuotedMessage())
 	q := &chat.Quote{ID: in.of(ctx, id, quoting.GetParticipant())}
 	if q.Text, _ = said(content); announces(content) > 0 {
@@ -299,16 +294,10 @@ func (in inbound) quote(
 		q.IsSelf = in.account().is(jid) && !(in.withSelf(info) && in.ofOwner(chatID(author), q.ID))
 		q.SenderName = in.name(ctx, jid.ToNonAD())
 	}
-	f := fileOf(content)
-	if f == nil {
-		return q, nil
+	if q.Media = fileOf(content); q.Media != nil && once {
+		q.Media[0].Token, q.Media[0].Problem = "", "was to be seen once"
 	}
-	q.Media = []chat.Media{f.media}
-	if once {
-		q.Media[0].Problem = "was to be seen once"
-		return q, nil
-	}
-	return q, f
+	return q
 }
 
 // ofOwner tells whether a message of the account in the chat with oneself is its owner's, and not the agent's. One that is not

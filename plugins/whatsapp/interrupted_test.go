@@ -197,7 +197,7 @@ func TestWhatCannotBeReadAtTheEndComesAgain(t *testing.T) {
 		}},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	l := &line{channel: c, in: &tray{}, ctx: ctx, read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace), rule: newRule()}
+	l := &line{channel: c, in: &tray{}, ctx: ctx, read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace)}
 	if !l.handle(client, cancel, reaction) {
 		t.Error("a reaction whose key is not known comes for ever")
 	}

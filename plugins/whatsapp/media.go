@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"time"
+	"strings"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 const (
@@ -22,18 +21,7 @@ const (
 	maxFile = 64 << 20
 	// maxFileOverhead is how many bytes more a file is when it is encrypted.
 	maxFileOverhead = 64
-	// fetchTimeout bounds the fetching of one file. Messages behind it wait as long.
-	fetchTimeout = time.Minute
-	fetchTries   = 3
-	// maxTogether is how many bytes of files are fetched for one message.
-	maxTogether = 2 * maxFile
 )
-
-// file is a message's file, which is on a media server.
-type file struct {
-	media  chat.Media
-	source source
-}
 
 // source is where a file is, and how it is encrypted. It is the word of who wrote the message, or of who quotes it, and may be
 // made up: the library holds what it downloads against the sums.
@@ -42,6 +30,16 @@ type source struct {
 	Path              string
 	Key               []byte
 	Sum, EncryptedSum []byte
+	Size              int64 // as the message says
+}
+
+// token is what the file is fetched by later; empty: the message says more of it than a token holds.
+func (s source) token() chat.FileToken {
+	raw, _ := json.Marshal(s) // It has only texts, bytes and a number.
+	if len(raw) > chat.MaxFileToken {
+		return ""
+	}
+	return chat.FileToken(raw)
 }
 
 // These are what the library downloads by.
@@ -52,18 +50,23 @@ func (s source) GetMediaKey() []byte               { return s.Key }
 func (s source) GetFileSHA256() []byte             { return s.Sum }
 func (s source) GetFileEncSHA256() []byte          { return s.EncryptedSum }
 
-// fileOf finds a message's file; nil: it has none.
-func fileOf(m *waE2E.Message) *file {
+// fileOf describes a message's file; nil: it has none.
+func fileOf(m *waE2E.Message) []chat.Media {
 	found := func(kind chat.MediaKind, m interface {
 		whatsmeow.DownloadableMessage
 		GetMimetype() string
 		GetFileLength() uint64
 	}, name string,
-	) *file {
-		return &file{
-			chat.Media{Kind: kind, MIMEType: m.GetMimetype(), FileName: name, Size: int64(min(m.GetFileLength(), 1<<40))},
-			source{whatsmeow.GetMediaType(m), m.GetDirectPath(), m.GetMediaKey(), m.GetFileSHA256(), m.GetFileEncSHA256()},
+	) []chat.Media {
+		media := chat.Media{Kind: kind, MIMEType: m.GetMimetype(), FileName: name, Size: int64(min(m.GetFileLength(), 1<<40))}
+		from := source{whatsmeow.GetMediaType(m), m.GetDirectPath(), m.GetMediaKey(), m.GetFileSHA256(), m.GetFileEncSHA256(), media.Size}
+		switch media.Token = from.token(); {
+		case media.Size > maxFile:
+			media.Token, media.Problem = "", tooLarge
+		case media.Token == "":
+			media.Problem = unfetched
 		}
+		return []chat.Media{media}
 	}
 	switch {
 	case m.GetImageMessage() != nil:
@@ -85,49 +88,46 @@ func fileOf(m *waE2E.Message) *file {
 	}
 }
 
-// fetch returns the file's description, with a ref if there is room for it and it could be had within the time: a message without
-// its file is better than none.
-func (c *channel) fetch(ctx context.Context, client *whatsmeow.Client, f file, room fetch.Room) chat.Media {
-	most := min(room.Bytes, maxFile)
-	problem := room.Problem(f.media.Size)
-	if f.media.Size > maxFile {
-		problem = fmt.Sprintf("is larger than %d MB", maxFile>>20)
+// Problems of files.
+const (
+	tooLarge  = "is larger than 64 MB"
+	unfetched = "could not be fetched"
+)
+
+// FetchFile implements sdk.FileFetcher. The file is decrypted on disk before it is handed on: none is in memory as a whole, and
+// nothing of one that is not what its message says.
+func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
+	var from source
+	if err := json.Unmarshal([]byte(token), &from); err != nil {
+		return nil, &chat.FileError{Problem: unfetched, Err: errors.New("the token is none of this plugin's")}
 	}
-	if problem != "" {
-		c.log.Info("a file is not fetched: it "+problem, "bytes", f.media.Size, "limit", most)
-		f.media.Problem = problem
-		return f.media
+	if !strings.HasPrefix(from.Path, "/") {
+		return nil, &chat.FileError{Problem: unfetched, Err: errors.New("the message names no path of a media server")}
 	}
-	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	wait := c.pace.first
-	for try := 1; ; try, wait = try+1, 2*wait {
-		media, err := c.move(bounded, client, f, most)
-		if err == nil {
-			return media
-		}
-		if gone(err) || try == fetchTries || !pause(bounded, wait) {
-			if ctx.Err() == nil {
-				c.log.Warn("a file could not be fetched; its message goes on without it", "kind", f.media.Kind, "bytes", f.media.Size, "error", withoutAddress(err))
-			}
-			f.media.Problem = sdk.FileProblem(err)
-			if errors.Is(err, errTooLarge) {
-				f.media.Problem = "is larger than its message says"
-			}
-			return f.media
-		}
+	client, err := c.connected(ctx)
+	if err != nil {
+		return nil, err
 	}
+	file, err := c.download(ctx, client, from)
+	if err == nil {
+		return file, nil
+	}
+	err = withoutAddress(err)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, &chat.FileError{Problem: "is larger than its message says", Err: err}
+	case gone(err):
+		return nil, &chat.FileError{Problem: unfetched, Err: err}
+	}
+	return nil, err
 }
 
-// gone tells whether a file will not be there the next time either, or the host will not take it.
+// gone tells whether a file will not be there the next time either.
 func gone(err error) bool {
-	if refused := (*sdk.RefusedError)(nil); errors.As(err, &refused) {
-		return true
-	}
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,
 		whatsmeow.ErrNoURLPresent, whatsmeow.ErrUnknownMediaType, whatsmeow.ErrInvalidMediaHMAC, whatsmeow.ErrInvalidMediaEncSHA256,
-		whatsmeow.ErrInvalidMediaSHA256, whatsmeow.ErrInvalidUnencryptedMediaSHA256, whatsmeow.ErrTooShortFile, errTooLarge,
+		whatsmeow.ErrInvalidMediaSHA256, whatsmeow.ErrInvalidUnencryptedMediaSHA256, whatsmeow.ErrTooShortFile,
 	} {
 		if errors.Is(err, final) {
 			return true
@@ -136,28 +136,41 @@ func gone(err error) bool {
 	return false
 }
 
-// move brings one file of at most so many bytes to the host's store. It is decrypted on disk: none is in memory as a whole.
-func (c *channel) move(ctx context.Context, client *whatsmeow.Client, f file, most int64) (chat.Media, error) {
+// download brings a file to the disk, whence it is gone when it is closed.
+func (c *channel) download(ctx context.Context, client *whatsmeow.Client, from source) (_ io.ReadCloser, err error) {
 	on, err := c.temporary()
 	if err != nil {
-		return chat.Media{}, err
+		return nil, err
 	}
-	defer discard(on)
-	if err := client.DownloadToFile(ctx, f.source, on); err != nil {
-		return chat.Media{}, err
+	defer func() {
+		if err != nil {
+			discard(on)
+		}
+	}()
+	if err := client.DownloadToFile(ctx, from, on); err != nil {
+		return nil, err
 	}
 	switch end, err := on.Seek(0, io.SeekEnd); {
 	case err != nil:
-		return chat.Media{}, err
-	case end > most:
-		return chat.Media{}, errTooLarge
-	case end == 0 && f.media.Size > 0:
-		return chat.Media{}, errors.New("WhatsApp names no server that has the file")
+		return nil, err
+	case end > maxFile:
+		return nil, errTooLarge
+	case end == 0 && from.Size > 0:
+		return nil, errors.New("WhatsApp names no server that has the file")
 	}
 	if _, err := on.Seek(0, io.SeekStart); err != nil {
-		return chat.Media{}, err
+		return nil, err
 	}
-	return c.media.Upload(ctx, f.media, on)
+	return passing{on}, nil
+}
+
+// passing is a file on its way.
+type passing struct{ *os.File }
+
+// Close implements io.Closer.
+func (p passing) Close() error {
+	discard(p.File)
+	return nil
 }
 
 // temporary makes a file that only this user can read.

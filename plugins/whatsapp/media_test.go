@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -43,12 +40,8 @@ func TestFilesComeIn(t *testing.T) {
 			t.Fatalf("came %+v", m)
 		}
 		got := m.Media[0]
-		_, content, err := l.env.Media.Download(t.Context(), got.Ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := io.ReadAll(content)
-		got.Ref = ""
+		raw, err := l.Content(got)
+		got.Token = ""
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil || !bytes.Equal(raw, test.content) {
 			t.Errorf("%d bytes, %v (-want +got):\n%s", len(raw), err, diff)
 		}
@@ -65,61 +58,34 @@ func nothingLeft(t *testing.T, l life) {
 	}
 }
 
-// TestFilesThatCannotBeHad leave their messages: they come without a ref.
-func TestFilesThatCannotBeHad(t *testing.T) {
+// TestNothingIsFetchedUnasked: a message is handed over while its file cannot be had, and in the next life it can.
+func TestNothingIsFetchedUnasked(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	garbled := l.server.Image([]byte("pixels"), "image/jpeg", "garbled")
-	garbled.ImageMessage.MediaKey = bytes.Repeat([]byte{7}, 32)
-	lying := l.server.Image(make([]byte, 1<<20), "image/jpeg", "lying")
-	lying.ImageMessage.FileLength = proto.Uint64(maxFile + 1)
-	lost := l.server.Image([]byte("pixels"), "image/jpeg", "lost")
-	lost.ImageMessage.DirectPath = proto.String("/nowhere?x=1")
-	elsewhere := l.server.Image([]byte("pixels"), "image/jpeg", "elsewhere")
-	elsewhere.ImageMessage.DirectPath = proto.String("https://evil.example/x")
-	for _, message := range []*waE2E.Message{garbled, lying, lost, elsewhere} {
-		l.anna.Send(message)
-		_, m := l.next()
-		if len(m.Media) != 1 || m.Media[0].Ref != "" || m.Text != message.ImageMessage.GetCaption() {
-			t.Errorf("came %+v", m)
-		}
+	l.server.BreakMedia(500)
+	l.anna.Send(l.server.Image([]byte("pixels"), "image/jpeg", "look"))
+	_, m := l.next()
+	if len(m.Media) != 1 || m.Media[0].Token == "" || m.Media[0].Problem != "" {
+		t.Fatalf("came %+v", m)
 	}
-	l.anna.Send(l.server.Document(make([]byte, 5<<20), "text/plain", "more than the host takes"))
-	if _, m := l.next(); len(m.Media) != 1 || m.Media[0].Ref != "" {
-		t.Errorf("came %+v", m)
+	_, err := l.FetchFile(t.Context(), m.Media[0].Token)
+	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "" {
+		t.Errorf("while the media servers are broken: %v", err)
 	}
-	l.server.BreakMedia(410)
-	l.anna.Send(l.server.Voice([]byte("gone")))
-	if _, m := l.next(); len(m.Media) != 1 || m.Media[0].Ref != "" {
-		t.Errorf("came %+v", m)
+	l.run.Stop()
+	_, err = l.FetchFile(t.Context(), m.Media[0].Token)
+	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "" {
+		t.Errorf("without a connection: %v", err)
+	}
+	l.server.BreakMedia(0)
+	l.Run().WaitFor(chat.Connected)
+	if content, err := l.Content(m.Media[0]); err != nil || string(content) != "pixels" {
+		t.Errorf("later: %q, %v", content, err)
+	}
+	if n := l.server.Fetched(); n != 1 {
+		t.Errorf("%d files were fetched, one was asked for", n)
 	}
 	nothingLeft(t, l)
-}
-
-// TestAChatThatIsRefused may have less of its files fetched.
-func TestAChatThatIsRefused(t *testing.T) {
-	t.Parallel()
-	l := start(t)
-	submitted := make(chan chat.Event, 2)
-	l.Host.OnSubmit(func(_ context.Context, e chat.Event) (chat.Verdict, error) {
-		submitted <- e
-		return chat.Rejected, nil
-	})
-	const why = "was not fetched, for what came from this chat before was refused"
-	for _, problem := range []string{"", why} {
-		fetched := problem == ""
-		file := l.server.Document(make([]byte, 1<<20), "text/plain", "a.txt")
-		if !fetched {
-			file.DocumentMessage.FileLength = proto.Uint64(maxFile)
-		}
-		l.anna.Send(file)
-		if m := (<-submitted).Body.(chat.Message); (m.Media[0].Ref != "") != fetched || m.Media[0].Problem != problem {
-			t.Errorf("came %+v, want the file fetched: %t, with the problem %q", m, fetched, problem)
-		}
-	}
-	if !strings.Contains(l.Logs(), fmt.Sprintf(`"limit":%d`, maxFile-1<<20)) {
-		t.Errorf("the log says %s", l.Logs())
-	}
 }
 
 // TestLongAnswersEnd keeps a server from filling the disk.

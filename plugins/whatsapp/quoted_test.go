@@ -2,22 +2,19 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
-	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // TestQuotes tell what the quoted message says, of its file, and by whom it is, if the device has heard the name.
@@ -45,7 +42,7 @@ func TestQuotes(t *testing.T) {
 	part := &waE2E.Message{AssociatedChildMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{VideoMessage: &waE2E.VideoMessage{}}}}
 	album := &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{ExpectedImageCount: proto.Uint32(2), ExpectedVideoCount: proto.Uint32(1)}}
 	file := func(kind chat.MediaKind, mimeType, name string, size int64) []chat.Media {
-		return []chat.Media{{Kind: kind, MIMEType: mimeType, FileName: name, Size: size, Problem: "is fetched only for a message that mentions you"}}
+		return []chat.Media{{Kind: kind, MIMEType: mimeType, FileName: name, Size: size}}
 	}
 	for _, test := range []struct {
 		of        types.JID
@@ -69,7 +66,7 @@ func TestQuotes(t *testing.T) {
 		}})
 		_, m := l.next()
 		want := &chat.Quote{ID: chat.MessageID("3A/" + test.of.String()), SenderName: test.name, Text: test.say, Media: test.files}
-		if diff := cmp.Diff(want, m.ReplyTo); diff != "" {
+		if diff := cmp.Diff(want, m.ReplyTo, cmpopts.IgnoreFields(chat.Media{}, "Token")); diff != "" {
 			t.Errorf("quote (-want +got):\n%s", diff)
 		}
 	}
@@ -91,13 +88,13 @@ func (l life) answering(of types.JID, quoted *waE2E.Message, asked bool) *chat.Q
 	return message.ReplyTo
 }
 
-// holds tells whether the host has a file with a content.
+// holds tells whether the host gets a file with a content.
 func (l life) holds(m chat.Media, content string) bool {
-	stored, ok := l.Host.File(m.Ref)
-	return ok && string(stored) == content && m.Problem == ""
+	got, err := l.Content(m)
+	return err == nil && string(got) == content
 }
 
-// TestQuotedFiles come with what is said to the account about them, however phones wrap them, and with nothing else.
+// TestQuotedFiles have tokens, however phones wrap them; the host takes none of the account's own.
 func TestQuotedFiles(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -110,6 +107,7 @@ func TestQuotedFiles(t *testing.T) {
 		of      types.JID
 		quoted  *waE2E.Message
 		among   bool // others, and not asked of the account
+		own     bool
 		problem string
 	}{
 		"asked":                 {of: bob.LID, quoted: image()},
@@ -117,16 +115,16 @@ func TestQuotedFiles(t *testing.T) {
 		"disappearing":          {of: bob.LID, quoted: &waE2E.Message{EphemeralMessage: in(image())}},
 		"of an album":           {of: bob.LID, quoted: &waE2E.Message{AssociatedChildMessage: in(image())}},
 		"edited":                {of: bob.LID, quoted: &waE2E.Message{EditedMessage: in(&waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{EditedMessage: image()}})}},
-		"said to others":        {of: bob.LID, quoted: image(), among: true, problem: "is fetched only for a message that mentions you"},
-		"the account's":         {of: owner.LID, quoted: image(), problem: "was sent by you"},
-		"the account's, by PN":  {of: owner.PN, quoted: image(), problem: "was sent by you"},
-		"of a device of it":     {of: types.JID{User: owner.PN.User, Device: 5, Server: owner.PN.Server}, quoted: image(), problem: "was sent by you"},
+		"said to others":        {of: bob.LID, quoted: image(), among: true},
+		"the account's":         {of: owner.LID, quoted: image(), own: true},
+		"the account's, by PN":  {of: owner.PN, quoted: image(), own: true},
+		"of a device of it":     {of: types.JID{User: owner.PN.User, Device: 5, Server: owner.PN.Server}, quoted: image(), own: true},
 		"to be seen once":       {of: bob.LID, quoted: once, problem: "was to be seen once"},
 		"wrapped, to seen once": {of: bob.LID, quoted: &waE2E.Message{EphemeralMessage: in(&waE2E.Message{ViewOnceMessageV2: in(image())})}, problem: "was to be seen once"},
 	} {
 		quote := l.answering(test.of, test.quoted, !test.among)
 		got := quote.Media[0]
-		if quote.Text != "at sea" || got.Problem != test.problem || (test.problem == "") != l.holds(got, "pixels") || test.problem != "" && got.Ref != "" {
+		if quote.Text != "at sea" || quote.IsSelf != test.own || got.Problem != test.problem || (test.problem == "") != l.holds(got, "pixels") || test.problem != "" && got.Token != "" {
 			t.Errorf("%s: quoted as %+v", name, quote)
 		}
 	}
@@ -146,66 +144,36 @@ func TestQuotedFilesThatCannotBeHad(t *testing.T) {
 		change  func(*waE2E.ImageMessage)
 		problem string
 	}{
-		"without a key":           {func(m *waE2E.ImageMessage) { m.MediaKey = nil }, "could not be fetched"},
-		"with another key":        {func(m *waE2E.ImageMessage) { m.MediaKey = bytes.Repeat([]byte{7}, 32) }, "could not be fetched"},
-		"with another sum":        {func(m *waE2E.ImageMessage) { m.FileSHA256 = bytes.Repeat([]byte{7}, 32) }, "could not be fetched"},
-		"said not to be secret":   {func(m *waE2E.ImageMessage) { m.FileEncSHA256 = nil }, "could not be fetched"},
-		"nowhere":                 {func(m *waE2E.ImageMessage) { m.DirectPath = nil }, "could not be fetched"},
+		"without a key":         {func(m *waE2E.ImageMessage) { m.MediaKey = nil }, "could not be fetched"},
+		"with another key":      {func(m *waE2E.ImageMessage) { m.MediaKey = bytes.Repeat([]byte{7}, 32) }, "could not be fetched"},
+		"with another sum":      {func(m *waE2E.ImageMessage) { m.FileSHA256 = bytes.Repeat([]byte{7}, 32) }, "could not be fetched"},
+		"said not to be secret": {func(m *waE2E.ImageMessage) { m.FileEncSHA256 = nil }, "could not be fetched"},
+		"nowhere":               {func(m *waE2E.ImageMessage) { m.DirectPath = nil }, "could not be fetched"},
+		"with a long path": {func(m *waE2E.ImageMessage) {
+			m.DirectPath = proto.String("/x?" + strings.Repeat("x", chat.MaxFileToken))
+		}, "could not be fetched"},
 		"lost":                    {func(m *waE2E.ImageMessage) { m.DirectPath = proto.String("/nowhere?x=1") }, "could not be fetched"},
 		"elsewhere":               {func(m *waE2E.ImageMessage) { m.DirectPath = proto.String("https://evil.example/x") }, "could not be fetched"},
 		"larger than what may be": {func(m *waE2E.ImageMessage) { m.FileLength = proto.Uint64(maxFile + 1) }, "is larger than 64 MB"},
 	} {
 		m := l.server.Image([]byte("pixels"), "image/png", "")
 		test.change(m.ImageMessage)
-		if got := l.answering(bob, m, true).Media[0]; got.Ref != "" || got.Problem != test.problem {
-			t.Errorf("%s: quoted as %+v", name, got)
+		if _, err := l.Content(l.answering(bob, m, true).Media[0]); !hasProblem(err, test.problem) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
+	gone := l.answering(bob, l.server.Image([]byte("pixels"), "image/png", ""), true).Media[0]
 	l.server.BreakMedia(410)
-	if got := l.answering(bob, l.server.Image([]byte("pixels"), "image/png", ""), true).Media[0]; got.Ref != "" || got.Problem != "could not be fetched" {
-		t.Errorf("gone: quoted as %+v", got)
+	if _, err := l.Content(gone); !hasProblem(err, "could not be fetched") {
+		t.Errorf("gone: %v", err)
 	}
 	nothingLeft(t, l)
 }
 
-// TestFilesThatAreLargerThanTheySay are no way around the limits.
-func TestFilesThatAreLargerThanTheySay(t *testing.T) {
-	t.Parallel()
-	var c *channel
-	env := &sdk.Env{}
-	l := startAs(t, env, sdk.NewChannel((*channel)(nil).Limits(0), func(ctx context.Context, got sdk.Env, cfg config) (_ *channel, err error) {
-		*env = got
-		c, err = open(ctx, got, cfg)
-		return c, err
-	}))
-	m := l.server.Document(make([]byte, 11), "text/plain", "a.txt")
-	m.DocumentMessage.FileLength = proto.Uint64(1)
-	client, err := c.connected(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	room := fetch.NewRule(fetch.Limits{Together: 20}).Room("here", 10)
-	if got := c.fetch(t.Context(), client, *fileOf(m), room); got.Ref != "" || got.Problem != "is larger than its message says" {
-		t.Errorf("fetched as %+v", got)
-	}
-	if got := c.fetch(t.Context(), client, *fileOf(m), fetch.NewRule(fetch.Limits{Together: 21}).Room("here", 10)); got.Ref == "" || got.Size != 11 {
-		t.Errorf("fetched as %+v", got)
-	}
-}
-
-// TestQuotedFilesCountWithTheOthers of a message.
-func TestQuotedFilesCountWithTheOthers(t *testing.T) {
-	t.Parallel()
-	c := &channel{log: hclog.NewNullLogger()}
-	l := &line{channel: c, ctx: t.Context(), rule: newRule()}
-	event := chat.Event{Chat: chat.Chat{Kind: chat.Direct}, Body: chat.Message{
-		Media: []chat.Media{{Ref: "x", Size: maxTogether - 1<<20}}, ReplyTo: &chat.Quote{Media: []chat.Media{{Size: 1<<20 + 1}}},
-	}}
-	m, _ := l.withQuoted(nil, event, source{}).Body.(chat.Message)
-	const want = "is one of several files with more than the 128 MB that are fetched together"
-	if got := m.ReplyTo.Media[0].Problem; got != want {
-		t.Errorf("the quoted file %s", got)
-	}
+// hasProblem tells whether an error says that a file can never be had, and why.
+func hasProblem(err error, problem string) bool {
+	failed, ok := errors.AsType[*chat.FileError](err)
+	return ok && failed.Problem == problem
 }
 
 // TestAnAlbumThatAsks about a file brings it along, though another file's caption names the account, and a part of the album was
@@ -258,7 +226,7 @@ func TestQuotesInTheChatWithOneself(t *testing.T) {
 	}
 	sent := l.send(chat.Outgoing{Key: "k", To: chat.Address{Chat: e.Chat.ID}, Media: []chat.Media{file}})
 	for _, id := range []types.MessageID{string(sent.IDs[0]), sendID("test", "of an earlier life", 0)} {
-		if q := answer(id, photo); !q.IsSelf || q.Media[0].Problem != "was sent by you" {
+		if q := answer(id, photo); !q.IsSelf {
 			t.Errorf("the agent's photo %s is quoted as %+v", id, q)
 		}
 	}

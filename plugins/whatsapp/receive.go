@@ -9,7 +9,6 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // handle takes an event of the library. False keeps a message unacknowledged, so that WhatsApp delivers it again on the
@@ -80,14 +79,13 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	if size := announces(m.Message); size > 0 {
 		return l.announced(client, albumKey(by, m.Info.ID), size)
 	}
-	event, found, ok := l.read.event(l.ctx, client, m)
+	event, ok := l.read.event(l.ctx, client, m)
 	if !ok {
 		return l.ctx.Err() // What cannot be read at the end may be something after it.
 	}
-	if _, of, index := associated(m.Message); of != "" && found.own != nil {
-		key, c := albumKey(by, of), newChild(m.Info.ID, index, event, found.quoted)
-		if l.albums.room(key, c) {
-			c.Message.Media = []chat.Media{l.fetch(l.ctx, client, *found.own, l.rule.Room(event.Chat.ID, l.albums.stored(key)))}
+	message, isMessage := event.Body.(chat.Message)
+	if _, of, index := associated(m.Message); of != "" && isMessage && len(message.Media) > 0 {
+		if key, c := albumKey(by, of), newChild(m.Info.ID, index, event, message); l.albums.room(key, c) {
 			return l.gather(client, key, by, c)
 		}
 	}
@@ -97,31 +95,7 @@ func (l *line) take(client *whatsmeow.Client, m *events.Message) error {
 	if err := l.deliverOf(client, by); err != nil {
 		return err
 	}
-	if message, isMessage := event.Body.(chat.Message); isMessage && found.own != nil {
-		message.Media = []chat.Media{l.fetch(l.ctx, client, *found.own, l.rule.Room(event.Chat.ID, 0))}
-		event.Body = message
-	}
-	if found.quoted != nil {
-		event = l.withQuoted(client, event, found.quoted.source)
-	}
 	return l.submit(client, event, by, m.Info.ID)
-}
-
-// withQuoted is a message with the file of the one that it answers, within what its own files leave.
-func (l *line) withQuoted(client *whatsmeow.Client, event chat.Event, from source) chat.Event {
-	message, ok := event.Body.(chat.Message)
-	if !ok || message.ReplyTo == nil || len(message.ReplyTo.Media) != 1 {
-		return event
-	}
-	quote := *message.ReplyTo
-	f := file{quote.Media[0], from}
-	if f.media.Problem = fetch.Quoted(event.Chat.Kind, message); f.media.Problem == "" {
-		f.media = l.fetch(l.ctx, client, f, l.rule.Room(event.Chat.ID, fetch.Stored(message)))
-	}
-	quote.Media = []chat.Media{f.media}
-	message.ReplyTo = &quote
-	event.Body = message
-	return event
 }
 
 // submit gives the host an event, which was made of somebody's messages with these ids.
@@ -134,7 +108,6 @@ func (l *line) submit(client *whatsmeow.Client, event chat.Event, by writer, ids
 	if err != nil {
 		return err
 	}
-	l.rule.Note(l.log, event, verdict)
 	if isMessage && l.config.ReadReceipts && verdict != chat.Rejected {
 		// A receipt that is lost is a grey tick and no more.
 		_ = client.MarkRead(l.ctx, ids, event.At, by.Chat, by.Sender)

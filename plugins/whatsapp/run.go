@@ -14,7 +14,6 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 // line is the account's line to WhatsApp: one connection after the other.
@@ -27,14 +26,9 @@ type line struct {
 	news   chan news
 	// taking is held while a message is handed over. When one takes long the library begins with the next.
 	taking  sync.Mutex
-	refused bool        // the host has not taken a message: the line ends, and takes no other; guarded by taking
-	albums  *albums     // guarded by taking
-	rule    *fetch.Rule // guarded by taking
-	forget  func()      // ends what the last connection has left
-}
-
-func newRule() *fetch.Rule {
-	return fetch.NewRule(fetch.Limits{Together: maxTogether, Refused: maxFile})
+	refused bool    // the host has not taken a message: the line ends, and takes no other; guarded by taking
+	albums  *albums // guarded by taking
+	forget  func()  // ends what the last connection has left
 }
 
 // news is what a client of the library tells of its connection.
@@ -116,7 +110,7 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	l := &line{
 		channel: c, device: device, in: in, ctx: ctx, news: make(chan news, 64), forget: func() {},
 		read:   inbound{channel: c, lids: device.LIDs, contacts: device.Contacts, titles: newTitles()},
-		albums: newAlbums(c.state, c.pace), rule: newRule(),
+		albums: newAlbums(c.state, c.pace),
 	}
 	if err := l.albums.load(ctx, c.log); err != nil {
 		return fmt.Errorf("%w: %w", errHost, err)

@@ -49,6 +49,9 @@ func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request) {
 	case broken != 0:
 		w.WriteHeader(broken)
 	case r.Method == http.MethodGet && content != nil:
+		s.mu.Lock()
+		s.fetched++
+		s.mu.Unlock()
 		_, _ = w.Write(content)
 	case r.Method == http.MethodPost && r.URL.Query().Get("auth") == mediaAuth:
 		content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxUpload))
@@ -69,6 +72,13 @@ func (s *Server) store(name string, content []byte) (path string) {
 	defer s.mu.Unlock()
 	s.files[name] = content
 	return "/files/" + name + "?ccb=1"
+}
+
+// Fetched returns how many files the device has fetched.
+func (s *Server) Fetched() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fetched
 }
 
 // BreakMedia has the media server answer everything with a status; zero: it works again.

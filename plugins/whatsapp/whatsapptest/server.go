@@ -57,6 +57,7 @@ type Server struct {
 	settings []byte // that the account's phone has shared
 	// brokenMedia is the status that answers everything; zero: the media server works.
 	brokenMedia int
+	fetched     int // files that were asked for and there
 
 	// down says that WhatsApp is away: every connection is cut, and counted.
 	down       bool
