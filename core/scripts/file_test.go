@@ -19,6 +19,10 @@ type shelves interface {
 
 func (t *telegram) served() int { return len(t.Calls("download")) }
 
+func (d *discord) served() int { return d.Fetched() }
+
+func (w *whatsapp) served() int { return w.Fetched() }
+
 // served is the command of the same name.
 func (s *stage) served(_ *testscript.TestScript, args []string) error {
 	b := s.bots[args[0]]

@@ -33,9 +33,6 @@ func tell(t *testing.T, dir, name string) {
 		"whatsapp": {"+15550000002", `test_endpoint = env("WHATSAPP_URL")
     test_noise_root = env("WHATSAPP_ROOT")`, "'allow it this once' 'in this conversation' 'always in this chat' 'no; what you write'", "'this once'"},
 	} {
-		if name == "files" && network != "telegram" {
-			continue // The others upload files with their message.
-		}
 		script := strings.NewReplacer(
 			"NETWORK", network, "OWNER", names.owner, "CONFIG", names.config, "BUTTONS", names.buttons, "BUTTON", names.once,
 		).Replace(string(story))

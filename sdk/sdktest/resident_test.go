@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +15,6 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/clawhost/clawhost/sdk/fetch"
 )
 
 const (
@@ -160,27 +161,37 @@ func (r *resident) next() *letter {
 	}
 }
 
+// shelve describes a file that the village keeps.
+func (r *resident) shelve(f File) chat.Media {
+	token := fmt.Sprintf("%d/%s/%s", r.life, f.Name, f.Content)
+	return chat.Media{Kind: chat.File, FileName: f.Name, Token: chat.FileToken(token)}
+}
+
+// FetchFile implements sdk.FileFetcher. The token says all that there is to be known.
+func (r *resident) FetchFile(_ context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
+	parts := strings.SplitN(string(token), "/", 3)
+	if r.sin == "forgets its tokens" && parts[0] != fmt.Sprint(r.life) {
+		return nil, &chat.FileError{Problem: "is forgotten"}
+	}
+	if r.sin == "cuts files" {
+		parts[2] = parts[2][1:]
+	}
+	return io.NopCloser(strings.NewReader(parts[2])), nil
+}
+
 // take hands a letter over.
 func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
 	acknowledge := func() { r.village.do(func() { l.acknowledged = true }) }
 	e := l.event
 	if l.file != nil && r.sin != "brings no files" {
-		stored, err := r.media.Upload(ctx, chat.Media{Kind: chat.File, FileName: l.file.Name}, bytes.NewReader(l.file.Content))
-		if err != nil {
-			return err
-		}
 		m := e.Body.(chat.Message)
-		m.Media = []chat.Media{stored}
+		m.Media = []chat.Media{r.shelve(*l.file)}
 		e.Body = m
 	}
 	if l.quoted != nil && r.sin != "brings no quoted files" {
-		quoted := chat.Media{Kind: chat.File, FileName: l.quoted.Name}
 		m := e.Body.(chat.Message)
-		quoted.Problem = fetch.Quoted(e.Chat.Kind, m)
-		if m.ReplyTo.IsSelf && r.sin == "fetches its own" || !m.ReplyTo.IsSelf && r.sin == "fetches all that is quoted" {
-			quoted.Problem = ""
-		}
-		if quoted.Problem == "" {
+		quoted := r.shelve(*l.quoted)
+		if m.ReplyTo.IsSelf && r.sin == "uploads its own" || !m.ReplyTo.IsSelf && r.sin == "uploads all that is quoted" {
 			var err error
 			if quoted, err = r.media.Upload(ctx, quoted, bytes.NewReader(l.quoted.Content)); err != nil {
 				return err
