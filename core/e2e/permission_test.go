@@ -155,7 +155,7 @@ func TestHostKilledWithAQuestionOpen(t *testing.T) {
 	owner.shows("no tea then")
 	over := owner.awaits("that the question is over", func(m telegramtest.Message) bool {
 		return m.ID == question.ID && strings.HasSuffix(m.Text, ": Bash echo tea >> pot") && len(m.Buttons) == 0 &&
-			(strings.HasPrefix(m.Text, "This question is over, no answer is needed any more") || strings.HasPrefix(m.Text, "This answer came too late, Claude had gone on without it"))
+			(strings.HasPrefix(m.Text, "This question is closed") || strings.HasPrefix(m.Text, "This answer came too late, Claude had gone on without it"))
 	})
 	if got := h.content("pot"); got != "" {
 		t.Errorf("the question has become %q, and the tool wrote %q", over.Text, got)

@@ -32,7 +32,7 @@ func (d desk) answer(ctx context.Context, call Call) (string, error) {
 	word := firstWord(call.Args)
 	id, ok := d.host.Questions.ID(word)
 	if !ok {
-		return "Which question? Write the letters that stand in it: `/answer ID ANSWER`.", nil
+		return "Which question? Give the ID that it shows: `/answer ID ANSWER`.", nil
 	}
 	told, known, err := d.host.Questions.Answer(ctx, call.Caller, id, strings.TrimSpace(call.Args[len(word):]))
 	if err != nil || known {
@@ -104,16 +104,49 @@ func grantList(call Call, held []store.Grant) string {
 				span = "in a conversation that is over"
 			}
 		}
-		fmt.Fprintf(&b, "\n%d. %s, %s, for messages of authority %s (%s)", i+1, rule(g.Rule), span, g.Authority, code(g.By))
+		fmt.Fprintf(&b, "\n%d. %s, %s, for %s (allowed by %s)", i+1, rule(g.Rule), span, audience(g.Authority), code(g.By))
 	}
 	b.WriteString("\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back.")
 	return b.String()
 }
 
-// rule is a rule as people read it. One that stands for a single input is a digest.
+// rule is a rule as people read it. One that stands for a single input is a digest, with what that is behind it.
 func rule(r string) string {
-	if strings.HasPrefix(r, "=") {
-		return "one single thing"
+	if !strings.HasPrefix(r, "=") {
+		return verbatim(r)
 	}
-	return code(r)
+	_, what, _ := strings.Cut(r, " ")
+	tool, input, _ := strings.Cut(what, " ")
+	switch {
+	case what == "":
+		return "one input of a tool, which an earlier version did not note"
+	case input == "":
+		return "exactly " + tool
+	default:
+		return "exactly " + tool + " " + verbatim(input)
+	}
+}
+
+// verbatim returns a rule as inline code, as it is: two rules must not look the same.
+func verbatim(rule string) string {
+	marks := "`"
+	for strings.Contains(rule, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + rule + " " + marks
+	}
+	return marks + rule + marks
+}
+
+// audience names the people whose messages have an authority.
+func audience(a chat.Authority) string {
+	switch a {
+	case chat.Owner:
+		return "owners"
+	case chat.Authorised:
+		return "people who may use commands"
+	default:
+		return "people who may not use commands"
+	}
 }

@@ -23,7 +23,7 @@ func TestQuestions(t *testing.T) {
 	}{
 		{"/answer abcde 2", chat.Other, []string{"ABCDE: 2 by other"}, ""},
 		{"/answer ABCDE my own words", chat.Authorised, []string{"ABCDE: my own words by authorised"}, ""},
-		{"/answer", chat.Other, nil, "Which question? Write the letters that stand in it: `/answer ID ANSWER`."},
+		{"/answer", chat.Other, nil, "Which question? Give the ID that it shows: `/answer ID ANSWER`."},
 		{"/answer ZZZZZ once", chat.Owner, []string{"ZZZZZ: once by owner"}, "No question has this id. It may be over."},
 		{"/approve ABCDE", chat.Owner, []string{"ABCDE: once by owner"}, ""},
 		{"/approve ABCDE always", chat.Owner, []string{"ABCDE: always by owner"}, ""},
@@ -174,18 +174,20 @@ func TestGrants(t *testing.T) {
 	held := []store.Grant{
 		{Session: "s", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
 		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
+		{Session: "s", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
 	}
 	d := &desk{grants: held, session: store.Session{ClaudeSession: "now"}}
-	want := "**What Claude may do here unasked**\n\n1. `Bash(git 'status')`, always, for messages of authority owner (`telegram:1`)" +
-		"\n2. one single thing, in a conversation that is over, for messages of authority other (`telegram:1`)" +
+	want := "**What Claude may do here unasked**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
+		"\n2. one input of a tool, which an earlier version did not note, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
+		"\n3. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +
 		"\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back."
 	if got := d.say(t, "/grants", chat.Owner); got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	for typed, want := range map[string]string{
-		"/grants revoke 1":   "Taken back: `Bash(git 'status')`. Claude asks again.",
-		"/grants revoke all": "Taken back: 2. Claude asks again.",
-		"/grants revoke 3":   "There is no number `3`. /grants lists them.",
+		"/grants revoke 1":   "Taken back: `` Bash(git `status`) ``. Claude asks again.",
+		"/grants revoke all": "Taken back: 3. Claude asks again.",
+		"/grants revoke 4":   "There is no number `4`. /grants lists them.",
 	} {
 		if got := d.say(t, typed, chat.Owner); got != want {
 			t.Errorf("%s: %q", typed, got)

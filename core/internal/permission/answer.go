@@ -54,7 +54,7 @@ func (d *Desk) granted(ctx context.Context, run *store.Run, q agent.Question) (b
 	}
 	has := func(rule string) bool {
 		return slices.ContainsFunc(grants, func(g store.Grant) bool {
-			return g.Rule == rule && g.Authority == run.Message.Message.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
+			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Message.Message.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
 		})
 	}
 	for _, rule := range rules(q) {
@@ -196,7 +196,7 @@ func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, 
 // grant allows more than what was asked.
 func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
 	var grants []store.Grant
-	for _, rule := range q.body.Rules {
+	for _, rule := range q.body.granted() {
 		grants = append(grants, store.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
 	}
 	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what(), grants...)
@@ -204,7 +204,7 @@ func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claude
 
 func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {
 	v := verdict{}
-	said := "❌ Not allowed, said " + name(caller) + ": " + q.body.what()
+	said := "❌ " + name(caller) + " denied: " + q.body.what()
 	if reason != "" {
 		v.Said = "It was not allowed, for this reason: " + cut(reason, maxReason)
 		said += "\n\n" + escape(cut(oneLine(reason), maxLine))

@@ -92,14 +92,13 @@ func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) 
 // choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
 // or none, and a turn that is taken up again asks all.
 func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
-	var input struct {
-		Questions []choice `json:"questions"`
-	}
-	if err := json.Unmarshal(q.Input, &input); err != nil || len(input.Questions) == 0 || len(input.Questions) > maxChoices {
+	in := readInput(q.Input)
+	var questions []choice
+	if err := json.Unmarshal(in.value("questions"), &questions); err != nil || !in.plain || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
 	}
 	answers, asked := map[string]string{}, []string{}
-	for i, c := range input.Questions {
+	for i, c := range questions {
 		b := choiceBody(c)
 		id, v, err := d.hear(ctx, run, q, b, i)
 		if err != nil {
@@ -150,7 +149,7 @@ func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b bod
 func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
-	b.Kind, b.Purpose = kind, purpose(m.Origin)
+	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), whose(m.Authority)
 	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
 		decider, ok := d.options.Deciders(ctx)
 		if !ok {
@@ -176,6 +175,18 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		d.askedBy(row, run.ID)
 	}
 	return row, row.ID == id, err
+}
+
+// whose names the people whose messages have an authority.
+func whose(a chat.Authority) string {
+	switch a {
+	case chat.Owner:
+		return "owners"
+	case chat.Authorised:
+		return "people who may use commands"
+	default:
+		return "people who may not use commands"
+	}
 }
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.

@@ -1,13 +1,11 @@
 package permission
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
@@ -24,6 +22,8 @@ const (
 	maxLabel   = 60   // characters of an option
 	maxAsked   = 300  // characters of a question once it is over
 	maxRules   = 8
+	maxRule    = 300          // characters of a rule that is granted
+	maxWhy     = 300          // characters of a reason
 	maxReason  = 4 * maxShown // characters of what somebody says against something
 )
 
@@ -45,12 +45,14 @@ type body struct {
 	Tool     string    `json:"tool,omitempty"`     // which it is about
 	Line     string    `json:"line,omitempty"`     // what it is about, in a line
 	Shown    string    `json:"shown,omitempty"`    // the whole of it, but for what is Missing
-	Missing  int       `json:"missing,omitempty"`  // characters of it that are not shown
+	Missing  int       `json:"missing,omitempty"`  // characters of all this that are not shown
+	Doubtful bool      `json:"doubtful,omitempty"` // it can be read in more than one way
 	Beside   string    `json:"beside,omitempty"`   // what else is in it, in a line
 	Markdown bool      `json:"markdown,omitempty"` // Shown is shown as it is, not as code
 	Why      string    `json:"why,omitempty"`
 	Purpose  string    `json:"purpose,omitempty"` // of the turn, where nobody has asked for it
 	Rules    []string  `json:"rules,omitempty"`   // what more is allowed for longer
+	Whose    string    `json:"whose,omitempty"`   // whose messages it would be allowed for
 	Labels   []string  `json:"labels,omitempty"`
 	Details  []string  `json:"details,omitempty"`  // of the labels
 	Several  bool      `json:"several,omitempty"`  // of the labels may be chosen
@@ -81,10 +83,16 @@ func choiceBody(c choice) body {
 }
 
 func planBody(q agent.Question) body {
-	var input struct{ Plan string }
-	_ = json.Unmarshal(q.Input, &input)
-	b := body{About: aboutPlan, Markdown: true}
-	b.show(strings.TrimSpace(visible(input.Plan)), 4*maxShown)
+	in := readInput(q.Input)
+	b := body{About: aboutPlan, Markdown: true, Doubtful: !in.plain}
+	plan := strings.TrimSpace(visible(in.text("plan")))
+	if b.Doubtful {
+		plan = fenced(visible(string(q.Input)))
+	}
+	b.show(plan, 4*maxShown)
+	if !b.Doubtful {
+		b.besides(in.without("plan"))
+	}
 	return b
 }
 
@@ -92,34 +100,30 @@ func planBody(q agent.Question) body {
 var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt"}
 
 func toolBody(q agent.Question) body {
-	b := body{About: aboutTool, Tool: cut(oneLine(q.Tool), maxLabel), Why: cut(oneLine(q.Description), maxLine), Rules: rules(q)}
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(q.Input, &fields)
+	b := body{About: aboutTool, Rules: rules(q)}
+	b.Tool, b.Why = b.cut(oneLine(q.Tool), maxLabel), b.cut(oneLine(q.Description), maxWhy)
+	in := readInput(q.Input)
 	for _, name := range telling {
-		var text string
-		if json.Unmarshal(fields[name], &text) != nil || strings.TrimSpace(text) == "" {
-			continue
-		}
-		b.Line = cut(oneLine(text), maxLine)
-		if name == "command" {
-			b.show(visible(text), maxShown)
-			b.Beside = beside(fields)
-		}
-		break
-	}
-	if b.Shown == "" {
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
-			b.show(visible(pretty.String()), maxShown)
+		if text := oneLine(in.text(name)); text != "" {
+			b.Line = cut(text, maxLine)
+			break
 		}
 	}
+	b.showInput(q)
 	if b.Why == b.Line || b.Why == b.Shown {
 		b.Why = ""
 	}
 	if q.Outside != "" {
-		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + cut(oneLine(q.Outside), maxLine))
+		b.Why = strings.TrimSpace(b.Why + " It reaches outside the workspace: " + b.cut(oneLine(q.Outside), maxWhy))
 	}
 	return b
+}
+
+// grantable reports whether a longer yes is offered: only where people see all that they allow, and what it would cover.
+func (b body) grantable() bool {
+	return b.Missing == 0 && !b.Doubtful && !slices.ContainsFunc(b.Rules, func(rule string) bool {
+		return utf8.RuneCountInString(rule) > maxRule || oneLine(rule) != rule
+	})
 }
 
 // show keeps what is shown of a text: where it is too long its beginning and its end, as either may be what matters.
@@ -129,19 +133,8 @@ func (b *body) show(text string, most int) {
 	if len(runes) <= most {
 		return
 	}
-	b.Missing = len(runes) - most
+	b.Missing += len(runes) - most
 	b.Shown = string(runes[:most/2]) + "\n[…]\n" + string(runes[len(runes)-most+most/2:])
-}
-
-// beside is what a command comes with, but for what is said of it elsewhere.
-func beside(fields map[string]json.RawMessage) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name != "command" && name != "description" && name != "timeout" {
-			list = append(list, name+": "+string(fields[name]))
-		}
-	}
-	return cut(oneLine(strings.Join(list, ", ")), maxLine)
 }
 
 // rules are what is granted where a question is answered for longer: what claude suggests, or, where it has no suggestion, the
@@ -179,26 +172,43 @@ func (b body) options() []option {
 		}
 		return list
 	default:
-		return []option{
-			{"once", "✅ Once", "allow it this once"},
-			{"session", "✅ This session", "allow it in this conversation" + b.ruled()},
-			{"always", "✅ Always", "allow it always in this chat" + b.ruled()},
-			{"no", "❌ No", "no; what you write behind it is told to Claude"},
-			{"why", "✍️ No, because …", ""},
+		list := []option{{"once", "✅ Once", "allow it this once"}}
+		if b.grantable() {
+			list = append(list, option{"session", "✅ This session", "allow in this conversation" + b.ruled()}, option{"always", "✅ Always", "allow always in this chat" + b.ruled()})
 		}
+		return append(list, option{"no", "❌ No", "no; what you write behind it is told to Claude"}, option{"why", "✍️ No, because …", ""})
 	}
 }
 
-// ruled names the rules of a longer permission.
+// ruled names what a longer permission covers, and for whose messages.
 func (b body) ruled() string {
+	whose := ""
+	if b.Whose != "" {
+		whose = ", for messages of " + b.Whose
+	}
 	if len(b.Rules) == 0 || strings.HasPrefix(b.Rules[0], exactly) {
-		return ", just this"
+		return whose + ": exactly this again"
 	}
 	shown := make([]string, len(b.Rules))
 	for i, rule := range b.Rules {
-		shown[i] = code(cut(oneLine(rule), maxLine))
+		shown[i] = code(rule)
 	}
-	return ": " + strings.Join(shown, ", ")
+	return whose + ": " + strings.Join(shown, ", ")
+}
+
+// granted are the rules of a longer permission as they are kept: that of one input with what it is, for people to read.
+func (b body) granted() []string {
+	list := slices.Clone(b.Rules)
+	for i, rule := range list {
+		if strings.HasPrefix(rule, exactly) {
+			what := b.Tool + " " + oneLine(b.Shown)
+			if b.Beside != "" {
+				what += " with " + b.Beside
+			}
+			list[i] = rule + " " + cut(what, maxRule)
+		}
+	}
+	return list
 }
 
 // text is the message that asks, in Markdown.
@@ -220,9 +230,6 @@ func (b body) text(id string, buttons bool) string {
 		if b.Shown != "" {
 			fmt.Fprintf(&t, "\n%s\n", fenced(b.Shown))
 		}
-		if b.Beside != "" {
-			fmt.Fprintf(&t, "\nWith %s.\n", code(b.Beside))
-		}
 		if b.Why != "" {
 			fmt.Fprintf(&t, "\n%s\n", escape(b.Why))
 		}
@@ -230,8 +237,14 @@ func (b body) text(id string, buttons bool) string {
 	if b.Purpose != "" {
 		fmt.Fprintf(&t, "\n%s\n", b.Purpose)
 	}
+	if b.Beside != "" {
+		fmt.Fprintf(&t, "\nWith %s.\n", code(b.Beside))
+	}
 	if b.Missing > 0 {
-		fmt.Fprintf(&t, "\n**%d characters in the middle of it are not shown here.** Say no if you want to see them first.\n", b.Missing)
+		fmt.Fprintf(&t, "\n**%d characters of it are not shown here%s.** Say no if you want to see them first.\n", b.Missing, b.onceOnly())
+	}
+	if b.Doubtful {
+		fmt.Fprintf(&t, "\n**It can be read in more than one way%s.** Say no unless you know why.\n", b.onceOnly())
 	}
 	if buttons {
 		t.WriteString(b.beside(id))
@@ -254,6 +267,14 @@ func (b body) text(id string, buttons bool) string {
 		fmt.Fprintf(&t, "\n%s with a number, or with `/answer %s` and a number.", answer, id)
 	}
 	return t.String()
+}
+
+// onceOnly says why there is no longer yes.
+func (b body) onceOnly() string {
+	if b.About == aboutTool {
+		return ", so it can be allowed once only"
+	}
+	return ""
 }
 
 // elsewhere tells whoever a question is about that somebody else is asked.
@@ -298,8 +319,8 @@ func (b body) beside(id string) string {
 		}
 		fmt.Fprintf(&t, "\n\nOr %s your own words%s. `/answer %s …` does the same.", write, b.orSeveral(), id)
 		return t.String()
-	case b.About == aboutTool && b.ruled() != ", just this":
-		return fmt.Sprintf("\nFor this session, or always%s", b.ruled())
+	case b.About == aboutTool && b.grantable():
+		return fmt.Sprintf("\n“This session” and “Always” would allow%s", b.ruled())
 	default:
 		return ""
 	}

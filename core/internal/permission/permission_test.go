@@ -268,13 +268,13 @@ func TestVerdicts(t *testing.T) {
 		"Yes":     {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
 		"session": {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed for this conversation by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
 		"3":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Always allowed here by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
-		"deny":    {q: ls, want: agent.Decision{Message: "It was not allowed."}, edit: "❌ Not allowed, said Anna\\_owner: Bash `ls -l`"},
+		"deny":    {q: ls, want: agent.Decision{Message: "It was not allowed."}, edit: "❌ Anna\\_owner denied: Bash `ls -l`"},
 		"no not *here*": {
 			q: rm, want: agent.Decision{Message: "It was not allowed, for this reason: not *here*"},
-			edit: "❌ Not allowed, said Anna\\_owner: Bash `rm -rf /tmp/x`\n\nnot \\*here\\*",
+			edit: "❌ Anna\\_owner denied: Bash `rm -rf /tmp/x`\n\nnot \\*here\\*",
 		},
 		"yes": {q: plan, want: agent.Decision{Allow: true}, edit: "✅ Claude's plan: go ahead, said Anna\\_owner."},
-		"2":   {q: plan, want: agent.Decision{Message: "The plan was not approved."}, edit: "❌ Not allowed, said Anna\\_owner: Claude's plan"},
+		"2":   {q: plan, want: agent.Decision{Message: "The plan was not approved."}, edit: "❌ Anna\\_owner denied: Claude's plan"},
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
@@ -735,7 +735,7 @@ func TestWithdrawn(t *testing.T) {
 		<-r.posted
 		end(cause)
 		<-done
-		if diff := cmp.Diff([]string{"This question is over, no answer is needed any more: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionWithdrawn {
+		if diff := cmp.Diff([]string{"This question is closed: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionWithdrawn {
 			t.Error(cause, diff, r.questions[0].State)
 		}
 	}

@@ -27,7 +27,7 @@ func expired(patience time.Duration, b body) string {
 }
 
 func withdrawn(b body) string {
-	return "This question is over, no answer is needed any more: " + b.what()
+	return "This question is closed: " + b.what()
 }
 
 func late(b body) string {
@@ -83,7 +83,17 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+// code shows a text as inline code, with more backticks around it than stand in it in a row.
+func code(s string) string {
+	marks := "`"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + s + " " + marks
+	}
+	return marks + s + marks
+}
 
 // escape keeps a text from being Markdown.
 var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`).Replace

@@ -1,0 +1,152 @@
+package permission
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+)
+
+// The bounds of what is shown beside the text of a question, in characters. What is beyond counts as missing.
+const (
+	maxField  = 200 // of a field's value
+	maxFields = 20  // fields
+)
+
+// input is what a tool is to be given.
+type input struct {
+	fields []field // in the order in which they stand
+	plain  bool    // it is an object, and no name stands in it twice
+}
+
+// field is one of its fields. Its name is as the model wrote it: one in another case is another one.
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+func readInput(raw json.RawMessage) input {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return input{}
+	}
+	in := input{plain: true}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return input{}
+		}
+		f := field{}
+		f.name, _ = name.(string)
+		if err := d.Decode(&f.value); err != nil {
+			return input{}
+		}
+		in.plain = in.plain && !slices.ContainsFunc(in.fields, func(other field) bool { return other.name == f.name })
+		in.fields = append(in.fields, f)
+	}
+	return in
+}
+
+// value returns a field's value; nil: there is none.
+func (in input) value(name string) json.RawMessage {
+	if i := slices.IndexFunc(in.fields, func(f field) bool { return f.name == name }); i >= 0 {
+		return in.fields[i].value
+	}
+	return nil
+}
+
+// text returns a field that is a text; "" for one that is not.
+func (in input) text(name string) (text string) {
+	_ = json.Unmarshal(in.value(name), &text)
+	return text
+}
+
+// without returns the fields but for those of these names.
+func (in input) without(names ...string) []field {
+	return slices.DeleteFunc(slices.Clone(in.fields), func(f field) bool { return slices.Contains(names, f.name) })
+}
+
+// showInput shows what a tool is to be given: a command, a change or a text as it is, with its other fields in a line, and else
+// all of it as JSON.
+func (b *body) showInput(q agent.Question) {
+	in := readInput(q.Input)
+	said := []string{}
+	if in.text("description") == q.Description { // It is shown by itself.
+		said = append(said, "description")
+	}
+	command, content, source, was, is := in.text("command"), in.text("content"), in.text("new_source"), in.text("old_string"), in.text("new_string")
+	switch {
+	case !in.plain:
+		b.Doubtful = true
+	case command != "":
+		b.show(visible(command), maxShown)
+		b.besides(in.without(append(said, "command")...))
+		return
+	case q.Tool == "Edit" && was+is != "":
+		b.show(visible(difference(was, is)), maxShown)
+		b.besides(in.without(append(said, "old_string", "new_string")...))
+		return
+	case q.Tool == "Write" && content != "":
+		b.show(visible(content), maxShown)
+		b.besides(in.without(append(said, "content")...))
+		return
+	case q.Tool == "NotebookEdit" && source != "":
+		b.show(visible(source), maxShown)
+		b.besides(in.without(append(said, "new_source")...))
+		return
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, q.Input, "", "  "); err == nil && pretty.String() != "{}" {
+		b.show(visible(pretty.String()), maxShown)
+	}
+}
+
+// besides shows fields in a line, as JSON, the short ones first.
+func (b *body) besides(fields []field) {
+	slices.SortStableFunc(fields, func(a, b field) int { return cmp.Compare(min(len(a.value), maxField), min(len(b.value), maxField)) })
+	var list []string
+	for i, f := range fields {
+		value := oneLine(string(f.value))
+		if i >= maxFields {
+			b.Missing += utf8.RuneCountInString(f.name) + utf8.RuneCountInString(value)
+			continue
+		}
+		list = append(list, b.cut(oneLine(f.name), maxLabel)+": "+b.cut(value, maxField))
+	}
+	b.Beside = strings.Join(list, ", ")
+}
+
+// cut shortens a text to so many characters, and counts the others as missing.
+func (b *body) cut(text string, most int) string {
+	b.Missing += max(0, utf8.RuneCountInString(text)-most)
+	return cut(text, most)
+}
+
+// difference shows how lines change: those that go, those that come, and those around them that stay.
+func difference(was, is string) string {
+	before, after := strings.Split(was, "\n"), strings.Split(is, "\n")
+	head := 0
+	for head < min(len(before), len(after)) && before[head] == after[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(before), len(after))-head && before[len(before)-1-tail] == after[len(after)-1-tail] {
+		tail++
+	}
+	var out strings.Builder
+	write := func(mark string, lines []string) {
+		for _, line := range lines {
+			fmt.Fprintf(&out, "%s %s\n", mark, line)
+		}
+	}
+	write(" ", before[:head])
+	write("-", before[head:len(before)-tail])
+	write("+", after[head:len(after)-tail])
+	write(" ", before[len(before)-tail:])
+	return strings.TrimSuffix(out.String(), "\n")
+}
