@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,6 +44,9 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 	from := p.origin(t)
 	for switched := false; ; {
 		s, err := p.launch(ctx, t, from)
+		if short(err) && p.makeRoom(ctx) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -64,6 +68,35 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 		default:
 			return nil, failure
 		}
+	}
+}
+
+// short reports whether a start failed for want of descriptors, processes or memory, which idle processes hold.
+func short(err error) bool {
+	for _, want := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeRoom ends the process that has been idle for the longest, and reports whether there was one.
+func (p *Pool) makeRoom(ctx context.Context) bool {
+	p.mu.Lock()
+	idle := p.leastRecent()
+	if len(idle) == 0 {
+		p.mu.Unlock()
+		return false
+	}
+	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].id)
+	p.leave(idle[0])
+	p.mu.Unlock()
+	select {
+	case <-idle[0].exited:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
