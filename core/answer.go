@@ -1,8 +1,10 @@
 package core
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
@@ -69,9 +71,20 @@ func (h *Host) undelivered(run *store.Run, dead []store.DeadPiece) []store.Piece
 	return h.notice(run, reply.Undelivered(lost))
 }
 
-// trouble is what the user is told of a turn that failed.
-func (h *Host) trouble(f *agent.Failure) string {
-	return reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)
+// trouble is what a run's chat is told of a failure. Why claude refuses to run, the owners are told, in a chat of their own.
+func (h *Host) trouble(run *store.Run, f *agent.Failure) string {
+	said := reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)
+	if f.Class != agent.Refused {
+		return said
+	}
+	why := fmt.Sprintf("Claude refuses to run:\n\n```\n%s\n```", quoted(f.Detail))
+	if m := run.Message.Message; m.Chat.Kind == chat.Direct && h.owned(m) {
+		return why + "\n\nCorrect the config, then send your message again."
+	}
+	// Once a day for each cause.
+	key := sha256.Sum256([]byte(f.Detail + time.Now().Format(time.DateOnly)))
+	owners{h}.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
+	return said
 }
 
 // welcome is what somebody who was let in is told.

@@ -190,7 +190,7 @@ func (h *Host) wire() {
 	handler := turn.New(turn.Options{
 		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
 		Notice: h.notice, Undelivered: h.undelivered, Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
-		Zone: h.config.Agent.Timezone,
+		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Reserved: h.reserved(), Grace: turnGrace,

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -70,4 +71,25 @@ func TestMissingTranscript(t *testing.T) {
 	if got := len(r.api.Messages()); got != 0 {
 		t.Errorf("the model was asked %d times", got)
 	}
+}
+
+// What the CLI refuses for good is known as that, with its reason, and is not taken for a start that may succeed later.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"frobnicate": {"--frobnicate"}, "max-turns": {"--max-turns", "many"}} {
+		r := newRig(t, messagesapi.Options{}, func(c *claude.Config) { c.Args = args })
+		_, err := r.try(r.pool(), r.turn("hello"))
+		r.wantClass(err, agent.Refused)
+		if err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%v fails by %v", args, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return // only root may not run without questions
+	}
+	r := newRig(t, messagesapi.Options{}, nil)
+	turn := r.turn("hello")
+	turn.Profile.PermissionMode = "bypassPermissions"
+	_, err := r.try(r.pool(), turn)
+	r.wantClass(err, agent.Refused)
 }

@@ -178,7 +178,8 @@ const (
 	Limit                   // a limit of the CLI's own: turns or budget
 	Aborted                 // the turn's context ended
 	TranscriptMissing       // the session that should be resumed is gone
-	Unavailable             // claude could not be started
+	Unavailable             // claude could not be started, for now: the message has not reached it
+	Refused                 // claude does not run as it is set up
 	Died                    // claude ended in the middle of it
 	GivenUp                 // every attempt ended with the host
 	Hook                    // a hook that the config requires failed
@@ -214,6 +215,8 @@ func (c Class) String() string {
 		return "transcript_missing"
 	case Unavailable:
 		return "unavailable"
+	case Refused:
+		return "refused"
 	case Died:
 		return "died"
 	case GivenUp:
@@ -226,6 +229,19 @@ func (c Class) String() string {
 		return "unknown"
 	}
 }
+
+// HeldError says that a turn could not begin, for want of something that is no fault of its message: its run goes back to its
+// lane, is tried again after Wait, and this counts as no attempt.
+type HeldError struct {
+	Wait time.Duration
+	Err  error
+}
+
+// Error returns the cause.
+func (e *HeldError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *HeldError) Unwrap() error { return e.Err }
 
 // Failure is a turn that failed.
 type Failure struct {

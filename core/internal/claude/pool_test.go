@@ -278,6 +278,30 @@ func TestCannotStart(t *testing.T) {
 			}
 		}
 	})
+	t.Run("refuses", func(t *testing.T) {
+		t.Parallel()
+		for _, said := range []string{
+			"--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "error: unknown option '--frobnicate'",
+			"error: option '--max-turns <turns>' argument 'x' is invalid. must be a number", "Error: Invalid MCP configuration:\nMCP config file not found: /x",
+		} {
+			r := newRig(t)
+			r.config.Env["CLAUDE_STUB_START_ERROR"] = said
+			_, err := r.pool().Run(r.Context(), r.turn("hello"))
+			if failure := r.wantClass(err, agent.Refused); failure.Detail != said {
+				t.Errorf("the reason is %q, want %q", failure.Detail, said)
+			}
+		}
+	})
+	t.Run("half written", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.Command = filepath.Join(t.TempDir(), "claude")
+		if err := os.WriteFile(r.config.Command, []byte("this is no program"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.pool().Run(r.Context(), r.turn("hello"))
+		r.wantClass(err, agent.Unavailable)
+	})
 	t.Run("not recorded", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)

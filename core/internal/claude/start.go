@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -180,6 +181,10 @@ func (p *Pool) removePrompt(file string) {
 	}
 }
 
+// refusals is how the CLI says that it does not run with these flags and settings, or as this user: it will not do so later
+// either. What else it says at its end may pass, as while it is upgraded.
+var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: |^Error: Invalid |Settings validation failed`)
+
 // await waits until the process has answered initialize. One that does not is ended.
 func (p *Pool) await(ctx context.Context, s *session) error {
 	timer := time.NewTimer(spawnTimeout)
@@ -188,6 +193,9 @@ func (p *Pool) await(ctx context.Context, s *session) error {
 	case <-s.ready:
 		return nil
 	case <-s.exited:
+		if said := s.stderr.String(); refusals.MatchString(said) {
+			return &agent.Failure{Class: agent.Refused, Detail: p.redact(said)}
+		}
 		return s.died(p, agent.Unavailable)
 	case <-ctx.Done():
 		s.destroy()

@@ -26,10 +26,12 @@ type Store interface {
 	Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error
 	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
+	Hold(ctx context.Context, run int64, again time.Time, cause string) error
 }
 
 // Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
-// unless the error is [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. The cause
+// unless the error is [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an
+// [*agent.HeldError] that was no attempt. The cause
 // of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced]. Nudged fires when messages may wait
 // that the run could be told; one firing may stand for several.
 type Handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
@@ -162,13 +164,18 @@ func (d *Dispatcher) do(work context.Context, r *running) {
 	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
 		return
 	}
+	var held *agent.HeldError
+	if errors.As(err, &held) {
+		d.giveBack(work, run, time.Now().Add(held.Wait), err.Error(), d.store.Hold)
+		return
+	}
 	var again time.Time
 	if cause := context.Cause(r.ctx); cause == nil || !errors.Is(err, cause) {
 		wait := backoff(run.Message.Attempts)
 		again = time.Now().Add(wait)
 		d.log.Error("a run failed and goes back to its lane", "run", run.ID, "session", run.Session.Key, "attempt", run.Message.Attempts, "again_in", wait, "error", err)
 	}
-	d.release(work, run, again, err.Error())
+	d.giveBack(work, run, again, err.Error(), d.store.Release)
 }
 
 // backoff doubles from a twentieth of a second to half a minute.
@@ -180,12 +187,12 @@ func backoff(attempts int) time.Duration {
 	return min(first<<max(attempts-1, 0), most)
 }
 
-// release gives a run back. A store that cannot take it back, as when the disk is full, is asked again until it can: the
+// giveBack gives a run back, by a step of the store's. A store that cannot take it back, as when the disk is full, is asked again until it can: the
 // lane stands still meanwhile. Once work has ended, the run is reclaimed at the next start.
-func (d *Dispatcher) release(work context.Context, run *store.Run, again time.Time, cause string) {
+func (d *Dispatcher) giveBack(work context.Context, run *store.Run, again time.Time, cause string, give func(ctx context.Context, run int64, again time.Time, cause string) error) {
 	const first, most = 100 * time.Millisecond, 10 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
-		err := d.store.Release(context.WithoutCancel(work), run.ID, again, cause)
+		err := give(context.WithoutCancel(work), run.ID, again, cause)
 		if err == nil || errors.Is(err, store.ErrFenced) {
 			return
 		}

@@ -24,6 +24,7 @@ type lanes struct {
 	waiting  []*store.Run
 	taken    map[string]bool
 	released []int64
+	held     []int64         // of those, without an attempt
 	again    []time.Duration // until the released ones are ready
 	lost     []int64
 	next     time.Time // when something will be ready that is not yet
@@ -99,6 +100,16 @@ func (l *lanes) Release(_ context.Context, id int64, again time.Time, _ string) 
 	l.released = append(l.released, id)
 	l.again = append(l.again, time.Until(again))
 	return nil
+}
+
+func (l *lanes) Hold(ctx context.Context, id int64, again time.Time, cause string) error {
+	err := l.Release(ctx, id, again, cause)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = append(l.held, id)
+	}
+	return err
 }
 
 // free lets a lane go on, as completing its run does.
@@ -492,5 +503,21 @@ func TestEnd(t *testing.T) {
 			t.Errorf("cause %v, want that the lane is lost", cause)
 		}
 		stop()
+	})
+}
+
+// A run that could not begin goes back when its handler says so, and without an attempt.
+func TestAHeldRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(run(1, "a", store.TurnLane))
+		_, stop := begin(t, l, options(), func(context.Context, *store.Run, <-chan struct{}) error {
+			return &agent.HeldError{Wait: 17 * time.Second, Err: errors.New("no claude")}
+		})
+		synctest.Wait()
+		stop()
+		if !slices.Equal(l.held, []int64{1}) || !slices.Equal(l.again, []time.Duration{17 * time.Second}) {
+			t.Errorf("held %v for %v", l.held, l.again)
+		}
 	})
 }

@@ -39,7 +39,9 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 	case agent.TranscriptMissing:
 		return "Claude has lost our conversation and could not begin a new one. Send /new, then your message again."
 	case agent.Unavailable:
-		return "Claude could not be started. Send your message again in a moment. If that does not help, whoever runs clawhost has to look into it."
+		return "Claude cannot be started at the moment. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it."
+	case agent.Refused:
+		return "Claude does not run as it is set up here. " + keeper("look into it")
 	case agent.Died:
 		return "Claude broke down at this message, several times. Put it in other words and send it again. If that does not help, whoever runs clawhost has to look into it."
 	case agent.Hook:

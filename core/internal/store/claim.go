@@ -280,10 +280,25 @@ func (t *tx) rebind(h held) (claude string, err error) {
 // once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
 // it, unless it was cleared. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
+	return s.giveBack(ctx, runID, again, cause, true)
+}
+
+// Hold is Release of a run that could not begin: the attempt does not count.
+func (s *Store) Hold(ctx context.Context, runID int64, again time.Time, cause string) error {
+	return s.giveBack(ctx, runID, again, cause, false)
+}
+
+func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, cause string, counts bool) error {
 	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return nothing{}, err
+		}
+		if !counts {
+			if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
+				h.session, h.lane, h.seq); err != nil {
+				return nothing{}, err
+			}
 		}
 		if err := t.part(h, runID); err != nil {
 			return nothing{}, err

@@ -226,6 +226,30 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 	}
 }
 
+// A run that could not begin is given back, with its burst, as if it had not been tried.
+func TestHoldCountsNoAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	for range 3 {
+		run := b.claim(t)
+		if run.Message.Attempts != 1 {
+			t.Fatalf("attempts %d", run.Message.Attempts)
+		}
+		later := b.clock.Now().Add(time.Minute)
+		if err := b.Hold(b.ctx, run.ID, later, "no claude"); err != nil {
+			t.Fatal(err)
+		}
+		if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+			t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
+		}
+		b.clock.Advance(time.Minute)
+		if err := b.Hold(b.ctx, run.ID, later, ""); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("a lost run: %v", err)
+		}
+	}
+}
+
 func TestStepsOfALostRunAreFenced(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

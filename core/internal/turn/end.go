@@ -98,11 +98,14 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 		})
 	}
 	var failure *agent.Failure
-	if !errors.As(err, &failure) || again(failure) && run.Message.Attempts < maxAttempts {
+	switch {
+	case !errors.As(err, &failure), again(failure) && run.Message.Attempts < maxAttempts:
 		return err
+	case failure.Class == agent.Unavailable:
+		return h.hold(ctx, run, failure)
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
-	said := h.options.Trouble(failure)
+	said := h.options.Trouble(run, failure)
 	done := store.Completion{
 		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
@@ -140,7 +143,7 @@ func (h *Handler) left(run *store.Run, sent Sent) []store.Piece {
 
 // again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
 func again(f *agent.Failure) bool {
-	return f.Class == agent.Died || f.Class == agent.Unavailable
+	return f.Class == agent.Died
 }
 
 // notice is what the chat is told by the host; a silent turn tells it nothing.

@@ -53,6 +53,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		return agent.Result{}, err
 	}
 	result, err := h.try(ctx, run, t)
+	h.begun(run, err)
 	notice := fresh(t, err)
 	if notice == "" {
 		return result, err

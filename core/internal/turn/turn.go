@@ -29,6 +29,12 @@ type Store interface {
 	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
 }
 
+// Owners are those who run the host.
+type Owners interface {
+	// Tell tells them a text, once for each key.
+	Tell(key, text string)
+}
+
 // View shows a chat what a turn does while it goes on.
 type View interface {
 	// Progress is told how far the turn is. It does not block.
@@ -85,14 +91,16 @@ type Options struct {
 	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
 	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
 	Retries int
-	// Trouble is what the user is told of a failure.
-	Trouble func(f *agent.Failure) string
+	// Trouble is what a run's chat is told of a failure.
+	Trouble func(run *store.Run, f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
 	Next func(run *store.Run, result agent.Result) *store.Inbound
 	// View begins to show the chat what the turn does.
 	View func(ctx context.Context, run *store.Run) View
 	// Retire is told of a claude session that will not be used again.
 	Retire func(claudeSession string)
+	// Owners are told what keeps turns from beginning; nil: nobody is.
+	Owners Owners
 	// Zone is that of the days that turns count on.
 	Zone *time.Location
 }
@@ -110,6 +118,7 @@ func (*Unusable) Error() string { return "none of the files could be had" }
 type Handler struct {
 	options Options
 	log     hclog.Logger
+	outage  outage
 }
 
 // New returns a handler.
