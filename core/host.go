@@ -223,6 +223,12 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	if err := process.Conceal(); err != nil {
 		h.log.Warn("the agent's tools can read this process", "error", err)
 	}
+	if os.Geteuid() == 0 {
+		h.log.Warn(asRoot)
+	}
+	for _, warning := range Warnings(h.config, os.Geteuid() == 0) {
+		h.log.Warn(warning)
+	}
 	if err := h.recover(ctx); err != nil {
 		return err
 	}

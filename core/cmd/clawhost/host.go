@@ -89,9 +89,16 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	if err == nil {
 		err = core.Validate(ctx, c, version)
 	}
+	var warnings []string
+	if err == nil {
+		warnings = core.Warnings(c, os.Geteuid() == 0)
+	}
 	if !a.json {
 		if err == nil {
 			fmt.Fprintf(a.out, "%s is good.\n", a.config)
+		}
+		for _, warning := range warnings {
+			fmt.Fprintln(a.out, "Warning:", warning)
 		}
 		return err
 	}
@@ -102,7 +109,11 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	if problems == nil {
 		problems = config.Problems{}
 	}
-	if err := a.print(map[string]any{"ok": err == nil, "problems": problems}); err != nil {
+	said := map[string]any{"ok": err == nil, "problems": problems}
+	if len(warnings) > 0 {
+		said["warnings"] = warnings
+	}
+	if err := a.print(said); err != nil {
 		return err
 	}
 	if err != nil {

@@ -1,0 +1,16 @@
+package core
+
+import "github.com/clawhost/clawhost/core/internal/config"
+
+// Warnings tells what is wrong with a config that is good otherwise, for a host that is or is not to run as root.
+func Warnings(c *config.Config, root bool) []string {
+	if !root || c.Claude.PermissionMode != "bypassPermissions" || c.Claude.Env["IS_SANDBOX"] == "1" {
+		return nil
+	}
+	return []string{`claude.permission_mode is "bypassPermissions", which Claude Code refuses as root: no message can be answered. ` +
+		"Choose another mode, or run the host as a user of its own."}
+}
+
+// asRoot is what the log says at the start of a host that runs as root.
+const asRoot = "the host runs as root: all that Claude is allowed to run is run as root, and no secret of the host is hidden from it; " +
+	"give the host a user of its own"
