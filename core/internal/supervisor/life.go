@@ -213,11 +213,11 @@ func (i *instance) report(r remote.Report) {
 }
 
 // health returns an error once the plugin does not answer any more. An answer that all is not well is the plugin's own
-// business: it is logged.
+// business: it is logged once, and that it is over.
 func (i *instance) health(ctx context.Context, live *Live) error {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
-	unanswered := 0
+	unanswered, complaint := 0, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -234,12 +234,15 @@ func (i *instance) health(ctx context.Context, live *Live) error {
 			if unanswered++; unanswered == silent {
 				return fmt.Errorf("the plugin has not answered %d health checks", silent)
 			}
-		case err != nil:
+			continue
+		case err != nil && err.Error() != complaint:
 			i.log.Warn("health", "error", err)
-			unanswered = 0
-		default:
-			unanswered = 0
+			complaint = err.Error()
+		case err == nil && complaint != "":
+			i.log.Info("health: well again")
+			complaint = ""
 		}
+		unanswered = 0
 	}
 }
 
