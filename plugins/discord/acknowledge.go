@@ -23,14 +23,15 @@ const (
 
 // claim is an interaction that is acknowledged while what came before it is still handled.
 type claim struct {
+	came    int           // the number of the connection on which it came
 	judged  chan struct{} // closed once fate and err are there
 	fate    fate
 	err     error
 	verdict chan chat.Verdict // the host's; closed without one if the host was not asked
 }
 
-func newClaim() *claim {
-	return &claim{judged: make(chan struct{}), verdict: make(chan chat.Verdict, 1)}
+func newClaim(came int) *claim {
+	return &claim{came: came, judged: make(chan struct{}), verdict: make(chan chat.Verdict, 1)}
 }
 
 func (c *claim) settle(what fate, err error) {
@@ -57,13 +58,13 @@ type claims struct {
 const maxClaims = 1000
 
 // add makes a claim; nil: there is one already, or there are too many.
-func (c *claims) add(id string) *claim {
+func (c *claims) add(id string, came int) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byID[id] != nil || len(c.byID) >= maxClaims {
 		return nil
 	}
-	made := newClaim()
+	made := newClaim(came)
 	c.byID[id] = made
 	return made
 }
@@ -86,24 +87,38 @@ func (c *claims) drop(id string, made *claim) {
 	}
 }
 
-// open reports whether there are any.
-func (c *claims) open() bool {
+// comes reports whether the turn of an interaction is to come: its event has come on a connection of this session, the first
+// of which has a number.
+func (c *claims) comes(id string, first int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.byID) > 0
+	found := c.byID[id]
+	return found != nil && found.came >= first
+}
+
+// orphaned reports whether there are any of a session before, whose turns do not come any more.
+func (c *claims) orphaned(first int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, found := range c.byID {
+		if found.came < first {
+			return true
+		}
+	}
+	return false
 }
 
 // answerable is for how long Discord knows an interaction that was acknowledged.
 const answerable = 15 * time.Minute
 
-// answer is called when an interaction comes, before its turn, and returns what acknowledges it, which runs beside everything
+// answer is called when an interaction comes on a connection, before its turn, and returns what acknowledges it, which runs beside everything
 // else, and longer than the connection.
-func (r *receiver) answer(e *discordgo.Event) func(context.Context) {
+func (r *receiver) answer(e *discordgo.Event, connection int) func(context.Context) {
 	var i interaction
 	if decode(e, &i) != nil || i.says() == nil {
 		return func(context.Context) {}
 	}
-	c := r.claims.add(i.ID)
+	c := r.claims.add(i.ID, connection)
 	if c == nil {
 		return func(context.Context) {}
 	}

@@ -34,9 +34,9 @@ type guild struct {
 }
 
 // begun notes what a new session owes: what was written since the last one, which Discord does not send again. The direct
-// channels come at once, those of a server when Discord tells of it.
-func (r *receiver) begun(session ready) {
-	r.owed, r.recall = nil, true
+// channels come at once, those of a server when Discord tells of it. The connection is the session's first.
+func (r *receiver) begun(session ready, connection int) {
+	r.owed, r.recall, r.first = nil, true, connection
 	for _, channel := range slices.Sorted(maps.Keys(r.cursors.at)) {
 		if r.cursors.at[channel].guild == "" {
 			r.owed = append(r.owed, channel)

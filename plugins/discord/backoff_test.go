@@ -100,6 +100,18 @@ func TestSessionsAreBegunSlowly(t *testing.T) {
 	}
 }
 
+// TestASessionIsKeptAtOnce: a life that ends right after its beginning leaves a session that can be resumed.
+func TestASessionIsKeptAtOnce(t *testing.T) {
+	t.Parallel()
+	f := fixture{pace: testPace()}
+	f.pace.save = time.Hour
+	f = f.start(t, nil)
+	await(t, "the session is kept", func() bool {
+		_, _, err := f.states.of(f.server.URL()).Get(t.Context(), sessionKey)
+		return err == nil
+	})
+}
+
 // TestResumeElsewhere: a server for tests may have its gateway at another port of this machine.
 func TestResumeElsewhere(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func FuzzEvents(f *testing.F) {
 		r.self = discordtest.BotID
 		e := &discordgo.Event{Operation: opDispatch, Sequence: 1, Type: name, RawData: json.RawMessage(raw)}
 		var acknowledging sync.WaitGroup
-		answer := r.answer(e)
+		answer := r.answer(e, 1)
 		acknowledging.Go(func() { answer(t.Context()) })
 		if err := r.handle(t.Context(), "session", e); err != nil && t.Context().Err() == nil {
 			if _, ok := err.(*callError); !ok {

@@ -83,7 +83,7 @@ func (r *receiver) interaction(ctx context.Context, i interaction) (fate, error)
 	}
 	c, claimed := r.claims.take(i.ID)
 	if !claimed {
-		c = newClaim()
+		c = newClaim(0)
 		c.settle(r.judge(ctx, i))
 	}
 	defer close(c.verdict)
@@ -141,6 +141,9 @@ func (r *receiver) release(ctx context.Context, id string) error {
 // recallInteractions handles those that are kept: of another life, or of a session that was lost.
 func (r *receiver) recallInteractions(ctx context.Context) error {
 	err := each(ctx, r.state, interactionPrefix, func(id string, raw []byte) error {
+		if r.claims.comes(id, r.first) {
+			return nil // It keeps its place behind what came before it.
+		}
 		var i interaction
 		if err := json.Unmarshal(raw, &i); err != nil || i.says() == nil {
 			r.log.Error("a kept interaction cannot be read", "id", id, "error", err)
@@ -158,7 +161,7 @@ func (r *receiver) recallInteractions(ctx context.Context) error {
 	if errors.Is(err, errNotNow) {
 		err = nil
 	}
-	r.again = r.again || r.claims.open() // One may be kept only now, and its session be lost.
+	r.again = r.again || r.claims.orphaned(r.first) // One of them may be kept only now.
 	return err
 }
 

@@ -30,6 +30,7 @@ type receiver struct {
 	awaited map[string]bool // servers that the session has and Discord has not told of yet
 	recall  bool            // kept interactions are to be handled now
 	again   bool            // and once more, when nothing else is to be done
+	first   int             // the number of the session's first connection; zero: another life's
 }
 
 func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {

@@ -125,7 +125,7 @@ func TestLateMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.begun(ready{})
+	r.begun(ready{}, 1)
 	if err := r.settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +134,42 @@ func TestLateMessage(t *testing.T) {
 	}
 }
 
-// recorder is an inbox that notes what messages say.
+// TestAnInteractionKeepsItsPlace: one that is acknowledged before its turn overtakes nothing, unless its turn was lost with its
+// session.
+func TestAnInteractionKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	in, state := &recorder{}, newLedger()
+	r := newReceiver(newChannel(t, s).rest, sdk.Env{State: state, Log: quiet()}, in, testPace())
+	i := interaction{ID: "5", Type: discordgo.InteractionApplicationCommand, ChannelID: "70", User: &discordgo.User{ID: "7"}, Data: interactionData{Name: "new"}}
+	r.claims.add(i.ID, 1).settle(acknowledged, nil)
+	if err := r.keep(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.settle(t.Context()); err != nil || len(in.texts) != 0 {
+		t.Fatalf("before its turn the host was told %q, %v", in.texts, err)
+	}
+	r.begun(ready{}, 2)
+	if err := r.settle(t.Context()); err != nil || strings.Join(in.texts, " ") != "/new" {
+		t.Errorf("after its session was lost the host was told %q, %v", in.texts, err)
+	}
+	if kept := state.kept(); len(kept) != 0 {
+		t.Errorf("still kept: %q", kept)
+	}
+}
+
+// recorder is an inbox that notes what people wrote and picked.
 type recorder struct {
 	sdk.Inbox
 	texts []string
 }
 
 func (r *recorder) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
-	if m, ok := e.Body.(chat.Message); ok {
-		r.texts = append(r.texts, m.Text)
+	switch body := e.Body.(type) {
+	case chat.Message:
+		r.texts = append(r.texts, body.Text)
+	case chat.NativeCommand:
+		r.texts = append(r.texts, "/"+body.Name)
 	}
 	return chat.Accepted, nil
 }

@@ -53,6 +53,7 @@ type session struct {
 
 	resumption
 	saved      resumption
+	connection int       // the number of the one that is, or will be
 	vain       int       // connections in a row on which no event came
 	live       time.Time // since when all has come that was missed; zero: not yet, on this connection
 	identified time.Time // when this life began a session last; zero: never
@@ -82,7 +83,7 @@ func (s *session) run(ctx context.Context) error {
 	whole, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer := func(e *discordgo.Event) {
-		do := s.receiver.answer(e)
+		do := s.receiver.answer(e, s.connection)
 		answering.Go(func() { do(whole) })
 	}
 	for waits := newBackoff(s.pace); ; {
@@ -129,6 +130,7 @@ func (s *session) forget() {
 // it also shows to answer, as soon as they come.
 func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (came bool, err error) {
 	s.live = time.Time{}
+	s.connection++
 	if s.receiver.self == "" {
 		if err := s.signIn(ctx); err != nil {
 			return false, err
@@ -290,7 +292,7 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 		// From here on the session can be resumed, even if what it owes cannot be had now.
 		s.ID, s.URL, s.Seq = begun.SessionID, begun.URL, e.Sequence
 		s.identified = time.Now() // Discord had it before now.
-		s.receiver.begun(begun)
+		s.receiver.begun(begun, s.connection)
 	}
 	if err := s.receiver.handle(ctx, s.ID, e); err != nil {
 		return fmt.Errorf("event %d, %s: %w", e.Sequence, e.Type, err)
@@ -299,6 +301,9 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 	if e.Type == "READY" || e.Type == "RESUMED" {
 		s.live = time.Now()
 		s.tell(chat.Connected, "as "+s.receiver.name)
+	}
+	if s.ID != s.saved.ID && s.receiver.settled() {
+		s.save(ctx) // A life that ends before the next tick has begun one for nothing.
 	}
 	return nil
 }
