@@ -276,18 +276,26 @@ func (w *crashWorld) killHost(t *testing.T, as string) {
 
 // killChild kills the host's children of this name, if there are any at the moment.
 func (w *crashWorld) killChild(name string) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", w.host.Process.Pid))
+	for _, pid := range childrenOf(w.host.Process.Pid, name) {
+		if syscall.Kill(pid, syscall.SIGKILL) == nil {
+			w.killed[name]++
+		}
+	}
+}
+
+// childrenOf are the children of a process whose command has a name in it.
+func childrenOf(parent int, name string) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, task := range tasks {
 		children, _ := os.ReadFile(task)
 		for _, field := range strings.Fields(string(children)) {
 			command, _ := os.ReadFile("/proc/" + field + "/cmdline")
 			if pid, err := strconv.Atoi(field); err == nil && strings.Contains(string(bytes.SplitN(command, []byte{0}, 2)[0]), name) {
-				if syscall.Kill(pid, syscall.SIGKILL) == nil {
-					w.killed[name]++
-				}
+				list = append(list, pid)
 			}
 		}
 	}
+	return list
 }
 
 // keepUp keeps a host running until wait returns.
