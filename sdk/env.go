@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
 // Env is what a plugin instance has from its host. It is handed to a component's open function.
@@ -24,6 +25,8 @@ type Env struct {
 	Outbox  Outbox
 	Turns   Turns
 	History History
+
+	line *handshake.Line // to the host; nil where it has none
 }
 
 // State is a durable key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB.

@@ -15,6 +15,7 @@ import (
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/handshake"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -23,7 +24,7 @@ import (
 const hostTimeout = 30 * time.Second
 
 // newEnv is the environment of a configured plugin.
-func newEnv(log hclog.Logger, conn *grpc.ClientConn, r *pluginv1.ConfigureRequest) Env {
+func newEnv(log hclog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
 	return Env{
 		Log:      log,
 		Instance: r.GetInstance(),
@@ -33,6 +34,7 @@ func newEnv(log hclog.Logger, conn *grpc.ClientConn, r *pluginv1.ConfigureReques
 		Outbox:   hostOutbox{pluginv1.NewOutboxClient(conn)},
 		Turns:    hostTurns{pluginv1.NewTurnsClient(conn)},
 		History:  hostHistory{pluginv1.NewSessionsClient(conn)},
+		line:     line,
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "dial the host: %v", err)
 	}
-	opened, err := s.open(ctx, newEnv(s.log, dialled, r), r.GetConfigJson())
+	opened, err := s.open(ctx, newEnv(s.log, dialled, s.line, r), r.GetConfigJson())
 	if err != nil {
 		_ = dialled.Close()
 		return s.refuse(err)

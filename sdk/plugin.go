@@ -28,6 +28,7 @@ type Plugin struct {
 	components  []Component
 	log         hclog.Logger
 	redact      *redactor
+	line        *handshake.Line // to the host; nil where it has none
 
 	calls *gate // calls of channel, commands, hooks and tools
 	runs  *gate // the channel's Run and the services'

@@ -46,6 +46,9 @@ func serve(name, version string, components []Component) int {
 	if err := nameProcess(); err != nil {
 		p.log.Debug("the process keeps the name of its copy", "error", err)
 	}
+	if p.line, err = handshake.NewLine(os.Stdin); err != nil {
+		p.log.Debug("the host holds no sockets for plugins", "error", err)
+	}
 	// Signals are taken and dropped, not ignored: ignoring would be inherited by what the plugin starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
 	stdlog.SetFlags(0)

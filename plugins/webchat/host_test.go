@@ -53,6 +53,11 @@ var pageLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=\S+`)
 // startHost starts a host with the web chat and waits until it tells where the page is.
 func startHost(ctx context.Context, t *testing.T, home, listen string) (process *exec.Cmd, link string) {
 	t.Helper()
+	return startHostAs(ctx, t, home, listen, nil)
+}
+
+func startHostAs(ctx context.Context, t *testing.T, home, listen string, as *syscall.SysProcAttr) (process *exec.Cmd, link string) {
+	t.Helper()
 	bin := os.Getenv("CLAWHOST_BIN")
 	config := filepath.Join(home, "config.hcl")
 	err := os.WriteFile(config, fmt.Appendf(nil, `
@@ -70,12 +75,13 @@ plugin "webchat" {
     listen = %q
   }
 }
-`, filepath.Join(bin, "claude-stub"), listen), 0o600)
+`, filepath.Join(bin, "claude-stub"), listen), 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	process = exec.CommandContext(ctx, filepath.Join(bin, "clawhost"), "-config", config)
 	process.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
+	process.SysProcAttr = as
 	process.Stderr = t.Output()
 	said, err := process.StdoutPipe()
 	if err != nil {

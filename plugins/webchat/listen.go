@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clawhost/clawhost/sdk"
 )
 
 const defaultListen = "127.0.0.1:7080"
@@ -32,13 +34,13 @@ func checkListen(address string) error {
 	return nil
 }
 
-// listen binds the address. A process of this plugin that has just ended may hold it for a moment.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listen binds the address. A host that has just ended may hold it for a moment.
+func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var listener net.Listener
 	err := insist(ctx, syscall.EADDRINUSE, func() (err error) {
-		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
+		listener, err = env.Listen(ctx, "tcp", address)
 		return err
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {

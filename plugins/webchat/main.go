@@ -62,7 +62,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	if damaged > 0 {
 		env.Log.Warn("messages that cannot be read are left out", "count", damaged)
 	}
-	listener, err := listen(ctx, cfg.Listen)
+	listener, err := listen(ctx, env, cfg.Listen)
 	if err != nil {
 		return nil, sdk.ConfigError("listen", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"syscall"
 )
@@ -51,3 +52,6 @@ func Below(pid, _ int) (bool, error) {
 func adopt() error { return errors.New("this system has no way to adopt processes") }
 
 func (c *Children) reap() {}
+
+// HoldBelow reports false: only Linux tells who holds a connection.
+func HoldBelow(_, _ netip.AddrPort, _ []int) (bool, error) { return false, nil }

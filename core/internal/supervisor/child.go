@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
 var _ runner.Runner = (*child)(nil)
@@ -28,7 +30,9 @@ type child struct {
 	cmd   *exec.Cmd
 	guard *guard
 
-	stdin, stdout, stderr *os.File // the host's ends of the pipes
+	line           *handshake.Line // the host's end of the plugin's stdin
+	stdout, stderr *os.File        // the host's ends of the pipes
+	sockets        *sockets        // what the plugin asks for over the line
 
 	reading sync.WaitGroup
 	done    chan struct{} // closed once the process has ended and its output is read
@@ -36,14 +40,13 @@ type child struct {
 }
 
 // newChild prepares a program. Env is its whole environment beside what go-plugin adds.
-func newChild(spec *exec.Cmd, program *program, env []string, guard *guard) *child {
+func newChild(spec *exec.Cmd, program *program, env []string, guard *guard, sockets *sockets) *child {
 	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals and questions are not the plugin's
-	return &child{cmd: cmd, guard: guard, done: make(chan struct{})}
+	return &child{cmd: cmd, guard: guard, sockets: sockets, done: make(chan struct{})}
 }
 
-// Start starts the process. Its stdin is a pipe that nothing is ever written to: its end tells the plugin that the host is
-// gone.
+// Start starts the process. Its stdin is a line to the host.
 func (c *child) Start(context.Context) error {
 	var theirs [3]*os.File
 	defer func() {
@@ -52,7 +55,7 @@ func (c *child) Start(context.Context) error {
 		}
 	}()
 	var err error
-	if theirs[0], c.stdin, err = os.Pipe(); err != nil {
+	if c.line, theirs[0], err = handshake.NewPair(); err != nil {
 		return fmt.Errorf("open the plugin's stdin: %w", err)
 	}
 	if c.stdout, theirs[1], err = os.Pipe(); err != nil {
@@ -63,9 +66,16 @@ func (c *child) Start(context.Context) error {
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	if err := c.cmd.Start(); err != nil {
+		_ = c.line.Close()
 		return err
 	}
+	c.sockets.plugins.add(c.cmd.Process.Pid)
 	c.reading.Go(func() { c.guard.read(c.stderr) })
+	c.reading.Go(func() {
+		if err := c.line.Serve(c.sockets); err != nil {
+			c.guard.log.Warn("the plugin's line", "error", err)
+		}
+	})
 	go c.wait()
 	return nil
 }
@@ -77,8 +87,9 @@ func (c *child) wait() {
 	deadline := time.Now().Add(afterExit)
 	_ = c.stderr.SetReadDeadline(deadline)
 	_ = c.stdout.SetReadDeadline(deadline)
+	c.sockets.plugins.remove(c.state.Pid())
+	_ = c.line.Close() // what it started asks for nothing
 	c.reading.Wait()
-	_ = c.stdin.Close()
 	_ = c.stderr.Close()
 	close(c.done)
 }

@@ -70,6 +70,7 @@ type instance struct {
 	settled chan struct{} // closed when the first start has succeeded or failed
 	once    sync.Once     // closes settled
 	changes *changes      // of all plugins
+	sockets *sockets      // of all processes
 
 	mu      sync.Mutex
 	status  Status
@@ -84,6 +85,7 @@ func (i *instance) run(ctx context.Context) {
 		*s = Status{Name: s.Name, State: Stopped, Version: s.Version, Kinds: s.Kinds, Restarts: s.Restarts}
 	})
 	defer i.settle()
+	defer i.sockets.close()
 	var deaths []time.Time
 	wait := i.options.Backoff
 	for {

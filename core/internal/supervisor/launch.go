@@ -27,7 +27,7 @@ type launched struct {
 }
 
 // launch starts a plugin's binary and shakes hands. An error leaves nothing behind.
-func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
+func launch(spec Spec, socketDir string, sockets *sockets, log hclog.Logger) (*launched, error) {
 	program, err := open(spec, log)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func launch(spec Spec, socketDir string, log hclog.Logger) (*launched, error) {
 		SyncStdout: lines.stream(),
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			started = newChild(command, program, spec.Env, lines)
+			started = newChild(command, program, spec.Env, lines, sockets)
 			return started, nil
 		},
 	})

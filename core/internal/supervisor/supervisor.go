@@ -94,11 +94,12 @@ func New(options Options, log hclog.Logger) *Supervisor {
 		options.Backoff = firstBackoff
 	}
 	s := &Supervisor{options: options, byName: map[string]*instance{}}
+	plugins := &pids{}
 	for _, spec := range options.Plugins {
 		i := &instance{
 			spec: spec, options: &s.options, log: log.Named(spec.Name),
 			restart: make(chan struct{}, 1), settled: make(chan struct{}), changes: &s.changes,
-			changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
+			sockets: &sockets{plugins: plugins}, changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
 		}
 		s.instances = append(s.instances, i)
 		s.byName[spec.Name] = i
@@ -241,7 +242,9 @@ func (s *Supervisor) Restart(name string) error {
 
 // Describe starts a plugin's binary, asks what it is and ends it.
 func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, log hclog.Logger) (remote.Description, error) {
-	l, err := launch(spec, socketDir, log)
+	sockets := &sockets{plugins: &pids{}}
+	defer sockets.close()
+	l, err := launch(spec, socketDir, sockets, log)
 	if err != nil {
 		return remote.Description{}, err
 	}

@@ -70,8 +70,29 @@ func component(kind string) sdk.Component {
 }
 
 func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
-	in.ReportURL(chat.Connected, "here", "http://127.0.0.1/#token=secret")
+	if c.kind != "listen" {
+		in.ReportURL(chat.Connected, "here", "http://127.0.0.1/#token=secret")
+	}
 	switch c.kind {
+	case "listen":
+		listener, err := c.env.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		_, taken := c.env.Listen(ctx, "tcp", listener.Addr().String())
+		in.ReportURL(chat.Connected, fmt.Sprint("taken: ", errors.Is(taken, syscall.EADDRINUSE)), "http://"+listener.Addr().String()+"/")
+		context.AfterFunc(ctx, func() { listener.Close() })
+		for {
+			conn, err := listener.Accept()
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(conn, os.Getpid())
+			conn.Close()
+		}
 	case "stumble":
 		_, err := in.Submit(ctx, chat.Event{
 			ID: "1", Chat: chat.Chat{ID: "c", Kind: chat.Direct}, Sender: chat.Sender{ID: "u"}, At: time.Unix(1, 0), Body: chat.Message{Text: "hi"},

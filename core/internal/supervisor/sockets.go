@@ -1,0 +1,125 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clawhost/clawhost/core/internal/process"
+)
+
+// maxSockets is how many addresses a plugin may listen at.
+const maxSockets = 8
+
+// sockets are those that a plugin listens at. They outlive its processes, so that what comes while it is started anew waits for
+// the next one, and nobody else takes the address.
+type sockets struct {
+	plugins *pids // of all instances, which are not the agent's
+
+	mu   sync.Mutex
+	held map[string]int // descriptors, by network and address as they were asked for
+}
+
+// Listen returns the socket of an address.
+func (s *sockets) Listen(network, address string) (int, error) {
+	if !slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
+		return -1, fmt.Errorf("the host listens for TCP, not for %q", network)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := network + " " + address
+	if fd, ok := s.held[name]; ok {
+		return fd, nil
+	}
+	if len(s.held) == maxSockets {
+		return -1, fmt.Errorf("the host listens at %d addresses for a plugin at most", maxSockets)
+	}
+	fd, err := listen(network, address)
+	if err != nil {
+		return -1, err
+	}
+	if s.held == nil {
+		s.held = map[string]int{}
+	}
+	s.held[name] = fd
+	return fd, nil
+}
+
+// listen returns the bare descriptor of a new socket: nothing in the host wakes up for what comes there.
+func listen(network, address string) (fd int, err error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), network, address)
+	if err != nil {
+		return -1, err
+	}
+	defer listener.Close()
+	raw, err := listener.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	var failed error
+	err = raw.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, syscall.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(err, failed); err != nil {
+		return -1, fmt.Errorf("hold the socket: %w", err)
+	}
+	return fd, nil
+}
+
+// Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
+func (s *sockets) Admit(local, remote netip.AddrPort) error {
+	below, err := process.HoldBelow(remote, local, s.plugins.all())
+	if err != nil {
+		return fmt.Errorf("nobody can tell who is at the other end: %w", err)
+	}
+	if below {
+		return errors.New("it comes from the agent, or from what it has started")
+	}
+	return nil
+}
+
+// close gives the addresses free.
+func (s *sockets) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, fd := range s.held {
+		_ = unix.Close(fd) // a socket that listens has nothing left to say
+	}
+	s.held = nil
+}
+
+// pids are those of the plugins' processes.
+type pids struct {
+	mu   sync.Mutex
+	live map[int]bool
+}
+
+func (p *pids) add(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live == nil {
+		p.live = map[int]bool{}
+	}
+	p.live[pid] = true
+}
+
+func (p *pids) remove(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.live, pid)
+}
+
+func (p *pids) all() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []int
+	for pid := range p.live {
+		all = append(all, pid)
+	}
+	return all
+}

@@ -1,0 +1,67 @@
+package supervisor_test
+
+import (
+	"bufio"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What a plugin listens at is held by the host: what comes while it is down waits for its next process, and nobody else can take the
+// address. It is free once the host ends.
+func TestASocketOutlivesThePlugin(t *testing.T) {
+	t.Parallel()
+	r := begin(t, spec(t, "listen"))
+	url := <-r.opened
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "listen http://"), "/")
+	pid := r.status("listen").PID
+	if got := ask(t, address); got != pid {
+		t.Errorf("process %d answers, want %d", got, pid)
+	}
+	if detail := r.status("listen").Detail; detail != "taken: true" {
+		t.Errorf("of an address that is taken the plugin says %q", detail)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	// In each moment from here on somebody listens.
+	if listener, err := net.Listen("tcp", address); err == nil {
+		listener.Close()
+		t.Error("another program can take the address")
+	}
+	if got := ask(t, address); got == pid || got == 0 {
+		t.Errorf("after its end process %d answers, that of before was %d", got, pid)
+	}
+	r.await(t, "listen", pid)
+	if again := <-r.opened; again != url {
+		t.Errorf("the new process opens %s, want %s", again, url)
+	}
+	r.stop()
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Close()
+		t.Error("the address is held after the host's end")
+	}
+}
+
+// ask returns the pid of the process that answers at an address.
+func ask(t *testing.T, address string) int {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer conn.Close()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Error(err)
+	}
+	return pid
+}

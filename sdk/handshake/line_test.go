@@ -1,0 +1,192 @@
+//go:build unix
+
+package handshake_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/clawhost/clawhost/sdk/handshake"
+)
+
+// switchboard holds one socket and admits nobody.
+type switchboard struct{ file *os.File }
+
+func (s switchboard) Listen(network, address string) (int, error) {
+	if address != "here" {
+		listener, err := net.Listen(network, address)
+		if err != nil {
+			return -1, err
+		}
+		return -1, errors.Join(errors.New("not held"), listener.Close())
+	}
+	return int(s.file.Fd()), nil
+}
+
+func (switchboard) Admit(local, remote netip.AddrPort) error {
+	if local == remote {
+		return nil
+	}
+	return errors.New(remote.String() + " is the agent's")
+}
+
+// lines returns both ends of a line that is served until the test ends.
+func lines(t *testing.T, sockets handshake.Sockets) *handshake.Line {
+	t.Helper()
+	host, file, err := handshake.NewPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := handshake.NewLine(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- host.Serve(sockets) }()
+	t.Cleanup(func() {
+		plugin.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		host.Close()
+	})
+	return plugin
+}
+
+func held(t *testing.T) (switchboard, net.Addr) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return switchboard{file}, listener.Addr()
+}
+
+func TestLineCarriesASocket(t *testing.T) {
+	t.Parallel()
+	sockets, address := held(t)
+	plugin := lines(t, sockets)
+	for range 2 { // a plugin, and the next one
+		listener, err := plugin.Listen(t.Context(), "tcp", "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listener.Addr().String() != address.String() {
+			t.Errorf("it listens at %s, want %s", listener.Addr(), address)
+		}
+		conn, err := net.Dial("tcp", address.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []io.Closer{conn, theirs, listener} {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	waiting, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatalf("between two plugins nobody listens: %v", err)
+	}
+	waiting.Close()
+}
+
+func TestLineCarriesRefusals(t *testing.T) {
+	t.Parallel()
+	sockets, address := held(t)
+	plugin := lines(t, sockets)
+	if _, err := plugin.Listen(t.Context(), "tcp", address.String()); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("an address that is taken: %v", err)
+	}
+	one, two := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
+	if err := plugin.Admit(t.Context(), one, one); err != nil {
+		t.Errorf("one that is admitted: %v", err)
+	}
+	var refusal *handshake.Refusal
+	if err := plugin.Admit(t.Context(), one, two); !errors.As(err, &refusal) || refusal.Text != "127.0.0.1:2 is the agent's" {
+		t.Errorf("one that is not: %v", err)
+	}
+	if _, err := plugin.Listen(t.Context(), "tcp", strings.Repeat("x", 5000)); err == nil || errors.As(err, &refusal) {
+		t.Errorf("a request of any length: %v", err)
+	}
+}
+
+// A host without lines gives a plugin a pipe, or nothing.
+func TestNoLine(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := handshake.NewLine(r); err == nil {
+		t.Error("a pipe is taken for a line")
+	}
+}
+
+// What a plugin says that is no request ends its line, and nothing else.
+func TestGarbageEndsTheLine(t *testing.T) {
+	t.Parallel()
+	for name, words := range map[string]string{"no JSON": "hello\n", "no end": strings.Repeat("x", 10_000), "half": `{"Listen":`} {
+		host, file, err := handshake.NewPair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() {
+			err := host.Serve(switchboard{})
+			host.Close()
+			served <- err
+		}()
+		if _, err := file.WriteString(words); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		file.Close()
+		if err := <-served; err == nil && name != "half" {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// A call whose context ends closes the line: the answer to it could be taken for another's.
+func TestLineThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	host, file, err := handshake.NewPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	plugin, err := handshake.NewLine(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	context.AfterFunc(t.Context(), cancel)
+	asked := make(chan error, 1)
+	go func() {
+		_, err := plugin.Listen(ctx, "tcp", "here")
+		asked <- err
+	}()
+	cancel()
+	if err := <-asked; err == nil {
+		t.Error("a host that says nothing has answered")
+	}
+}
