@@ -3,8 +3,10 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -24,12 +26,17 @@ type attachments struct {
 	outgoing *media.Outgoing
 	reader   *media.Reader
 	speaker  *media.Speaker
+	crowded  <-chan media.Crowded
 }
 
 func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, log hclog.Logger) attachments {
-	files := media.NewFiles(mediaDir, s, c.Media.MaxBytes, c.Media.Accept...)
-	inbound := media.NewInbound(files, c.Agent.Workspace)
+	crowded := make(chan media.Crowded, 2) // one for each folder
+	bounds := media.RoomOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
+	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Room: bounds})
+	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
+	inbound := media.NewInbound(files, c.Agent.Workspace, bounds)
 	return attachments{
+		crowded: crowded,
 		files:   files,
 		inbound: inbound,
 		bringer: media.NewBringer(files, inbound, network, log),
@@ -59,6 +66,19 @@ func (n networkOf) FetchFile(ctx context.Context, channel string, token chat.Fil
 		return nil, remote.ErrGone
 	}
 	return live.FetchFile(ctx, token, most)
+}
+
+// crowding tells the operator and the owners that files were removed because a folder was full.
+func (h *Host) crowding(ctx context.Context) {
+	for {
+		select {
+		case c := <-h.media.crowded:
+			h.log.Warn("a folder of files is full; the oldest were removed", "folder", c.Folder, "files", c.Files, "bytes", c.Bytes, "most", c.Most)
+			owners{h}.Tell(fmt.Sprintf("crowded:%s:%d", c.Folder, time.Now().Unix()), c.String())
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (h *Host) mediaDir() string { return filepath.Join(h.config.StateDir, "media") }

@@ -242,7 +242,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer control.stop()
 	plugins := start(work, h.supervisor.Run)
 	defer plugins.stop()
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.tellHeld} {
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.crowding, h.tellHeld} {
 		defer start(work, room).stop()
 	}
 	h.settle(ctx)

@@ -22,7 +22,7 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
 	}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
 	h.media.reader = media.NewReader(media.ReaderOptions{}, hclog.NewNullLogger())
-	h.media.bringer = media.NewBringer(media.NewFiles("", nil, 0), nil, nil, hclog.NewNullLogger())
+	h.media.bringer = media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, hclog.NewNullLogger())
 	queued := func(text string, age time.Duration) store.Queued {
 		return store.Queued{Burst: 1, Message: store.Message{
 			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},

@@ -134,6 +134,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	d.decode(body, c.fileBlock(func(b *hclsyntax.Block) { plugins = append(plugins, b) }))
 	d.checkPaths(c, body.Attributes["state_dir"])
 	c.Claude.resolveModels()
+	c.Media.fillRooms()
 	if c.Agent.ContextFiles == nil {
 		c.Agent.ContextFiles = []string{filepath.Join(c.Agent.Workspace, "AGENTS.md")}
 	}

@@ -14,6 +14,9 @@ import (
 type Media struct {
 	// MaxBytes is the largest file that people may send; default 20 MB, of 1024 KB each.
 	MaxBytes int64
+	// MaxStored is what the host keeps of files in all, and MaxPerChannel what it keeps of one channel's; default 2 GB and 1 GB.
+	// MaxInbound is what of them is in the workspace; default 2 GB. Each is at least eight times MaxBytes.
+	MaxStored, MaxPerChannel, MaxInbound int64
 	// Accept are the types of files that people may send, such as image/* or application/pdf, by their content; empty
 	// (default): all.
 	Accept []string
@@ -38,6 +41,9 @@ type Links struct {
 func (m *Media) block() block {
 	return block{path: "media", attrs: []attr{
 		{"max_bytes", size(&m.MaxBytes, 1<<10, 1<<30)},
+		{"max_stored", m.room(&m.MaxStored)},
+		{"max_per_channel", m.room(&m.MaxPerChannel)},
+		{"max_inbound", m.room(&m.MaxInbound)},
 		{"accept", fileTypes(&m.Accept)},
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
@@ -52,6 +58,28 @@ func (l *Links) block() block {
 		{"command", commandLine(&l.Command, "{url}")},
 		{"timeout", duration(&l.Timeout, time.Second)},
 	}}
+}
+
+// room takes what a folder holds, in which a file of the largest size must have a place. It is read after that size.
+func (m *Media) room(to *int64) setter {
+	return func(v value) {
+		size(to, 1<<20, 1<<40)(v)
+		if *to > 0 && *to < filesInRoom*m.MaxBytes {
+			v.refuse("must be at least eight times media.max_bytes, which is %s", inUnits(m.MaxBytes))
+		}
+	}
+}
+
+// filesInRoom is how many files of the largest size a folder holds at least.
+const filesInRoom = 8
+
+// fillRooms sets what the file does not say of the folders.
+func (m *Media) fillRooms() {
+	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30} {
+		if *to == 0 {
+			*to = max(usual, filesInRoom*m.MaxBytes)
+		}
+	}
 }
 
 // tts takes a way to speak, for which there must be a command. It is read after the command.

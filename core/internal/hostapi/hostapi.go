@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -58,10 +61,14 @@ type Options struct {
 	Closing <-chan struct{}
 }
 
+// complainEvery is how long calls have not failed for want of room on the disk before one that does is logged again.
+const complainEvery = time.Minute
+
 // API serves plugins.
 type API struct {
-	options Options
-	log     hclog.Logger
+	options    Options
+	log        hclog.Logger
+	complained atomic.Int64 // when a call failed for want of room on the disk, in Unix seconds
 }
 
 // New returns the services.
@@ -126,6 +133,19 @@ func (c caller) key(kind, key string) (string, error) {
 	return kind + ":" + c.instance + ":" + hex.EncodeToString(sum[:]), nil
 }
 
+// diskFull reports whether an error says that there is no room on the disk, or none for the host's user.
+func diskFull(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	const full, primary = 13, 0xff // SQLite's code, and the part of one that is of a sort
+	database, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	return ok && database.Code()&primary == full
+}
+
 // refuse makes a gRPC error of one of ours. What the plugin cannot mend is told in the host's log, not to the plugin.
 func (c caller) refuse(doing string, err error) error {
 	switch {
@@ -135,6 +155,11 @@ func (c caller) refuse(doing string, err error) error {
 		return status.Error(codes.Canceled, "cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "too late")
+	case diskFull(err):
+		if now := time.Now().Unix(); now-c.complained.Swap(now) >= int64(complainEvery/time.Second) {
+			c.log.Error("the disk is full; plugins are told to try again later", "plugin", c.instance, "doing", doing, "error", err)
+		}
+		return status.Error(codes.Unavailable, "the host's disk is full; try again later")
 	default:
 		c.log.Error(doing, "plugin", c.instance, "error", err)
 		return status.Error(codes.Unavailable, fmt.Sprintf("%s failed; the host's log says why", doing))

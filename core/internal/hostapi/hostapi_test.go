@@ -99,7 +99,7 @@ func setup(t *testing.T) *bundle {
 			}
 			return nil
 		},
-		Files: media.NewFiles(b.media, s, maxMedia), Closing: b.closing,
+		Files: media.NewFiles(media.FilesOptions{Dir: b.media, Rows: s, MaxBytes: maxMedia}), Closing: b.closing,
 	}, log)
 	return b
 }

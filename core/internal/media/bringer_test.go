@@ -100,7 +100,7 @@ func (d drip) Read(p []byte) (int, error) {
 }
 
 func (b *bundle) bringer(n media.Network) *media.Bringer {
-	return media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace), n, hclog.NewNullLogger())
+	return media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.RoomOptions{}), n, hclog.NewNullLogger())
 }
 
 // withFiles is a message with files.
@@ -121,7 +121,7 @@ func brought(t *testing.T, b *bundle, n media.Network, file chat.Media) chat.Med
 // shows looks what the agent can read of a file.
 func shows(t *testing.T, b *bundle, m chat.Media) string {
 	t.Helper()
-	_, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", m)
+	_, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestFilesThatAreHardToFetch(t *testing.T) {
 func TestAFetchedFileOfAnotherType(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Files = media.NewFiles(b.dir, b.rows, maxBytes, "image/*")
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Accept: []string{"image/*"}})
 	m := brought(t, b, &network{files: map[chat.FileToken][]byte{"text": text}}, chat.Media{Kind: chat.Image, Token: "text"})
 	if m.Problem != "is of a type that is not accepted here: text/plain" || len(b.kept(t)) != 0 {
 		t.Errorf("the file is %+v, kept are %q", m, b.kept(t))
@@ -280,7 +280,7 @@ func TestAStopEndsTheFetching(t *testing.T) {
 func TestFilesTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Files = media.NewFiles(b.dir, b.rows, 1<<30)
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: 1 << 30})
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(context.Context) (io.ReadCloser, error) {
 			<-time.After(10 * time.Second)

@@ -11,9 +11,8 @@ import (
 
 // Within is what the tests of other packages see of the limits.
 const (
-	AllBytes = allBytes
-	KeptFor  = keptFor
-	MaxPage  = maxPage
+	KeptFor = keptFor
+	MaxPage = maxPage
 )
 
 // Public tells whether an address is one of the public internet.

@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -29,11 +28,8 @@ import (
 const (
 	// keptFor is how long files are kept, in the host's own folder and in those of the workspace.
 	keptFor = 30 * 24 * time.Hour
-	// allBytes and allFiles are how much of them the host's own folder keeps.
-	allBytes = 2 << 30
+	// allFiles is how many the host's own folder keeps.
 	allFiles = 20_000
-	// forgetAfter is how many bytes come in before the oldest are forgotten without waiting for the time.
-	forgetAfter = allBytes / 8
 )
 
 // ErrTooLarge says that a file has more bytes than it may have.
@@ -48,21 +44,32 @@ type Rows interface {
 	Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error)
 }
 
+// FilesOptions say where the host's files are and bound them.
+type FilesOptions struct {
+	Dir  string // made when it is needed
+	Rows Rows
+	// MaxBytes bounds a file that comes in. It must be of a type that is accepted, such as image/* or application/pdf; none:
+	// all are.
+	MaxBytes int64
+	Accept   []string
+	Room     RoomOptions
+}
+
 // Files are the host's own, in a folder for each plugin instance. It is safe for concurrent use.
 type Files struct {
 	dir      string
 	rows     Rows
 	maxBytes int64
 	accept   []string
-
-	mutex sync.Mutex
-	added int64 // bytes that came since the last Forget
+	room     room
 }
 
-// NewFiles returns the files in a folder, which is made when it is needed. maxBytes bounds a file that comes in,
-// which must be of a type that is accepted, such as image/* or application/pdf; none: all are.
-func NewFiles(dir string, rows Rows, maxBytes int64, accept ...string) *Files {
-	return &Files{dir: dir, rows: rows, maxBytes: maxBytes, accept: accept}
+// NewFiles returns the files in a folder.
+func NewFiles(options FilesOptions) *Files {
+	return &Files{
+		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
+		room: room{RoomOptions: options.Room, name: "The folder media/ of state_dir", root: options.Dir, dir: ".", parts: true, files: allFiles},
+	}
 }
 
 // Most is the size of the largest file that is taken in, such as 20 MB.
@@ -140,19 +147,17 @@ func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
 		f.drop(instance, m.Ref)
 		return err
 	}
-	f.grow(m.Size)
-	return nil
+	return f.makeRoom(instance, m)
 }
 
-// grow counts bytes that came, and makes room for more where they are many.
-func (f *Files) grow(bytes int64) {
-	f.mutex.Lock()
-	f.added += bytes
-	full := f.added > forgetAfter
-	f.mutex.Unlock()
-	if full {
-		_ = f.Forget() // what it cannot remove, the one in time tells
+// makeRoom makes room for a file that was written. Where there is none it is removed.
+func (f *Files) makeRoom(instance string, m chat.Media) error {
+	err := f.room.add(instance, string(m.Ref), m.Size)
+	if errors.Is(err, ErrNoRoom) {
+		f.drop(instance, m.Ref)
+		return err
 	}
+	return nil // what it cannot remove, the one in time tells
 }
 
 // fetchedRef is the ref of a file that was fetched by a token: the same each time, so that it need not be written down.
@@ -197,8 +202,7 @@ func (f *Files) putFetched(instance string, m *chat.Media, content io.Reader) er
 		return errors.Join(err, os.Remove(from))
 	}
 	m.Ref, m.Size = ref, kept.Size
-	f.grow(kept.Size)
-	return nil
+	return f.makeRoom(instance, *m)
 }
 
 // drop removes a file that is not known yet.
@@ -261,40 +265,4 @@ func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 
 // Forget removes the files that came long ago, and the oldest ones where all of them are too much: whoever finds a bot can
 // send it files.
-func (f *Files) Forget() error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.added = 0
-	type kept struct {
-		path string
-		info fs.FileInfo
-	}
-	var files []kept
-	err := filepath.WalkDir(f.dir, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		info, err := e.Info()
-		switch {
-		case err == nil:
-			files = append(files, kept{path, info})
-		case errors.Is(err, fs.ErrNotExist): // one that was not kept after all
-			err = nil
-		}
-		return err
-	})
-	slices.SortFunc(files, func(a, b kept) int { return b.info.ModTime().Compare(a.info.ModTime()) })
-	errs := []error{err}
-	var bytes int64
-	for i, file := range files {
-		if bytes += file.info.Size(); bytes > allBytes || i >= allFiles || time.Since(file.info.ModTime()) > keptFor {
-			if err := os.Remove(file.path); !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
+func (f *Files) Forget() error { return f.room.clear() }

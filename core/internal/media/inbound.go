@@ -20,11 +20,15 @@ const inboundDir = "inbound"
 type Inbound struct {
 	files     *Files
 	workspace string
+	room      room
 }
 
 // NewInbound returns the inbound files of a workspace.
-func NewInbound(files *Files, workspace string) *Inbound {
-	return &Inbound{files: files, workspace: workspace}
+func NewInbound(files *Files, workspace string, bounds RoomOptions) *Inbound {
+	return &Inbound{
+		files: files, workspace: workspace,
+		room: room{RoomOptions: bounds, name: "The folder inbound/ of the workspace", root: workspace, dir: inboundDir},
+	}
 }
 
 // Show puts a file into the workspace. It returns what the file is by its content, and its absolute path, which has a name
@@ -66,13 +70,17 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	if err = errors.Join(err, target.Close()); err != nil {
 		return "", errors.Join(err, root.Remove(part))
 	}
-	return path, root.Rename(part, name)
+	if err := root.Rename(part, name); err != nil {
+		return "", err
+	}
+	if info, err := root.Lstat(name); err == nil && errors.Is(in.room.add(inboundDir, refOf(name), info.Size()), ErrNoRoom) {
+		return "", errors.Join(ErrNoRoom, root.Remove(name))
+	}
+	return path, nil
 }
 
-// Forget removes the files that people sent long ago.
-func (in *Inbound) Forget() error {
-	return forgetOld(in.workspace, inboundDir, func(info fs.FileInfo) bool { return info.Mode().IsRegular() })
-}
+// Forget removes the files that people sent long ago, and the oldest ones where all of them are too much.
+func (in *Inbound) Forget() error { return in.room.clear() }
 
 // forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there. Where
 // a link stands in its place it removes nothing: what that leads to is not the host's.

@@ -20,7 +20,7 @@ func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(b.workspace, "inbound")); err != nil {
 		t.Fatal(err)
 	}
-	if _, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", m); err == nil || path != "" {
+	if _, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m); err == nil || path != "" {
 		t.Errorf("it is at %q, %v", path, err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
@@ -39,7 +39,7 @@ func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, string(m.Ref)+".txt.part"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", m)
+	_, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
 func TestForgetInbound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	in := media.NewInbound(b.Files, b.workspace)
+	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
 	if err := in.Forget(); err != nil {
 		t.Fatalf("without the folder: %v", err)
 	}
@@ -107,7 +107,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, err := range map[string]error{"inbound": media.NewInbound(b.Files, b.workspace).Forget(), "outbound": b.outgoing().Forget(t.Context())} {
+	for name, err := range map[string]error{"inbound": media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Forget(), "outbound": b.outgoing().Forget(t.Context())} {
 		if err == nil {
 			t.Errorf("nobody says that %s is no folder", name)
 		}
@@ -130,7 +130,7 @@ func TestPipesForFolders(t *testing.T) {
 		}
 	}
 	m := b.put(t, chat.Media{}, text)
-	in := media.NewInbound(b.Files, b.workspace)
+	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
 	if _, path, err := in.Show("telegram", m); err == nil {
 		t.Errorf("shown at %q", path)
 	}

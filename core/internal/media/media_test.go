@@ -25,6 +25,9 @@ import (
 // maxBytes is the largest file that comes in, in the tests.
 const maxBytes = 200_000
 
+// allBytes is what the host's own folder holds, in the tests.
+const allBytes = 2 << 30
+
 // rows are what is known of the files of one test.
 type rows struct {
 	mutex sync.Mutex
@@ -89,7 +92,7 @@ type bundle struct {
 func setup(t testing.TB) *bundle {
 	t.Helper()
 	b := &bundle{rows: &rows{}, dir: filepath.Join(t.TempDir(), "media"), workspace: t.TempDir()}
-	b.Files = media.NewFiles(b.dir, b.rows, maxBytes)
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Room: media.RoomOptions{Most: allBytes}})
 	return b
 }
 
@@ -211,7 +214,7 @@ func TestAFileIsWhatItHolds(t *testing.T) {
 				t.Errorf("it is %v, %q, %d bytes", m.Kind, m.MIMEType, m.Size)
 			}
 			// What the message says of it later makes no difference.
-			shown, path, err := media.NewInbound(b.Files, b.workspace).Show("telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
+			shown, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
 			if err != nil || shown != m {
 				t.Errorf("shown as %+v, %v, want %+v", shown, err, m)
 			}
@@ -267,7 +270,7 @@ func TestTypesThatAreAccepted(t *testing.T) {
 		"a longer name":    {[]string{"text/pla"}, text, false},
 		"not by its claim": {[]string{"image/*"}, mp3, false},
 	} {
-		files := media.NewFiles(b.dir, b.rows, maxBytes, tc.accept...)
+		files := media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Accept: tc.accept})
 		before := len(b.kept(t))
 		_, err := files.Put(t.Context(), "telegram", chat.Media{Kind: chat.Image, MIMEType: "image/png"}, bytes.NewReader(tc.content))
 		if tc.want != (err == nil) || !tc.want && !errors.Is(err, media.ErrNotAccepted) {
@@ -300,7 +303,7 @@ func TestPut(t *testing.T) {
 		if _, _, err := b.Open(t.Context(), "discord", ref); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%q: %v", ref, err)
 		}
-		if _, path, err := media.NewInbound(b.Files, b.workspace).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {
+		if _, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {
 			t.Errorf("%q is shown at %q, %v", ref, path, err)
 		}
 	}
@@ -375,9 +378,10 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resize(media.AllBytes - 100)
+	const full = allBytes - allBytes/8 // What is beyond goes, so that there is room for more.
+	resize(full - 100)
 	keep(fresh, large, before)
-	resize(media.AllBytes - 40)
+	resize(full - 40)
 	keep(fresh, large)
 }
 

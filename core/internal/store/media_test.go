@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,4 +59,48 @@ func TestExtracts(t *testing.T) {
 	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after 30 days: %v", err)
 	}
+}
+
+// Files are needed as long as a message waits or is answered, and as long as a piece is to be sent.
+func TestNeededMedia(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	refs := func() []string {
+		t.Helper()
+		found, err := b.NeededMedia(b.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for instance, files := range found {
+			for _, m := range files {
+				list = append(list, instance+"/"+string(m.Ref))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if got := refs(); !slices.Equal(got, want) {
+			t.Errorf("%s: needed are %v, want %v", when, got, want)
+		}
+	}
+	expect("at first")
+	in := inbound("anna", 1)
+	in.Message.Media = []chat.Media{{Ref: "a"}}
+	in.Message.ReplyTo = &chat.Quote{Text: "old", Media: []chat.Media{{Ref: "b"}}}
+	b.accept(t, in)
+	expect("while the message waits", "telegram/a", "telegram/b")
+	run := b.claim(t)
+	expect("while it is answered", "telegram/a", "telegram/b")
+	to := in.Message.Address()
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: to, Media: []chat.Media{{Ref: "c"}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	expect("while the answer is sent", "telegram/c")
+	if _, err := b.Post(b.ctx, "", store.Piece{To: to, Text: "and", Silent: true}); err != nil {
+		t.Fatal(err)
+	}
+	expect("beside a piece without files", "telegram/c")
 }

@@ -155,7 +155,7 @@ func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) 
 func TestAPluginCannotUseUpTheMemory(t *testing.T) {
 	dir, over := t.TempDir(), make(chan struct{})
 	api := hostapi.New(hostapi.Options{
-		Inbox: busyInbox{}, Store: overStore{over: over}, Files: media.NewFiles(filepath.Join(dir, "media"), noRows{}, 20<<20),
+		Inbox: busyInbox{}, Store: overStore{over: over}, Files: media.NewFiles(media.FilesOptions{Dir: filepath.Join(dir, "media"), Rows: noRows{}, MaxBytes: 20 << 20}),
 	}, hclog.NewNullLogger())
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {

@@ -1,0 +1,152 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// needs are the files that messages need.
+type needs map[string][]chat.Media
+
+func (n needs) NeededMedia(context.Context) (map[string][]chat.Media, error) { return n, nil }
+
+// sized is a file's content, of 10 KB.
+var sized = bytes.Repeat([]byte("0123456789"), 1024)
+
+// crammed is a bundle with room for 16 files, and for 8 of each channel, and for 16 in the workspace.
+func crammed(t *testing.T, needed needs) (*bundle, *media.Inbound, chan media.Crowded) {
+	t.Helper()
+	b, crowded := setup(t), make(chan media.Crowded, 4)
+	bounds := media.RoomOptions{Most: 16 * int64(len(sized)), Each: 8 * int64(len(sized)), Needs: needed, Crowded: crowded}
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Room: bounds})
+	bounds.Each = 0
+	return b, media.NewInbound(b.Files, b.workspace, bounds), crowded
+}
+
+// bytesIn is what the files below a folder have together.
+func bytesIn(t *testing.T, dir string) (total int64) {
+	t.Helper()
+	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
+}
+
+// age makes a file older by some minutes.
+func age(t *testing.T, path string, minutes int) {
+	t.Helper()
+	at := time.Now().Add(-time.Duration(minutes) * time.Minute)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However many files come, the folders hold no more than they may, and a channel no more than its part: the files of others
+// stay. The oldest go first, and that is said once.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	b, in, crowded := crammed(t, nil)
+	quiet, err := b.Put(t.Context(), "discord", chat.Media{}, bytes.NewReader(sized))
+	if err != nil {
+		t.Fatal(err)
+	}
+	age(t, filepath.Join(b.dir, "discord", string(quiet.Ref)), 10_000)
+	for n := range 100 {
+		m, err := b.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader(sized))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, path, err := in.Show("telegram", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		age(t, filepath.Join(b.dir, "telegram", string(m.Ref)), 1000-n)
+		age(t, path, 1000-n)
+		if stored, most := bytesIn(t, filepath.Join(b.dir, "telegram")), 8*int64(len(sized)); stored > most {
+			t.Fatalf("after %d files the channel has %d bytes, want at most %d", n+1, stored, most)
+		}
+		if shown, most := bytesIn(t, filepath.Join(b.workspace, "inbound")), 16*int64(len(sized)); shown > most {
+			t.Fatalf("after %d files the workspace has %d bytes, want at most %d", n+1, shown, most)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Fatalf("file %d, the newest: %v", n+1, err)
+		}
+	}
+	if _, file, err := b.Open(t.Context(), "discord", quiet.Ref); err != nil {
+		t.Errorf("the other channel's file: %v", err)
+	} else {
+		_ = file.Close()
+	}
+	close(crowded)
+	said := map[string]int{}
+	for c := range crowded {
+		said[c.Folder]++
+		if c.Files == 0 || c.Bytes != int64(c.Files*len(sized)) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(said) != 2 || said["The folder media/ of state_dir"] != 1 || said["The folder inbound/ of the workspace"] != 1 {
+		t.Errorf("it was said %v", said)
+	}
+}
+
+// What a message needs that waits does not go, however old it is. Where all is needed, nothing more is taken in, and what
+// was taken in for it is not left behind.
+func TestWhatIsNeededStays(t *testing.T) {
+	t.Parallel()
+	needed := needs{}
+	b, in, _ := crammed(t, needed)
+	var kept []string
+	for n := range 8 {
+		m, err := b.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader(sized))
+		if err != nil {
+			t.Fatal(err)
+		}
+		needed["telegram"] = append(needed["telegram"], m)
+		_, path, err := in.Show("telegram", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		age(t, path, 100-n)
+		kept = append(kept, path, filepath.Join(b.dir, "telegram", string(m.Ref)))
+		age(t, kept[len(kept)-1], 100-n)
+	}
+	before := bytesIn(t, b.dir)
+	for range 3 {
+		if _, err := b.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader(sized)); !errors.Is(err, media.ErrNoRoom) {
+			t.Errorf("one more: %v, want %v", err, media.ErrNoRoom)
+		}
+	}
+	if after := bytesIn(t, b.dir); after != before {
+		t.Errorf("the folder has %d bytes, had %d", after, before)
+	}
+	if _, err := b.Put(t.Context(), "discord", chat.Media{}, bytes.NewReader(sized)); err != nil {
+		t.Errorf("another channel: %v", err)
+	}
+	for _, path := range kept {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	needed["telegram"] = nil // They were answered.
+	for n := range 20 {
+		if _, err := b.Put(t.Context(), "telegram", chat.Media{FileName: fmt.Sprint(n)}, bytes.NewReader(sized)); err != nil {
+			t.Fatalf("once they were answered: %v", err)
+		}
+	}
+}

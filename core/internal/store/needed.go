@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// NeededMedia returns the files, by instance, of the messages that wait or are being answered and of the pieces that are to
+// be sent. It reads all of them, and is meant for the rare times at which files must go.
+func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
+	needed := map[string][]chat.Media{}
+	err := s.view(ctx).each(`SELECT message FROM inbox WHERE message LIKE '%"media":%' OR message LIKE '%"Media":%'`, nil, func(rows *sql.Rows) error {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		var m Message
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			return err
+		}
+		needed[m.Channel] = append(needed[m.Channel], m.Media...)
+		if m.ReplyTo != nil {
+			needed[m.Channel] = append(needed[m.Channel], m.ReplyTo.Media...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("needed media: %w", err)
+	}
+	err = s.view(ctx).each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows *sql.Rows) error {
+		var channel, rest string
+		if err := rows.Scan(&channel, &rest); err != nil {
+			return err
+		}
+		var p Piece
+		p.decodeRest(rest)
+		needed[channel] = append(needed[channel], p.Media...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("needed media: %w", err)
+	}
+	return needed, nil
+}
