@@ -4,11 +4,15 @@ import "github.com/clawhost/clawhost/core/internal/config"
 
 // Warnings tells what is wrong with a config that is good otherwise, for a host that is or is not to run as root.
 func Warnings(c *config.Config, root bool) []string {
-	if !root || c.Claude.PermissionMode != "bypassPermissions" || c.Claude.Env["IS_SANDBOX"] == "1" {
-		return nil
+	var list []string
+	for _, w := range c.Warnings() {
+		list = append(list, w.String())
 	}
-	return []string{`claude.permission_mode is "bypassPermissions", which Claude Code refuses as root: no message can be answered. ` +
-		"Choose another mode, or run the host as a user of its own."}
+	if !root || c.Claude.PermissionMode != "bypassPermissions" || c.Claude.Env["IS_SANDBOX"] == "1" {
+		return list
+	}
+	return append(list, `claude.permission_mode is "bypassPermissions", which Claude Code refuses as root: no message can be answered. `+
+		"Choose another mode, or run the host as a user of its own.")
 }
 
 // asRoot is what the log says at the start of a host that runs as root.

@@ -62,8 +62,9 @@ func hostFlag(arg string) string {
 	if flag, _, _ := strings.Cut(arg, "="); slices.Contains(hostFlags, flag) {
 		return flag
 	}
-	if letters := shortFlags.FindString(arg); strings.ContainsAny(letters, hostLetters) {
-		return letters
+	letters := shortFlags.FindString(arg)
+	if at := strings.IndexAny(letters, hostLetters); at >= 0 {
+		return "-" + letters[at:at+1] // without the others, which may be a value
 	}
 	return ""
 }

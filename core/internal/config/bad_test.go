@@ -365,15 +365,12 @@ links {
 F:3:16: Unsuitable value; media.max_bytes must be a size, such as "20MB" or "500KB".
     max_bytes  = "20"
 F:4:16: Unsuitable value; media.transcribe must have an argument with {file} in it.
-    transcribe = ["sh", "-c", "{out}"]
 F:5:17: Unsuitable value; media.speak names a program that cannot be run here: clawhost-no-such-program.
-    speak      = ["clawhost-no-such-program", "{out}"]
 F:6:16: Unsuitable value; media.timeout must be at least "1s".
     timeout    = "0"
 F:7:16: Unsuitable value; media.tts needs the command that speaks: media.speak.
     tts        = "always"
 F:10:14: Unsuitable value; links.command must not be empty.
-    command = [" ", "{url}"]
 F:11:3: Unknown argument; The block links has no argument "tts".
     tts …
 `,
@@ -396,9 +393,7 @@ links {
 F:3:16: Unsuitable value; media.max_bytes must be from 1 KB to 1 GB.
     max_bytes  = "2GB"
 F:4:16: Unsuitable value; media.transcribe must be a list, such as ["a", "b"].
-    transcribe = "whisper {file}"
 F:5:16: Unsuitable value; media.speak must have an argument with {out} in it.
-    speak      = ["sh"]
 F:6:16: Unsuitable value; media.tts must be "off", "inbound", "always" or "tagged".
     tts        = "sometimes"
 F:7:28: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".
@@ -406,7 +401,6 @@ F:7:28: Unsuitable value; media.accept must be a type of file, such as "image/*"
 F:7:40: Unsuitable value; media.accept must be a type of file, such as "image/*" or "application/pdf".
     accept     = ["image/*", "pictures", "*/*"]
 F:10:14: Unsuitable value; links.command must be text in quotes.
-    command = [1, "{url}"]
 `,
 		},
 		{
@@ -593,17 +587,11 @@ claude {
 `,
 			`
 F:3:11: Unsuitable value; claude.args cannot hold --verbose: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
 F:3:24: Unsuitable value; claude.args cannot hold --model: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
 F:3:37: Unsuitable value; claude.args cannot hold -p: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
-F:3:43: Unsuitable value; claude.args cannot hold -dc: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
+F:3:43: Unsuitable value; claude.args cannot hold -c: the host sets it.
 F:3:50: Unsuitable value; claude.args cannot hold --append-system-prompt-file: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
 F:3:81: Unsuitable value; claude.args cannot hold --: the host sets it.
-    args = ["--verbose", "--model=x", "-p", "-dc", "--append-system-prompt-file", "--", "--debug", "--add-dir", "/x"]
 F:4:46: Unsuitable value; claude.env cannot hold CLAUDE_CODE_DISABLE_ATTACHMENTS: the host sets it.
 `,
 		},

@@ -36,6 +36,8 @@ type Config struct {
 
 	// Plugins are the plugin blocks in the order of the file, the disabled ones among them.
 	Plugins []*Plugin
+
+	warnings Problems
 }
 
 // Log says what is logged to stderr, and how.

@@ -178,6 +178,10 @@ func (f *fit) object(fields map[string]cty.Value, node *jsonschema.Schema, secre
 		if _, there := found[name]; !there {
 			f.problems = append(f.problems, f.plugin.problem(s.at(f.plugin), "Missing argument",
 				fmt.Sprintf("%s needs the argument %q.", s.title(), name)))
+		} else if property := node.Properties[name]; property != nil && found[name] == "" {
+			if _, secret := f.schema.follow(property); secret {
+				f.refuse(s.step(name), "must not be empty")
+			}
 		}
 	}
 	f.judge(found, node, secret, s)

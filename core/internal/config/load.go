@@ -144,6 +144,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 	d.checkTarget(c, body)
 	c.Claude.ConfigDir = d.claudeDir(c)
 	d.checkWorkspace(c, body)
+	c.warnings = d.warn(c, body)
 	return c
 }
 

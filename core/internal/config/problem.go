@@ -69,11 +69,13 @@ func (p Problems) err() error {
 	return slices.Compact(p)
 }
 
-// secretNames are attributes whose values are never shown, wherever they stand.
-var secretNames = []string{"api_keys", "dsn", "token", "env"}
+// secretNames are attributes whose values are never shown, wherever they stand: secrets, and arguments of programs, which
+// may be some.
+var secretNames = []string{"api_keys", "dsn", "token", "env", "args", "transcribe", "speak", "command"}
 
-// secretWords finds, in a file that cannot be parsed, the first line that may hold a secret or opens a plugin block.
-var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|key|token|secret|password)`)
+// secretWords finds, in a file that cannot be parsed, the first line that may hold a secret or opens a plugin block. A
+// command that is one text, as that of claude is, has no arguments.
+var secretWords = regexp.MustCompile(`(?im)^[^#\n]*(\bplugin\b|\bdsn\b|\benv\s*=|\b(args|transcribe|speak)\s*=|\bcommand\s*=\s*[^"\s]|key|token|secret|password)`)
 
 // source is the file's text, and which of its lines may be shown.
 type source struct {

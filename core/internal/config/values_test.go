@@ -276,7 +276,7 @@ plugin "plain" {}
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}), asText[*time.Location](), asText[*regexp.Regexp]()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Plugin{}, config.Config{}), asText[*time.Location](), asText[*regexp.Regexp]()); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
 }

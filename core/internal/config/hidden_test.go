@@ -1,0 +1,58 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+)
+
+// Arguments of programs may be secrets. No error shows them, whatever is wrong in or beside them.
+func TestArgumentsOfProgramsAreNotShown(t *testing.T) {
+	t.Parallel()
+	const secret = "hush-4711"
+	for _, text := range []string{
+		`claude { args = ["--header", "hush-4711", "--model"] }`,
+		`claude { args = ["--model=hush-4711"] }`,
+		`claude { args = ["-rhush-4711"] }`,
+		`claude { args = "hush-4711" }`,
+		"claude {\n  args = [\n    \"hush-4711\", 5,\n    \"--verbose\"\n  ]\n}",
+		"claude {\n  args = [\"hush-4711\"\n}",
+		"claude {\n  args = [\"hush-4711]\n}",
+		`media { transcribe = ["sh", "hush-4711"] }`,
+		`media { transcribe = "sh hush-4711" }`,
+		`media { speak = ["clawhost-no-such-program", "hush-4711", "{out}"] }`,
+		"media {\n  speak = [\"sh\", \"hush-4711\"\n}",
+		`links { command = ["sh", "hush-4711"] }`,
+		`links { command = ["sh", "hush-4711", nothing, "{url}"] }`,
+		"links {\n  command = [\"sh\", \"hush-4711\"\n}",
+	} {
+		_, err := config.Load(write(t, text), variables(nil))
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s\ngives the error %v", text, err)
+		}
+	}
+}
+
+// What is good, and of no use as it is, is said beside.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}", ""},
+		{"", "1:1: No plugin is enabled; Nobody can talk"},
+		{"claude {\n  command = \"sh\"\n}\nplugin \"telegram\" {\n  enabled = false\n}", "1:1: No plugin is enabled; Nobody can talk"},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"clawhost-no-such-program\"\n}", `3:13: Missing program; claude.command: there is no program "clawhost-no-such-program" here`},
+		{"plugin \"telegram\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"telegram:1\", \"telegram:@ann\"]\n}", "6:27: Name instead of an id; access.owners: telegram:@ann is a name"},
+		{"plugin \"matrix\" {}\nclaude {\n  command = \"sh\"\n}\naccess {\n  owners = [\"matrix:@ann:example.org\"]\n}", ""},
+	}
+	for _, test := range tests {
+		var got []string
+		for _, w := range load(t, test.text, nil).Warnings() {
+			got = append(got, w.String()[strings.Index(w.String(), "config.hcl:")+len("config.hcl:"):])
+		}
+		all := strings.Join(got, "\n")
+		if test.want == "" && all != "" || !strings.Contains(all, test.want) {
+			t.Errorf("%s\nwarns %q, want %q", test.text, all, test.want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Warnings are what is probably not meant in a file that is good all the same, in the file's order.
+func (c *Config) Warnings() Problems { return c.warnings }
+
+// warn finds what is good, and of no use as it is.
+func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
+	var found Problems
+	at := func(a *hclsyntax.Attribute) hcl.Range {
+		if a == nil {
+			return hcl.Range{Start: hcl.InitialPos}
+		}
+		return a.Expr.Range()
+	}
+	if _, err := exec.LookPath(c.Claude.Command); err != nil {
+		found = append(found, d.problem(at(attribute(body, "claude", "command")), "Missing program",
+			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.", c.Claude.Command)))
+	}
+	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
+		found = append(found, Problem{File: d.name, Line: 1, Column: 1, Summary: "No plugin is enabled", Detail: "Nobody can talk to the agent."})
+	}
+	for i, owner := range c.Access.Owners {
+		if _, user, _ := strings.Cut(owner, ":"); strings.HasPrefix(user, "@") && !strings.Contains(user, ":") {
+			place, _ := locate(attribute(body, "access", "owners").Expr, []string{fmt.Sprint(i)})
+			found = append(found, d.problem(place, "Name instead of an id",
+				fmt.Sprintf("access.owners: %s is a name. People are known by their ids, which /whoami shows.", owner)))
+		}
+	}
+	if found.err() == nil { // which has put them in order
+		return nil
+	}
+	return found
+}
