@@ -29,7 +29,8 @@ type Env struct {
 	line *handshake.Line // to the host; nil where it has none
 }
 
-// State is a durable key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB.
+// State is a durable key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB; together they
+// are at most 10,000 keys and 64 MiB of values, beyond which Put fails.
 type State interface {
 	// Get returns [ErrNotFound] where there is no such key.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)

@@ -57,6 +57,8 @@ func (s stateServer) PutValue(ctx context.Context, r *pluginv1.PutValueRequest) 
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return &pluginv1.PutValueResponse{Revision: revision}, nil
+	case errors.Is(err, store.ErrStateFull):
+		return nil, status.Error(codes.ResourceExhausted, store.ErrStateFull.Error())
 	case err != nil:
 		return nil, s.refuse("write state", err)
 	}

@@ -21,6 +21,9 @@ var ErrNotFound = errors.New("not found")
 // ErrNotYours is returned by Withdraw for a message that who asks may not drop.
 var ErrNotYours = errors.New("not yours")
 
+// ErrStateFull is returned by PutState when an instance keeps as much as it may.
+var ErrStateFull = errors.New("the state is full: an instance keeps at most 10,000 keys and 64 MiB of values")
+
 // ErrConflict is returned by PutState when the revision is another one.
 var ErrConflict = errors.New("revision conflict")
 

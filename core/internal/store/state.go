@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// What an instance may keep.
+const (
+	maxStateKeys  = 10_000
+	maxStateBytes = 64 << 20 // of values
+)
+
 // GetState returns a value of an instance's state with its revision, or [ErrNotFound].
 func (s *Store) GetState(ctx context.Context, instance, key string) (value []byte, revision uint64, err error) {
 	err = s.view(ctx).row(`SELECT value, revision FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &value, &revision)
@@ -22,18 +28,27 @@ func (s *Store) GetState(ctx context.Context, instance, key string) (value []byt
 
 // PutState writes a value and returns its revision. A revision is never that of another value of the key, not even of
 // one that was deleted. ifRevision is the revision that the key must have, 0 for a key that must be absent, nil for any;
-// when it is another one, nothing is written and PutState returns the present one with [ErrConflict].
+// when it is another one, nothing is written and PutState returns the present one with [ErrConflict]. What would have the
+// instance keep more than it may is [ErrStateFull].
 func (s *Store) PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (revision uint64, err error) {
 	if value == nil {
 		value = []byte{}
 	}
 	return step(ctx, s, "put state", func(t *tx) (revision uint64, err error) {
-		err = t.row(`SELECT revision FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &revision)
+		var before int64
+		err = t.row(`SELECT revision, LENGTH(value) FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &revision, &before)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, err
 		}
+		more := int64(0)
+		if err != nil {
+			more = 1
+		}
 		if ifRevision != nil && *ifRevision != revision {
 			return revision, ErrConflict
+		}
+		if err := t.useState(instance, more, int64(len(value))-before); err != nil {
+			return 0, err
 		}
 		if err := t.row(`UPDATE store SET state_revision = state_revision + 1 RETURNING state_revision`, nil, &revision); err != nil {
 			return 0, err
@@ -48,10 +63,33 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 // DeleteState removes a value; one that is not there is no error.
 func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
 	_, err := step(ctx, s, "delete state", func(t *tx) (nothing, error) {
-		_, err := t.exec(`DELETE FROM state WHERE instance = ?1 AND key = ?2`, instance, key)
-		return nothing{}, err
+		var before int64
+		err := t.row(`DELETE FROM state WHERE instance = ?1 AND key = ?2 RETURNING LENGTH(value)`, []any{instance, key}, &before)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nothing{}, nil
+		}
+		if err != nil {
+			return nothing{}, err
+		}
+		return nothing{}, t.useState(instance, -1, -before)
 	})
 	return err
+}
+
+// useState counts what an instance keeps from now on. More than it may is [ErrStateFull], but what it has it may make
+// smaller.
+func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
+	var keys, bytes int64
+	err := t.row(`INSERT INTO state_use (instance, keys, bytes) VALUES (?1, ?2, ?3)
+		ON CONFLICT (instance) DO UPDATE SET keys = state_use.keys + excluded.keys, bytes = state_use.bytes + excluded.bytes
+		RETURNING keys, bytes`, []any{instance, moreKeys, moreBytes}, &keys, &bytes)
+	if err != nil {
+		return err
+	}
+	if moreKeys > 0 && keys > maxStateKeys || moreBytes > 0 && bytes > maxStateBytes {
+		return ErrStateFull
+	}
+	return nil
 }
 
 // ListState returns the keys of an instance that begin with prefix and sort, bytewise, after another key. limit is 1 to

@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -108,5 +111,59 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 	}
 	if got, err := b.Processes(b.ctx); len(got) != 1 || err != nil {
 		t.Errorf("left %+v, %v", got, err)
+	}
+}
+
+// What an instance keeps is bounded, in bytes and in keys. What it has can be read, made smaller and deleted all the same,
+// and others have their own room.
+func TestStateIsBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	put := func(instance, key string, size int) error {
+		_, err := b.PutState(b.ctx, instance, key, make([]byte, size), nil)
+		return err
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := func(err error) {
+		t.Helper()
+		if !errors.Is(err, store.ErrStateFull) {
+			t.Fatalf("%v, want %v", err, store.ErrStateFull)
+		}
+	}
+	const large = 32 << 20
+	must(put("greedy", "a", large))
+	must(put("greedy", "b", large))
+	full(put("greedy", "c", 1))
+	full(put("greedy", "a", large+1))
+	must(put("modest", "a", 10))
+	b.reopen(t)
+	full(put("greedy", "c", 1))
+	must(put("greedy", "a", large-1))
+	must(put("greedy", "c", 1))
+	must(b.DeleteState(b.ctx, "greedy", "b"))
+	must(b.DeleteState(b.ctx, "greedy", "b"))
+	must(put("greedy", "b", large))
+	full(put("greedy", "d", 1))
+
+	var puts sync.WaitGroup
+	var failed atomic.Int64
+	for n := range 10_010 {
+		puts.Go(func() {
+			switch err := put("many", strconv.Itoa(n), 0); {
+			case errors.Is(err, store.ErrStateFull):
+				failed.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	puts.Wait()
+	if failed.Load() != 10 {
+		t.Errorf("%d of 10,010 keys were refused, want 10", failed.Load())
 	}
 }
