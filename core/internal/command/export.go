@@ -19,7 +19,12 @@ const (
 	exportPage = 1000
 	// maxExport bounds what is held in memory for an export. A longer history loses its beginning.
 	maxExport = 100_000
+	// maxExports bounds what all exports have together, in bytes. None is removed: they are copies that somebody wanted.
+	maxExports = 1 << 30
 )
+
+// errExportsFull says that an export would exceed maxExports.
+var errExportsFull = errors.New("the exports have as many bytes as they may")
 
 // export writes the session's history to a file of the host's, one JSON value a line: a header, then each entry, oldest
 // first.
@@ -41,6 +46,9 @@ func (d desk) export(ctx context.Context, call Call) (string, error) {
 	}
 	slices.Reverse(entries)
 	path, err := writeExport(d.host.ExportDir, call.Caller.Session, d.host.Now(), entries)
+	if errors.Is(err, errExportsFull) {
+		return fmt.Sprintf("There is no room for this export: all exports together may have 1 GB. Remove some from %s on the host.", code(d.host.ExportDir)), nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("export a session: %w", err)
 	}
@@ -49,6 +57,10 @@ func (d desk) export(ctx context.Context, call Call) (string, error) {
 
 func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEntry) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	left, err := exportRoom(dir)
+	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, fmt.Sprintf("%s-%s.jsonl", fileName(session), now.UTC().Format("20060102T150405.000Z")))
@@ -61,7 +73,7 @@ func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEn
 			err = errors.Join(err, os.Remove(path))
 		}
 	}()
-	buffer := bufio.NewWriter(file)
+	buffer := bufio.NewWriter(&bounded{file, left})
 	lines := json.NewEncoder(buffer)
 	err = lines.Encode(map[string]any{"type": "session", "session": session, "exported_at": now.UTC()})
 	for _, e := range entries {
@@ -71,6 +83,35 @@ func writeExport(dir, session string, now time.Time, entries []chat.TranscriptEn
 		}))
 	}
 	return path, errors.Join(err, buffer.Flush(), file.Close())
+}
+
+// exportRoom is how many bytes an export may have.
+func exportRoom(dir string) (int64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	left := int64(maxExports)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // else it was removed meanwhile
+			left -= info.Size()
+		}
+	}
+	return left, nil
+}
+
+// bounded is a file that takes no more bytes than are left.
+type bounded struct {
+	file *os.File
+	left int64
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errExportsFull
+	}
+	return b.file.Write(p)
 }
 
 // fileName makes a part of a file's name of a session key.

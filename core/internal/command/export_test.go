@@ -41,3 +41,34 @@ func TestExport(t *testing.T) {
 		t.Errorf("the first export is another one now: %v", err)
 	}
 }
+
+// Exports are never removed, so they are bounded: what does not fit is refused and not left in part.
+func TestExportsAreBounded(t *testing.T) {
+	t.Parallel()
+	d := &desk{exports: t.TempDir(), session: store.Session{Key: "telegram:7"}}
+	d.entries = []chat.TranscriptEntry{{ID: 1, Role: chat.User, Text: "hello", At: now}}
+	earlier := filepath.Join(d.exports, "earlier.jsonl")
+	for room, want := range map[int64]string{
+		100:     "There is no room for this export: all exports together may have 1 GB. Remove some from `" + d.exports + "` on the host.",
+		1 << 20: "Exported 1 message to `" + filepath.Join(d.exports, "telegram_7-20260315T143000.000Z.jsonl") + "` on the host.",
+	} {
+		if err := os.WriteFile(earlier, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(earlier, 1<<30-room); err != nil { // a sparse file
+			t.Fatal(err)
+		}
+		if got, err := d.registry().Run(t.Context(), d.call("/export", chat.Owner)); err != nil || got != want {
+			t.Errorf("with %d bytes left: %q, %v", room, got, err)
+		}
+		left, err := filepath.Glob(filepath.Join(d.exports, "telegram*"))
+		if wanted := room > 100; err != nil || (len(left) == 1) != wanted {
+			t.Errorf("with %d bytes left there are %v, %v", room, left, err)
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
