@@ -37,3 +37,29 @@ func TestAFileWithASecondNameIsNotSent(t *testing.T) {
 		t.Errorf("sent %v, problems (-want +got):\n%s", sent(files), diff)
 	}
 }
+
+// However a path out of the workspace is written, nothing is sent.
+func TestPathsThatLeadOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "notes.txt", text)
+	b.write(t, "inbound/others.pdf", pdf)
+	b.write(t, "outbound/000000000000/others.txt", text)
+	if err := os.Symlink("/proc/self", filepath.Join(b.workspace, "self")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"/etc/passwd", "/proc/self/environ", "/proc/self/fd/0", "/proc/1/cmdline", "/dev/stdin", "/dev/fd/0",
+		"../../../../../../etc/passwd", "notes.txt/../../../../../../etc/passwd", "./../notes.txt", "..", "../", "/",
+		"file:///etc/passwd", "file://localhost/etc/passwd", "file:/etc/passwd", "FILE:///etc/passwd", "file://%2e%2e/etc/passwd", "file://..%2f..%2fetc/passwd",
+		"file:///proc/self/environ", "~/.ssh/id_rsa", "~root/.bashrc", "~", "$HOME/.bashrc", "self/environ", "self/fd/0",
+		"inbound/others.pdf", "./inbound/../inbound/others.pdf", "INBOUND/others.pdf", filepath.Join(b.workspace, "inbound/others.pdf"),
+		"file://" + b.workspace + "/inbound/others.pdf", "outbound/000000000000/others.txt", "outbound/6d1c2a3e5f70/../000000000000/others.txt",
+		"notes.txt\x00", "\x00/etc/passwd", " ", "",
+	} {
+		files, problems := collect(t.Context(), b.outgoing(), []string{path}, "", false, all)
+		if len(files) > 0 || len(problems) != 1 {
+			t.Errorf("MEDIA:%q sends %v, problems %q", path, sent(files), problems)
+		}
+	}
+}
