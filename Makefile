@@ -34,6 +34,7 @@ build: ## build the host, the claude stub and all plugins into bin/
 			*/plugins/*|*/examples/*) name=clawhost-$${package##*/} ;; \
 			*) continue ;; \
 		esac; \
+		rm -f bin/$$name; \
 		CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/$$name $$package; \
 		echo "bin/$$name"; \
 	done

@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -29,7 +30,7 @@ type attachments struct {
 	crowded  <-chan media.Crowded
 }
 
-func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, log hclog.Logger) attachments {
+func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, children *process.Children, log hclog.Logger) attachments {
 	crowded := make(chan media.Crowded, 2) // one for each folder
 	bounds := media.RoomOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
 	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Room: bounds})
@@ -45,9 +46,9 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
-			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout,
+			Transcribe: c.Media.Transcribe, TranscribeTimeout: c.Media.Timeout, Links: c.Links.Command, LinksTimeout: c.Links.Timeout, Children: children,
 		}, log),
-		speaker: media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir),
+		speaker: media.NewSpeaker(files, c.Media.Speak, c.Media.Timeout, runDir, children),
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAttachment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	h.media = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), h.log)
+	h.media = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log)
 	kept, err := h.media.files.Put(t.Context(), "telegram", chat.Media{Kind: chat.Image}, bytes.NewReader([]byte("%PDF-1.7\n")))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	h.media, h.tools = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), h.log), h.newTools()
+	h.media, h.tools = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log), h.newTools()
 	run := &store.Run{Message: store.Queued{
 		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
 		Message:       store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},

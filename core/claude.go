@@ -25,7 +25,7 @@ func (h *Host) claudeConfig() claude.Config {
 		AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
 		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
 		DenyPaths: []string{h.config.StateDir, h.config.Path}, OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses,
-		Owners: owners{h}, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+		Owners: owners{h}, Children: h.options.Children, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.keys != nil {
 		settings.Credentials = h.keys

@@ -60,6 +60,8 @@ type Options struct {
 	// Recheck tells what would keep a host from starting anew; the host asks before it goes down to be restarted. nil: it
 	// cannot be restarted.
 	Recheck func(ctx context.Context) error
+	// Children start the host's processes; nil: nothing that leaves their trees is adopted.
+	Children *process.Children
 	// Out is where the host tells its operator what must not be logged: the addresses at which its channels are opened.
 	Out io.Writer
 }
@@ -167,7 +169,7 @@ func (h *Host) runDir() string { return filepath.Join(h.config.StateDir, "run") 
 // wire builds the rooms. Commands, plugins and turns know of one another in a circle: a command stops a turn, a turn runs
 // a command, a plugin answers one. What closes the circle asks the host at each use.
 func (h *Host) wire() {
-	h.media = newAttachments(h.config, h.store, networkOf{h}, h.mediaDir(), h.runDir(), h.log.Named("media"))
+	h.media = newAttachments(h.config, h.store, networkOf{h}, h.mediaDir(), h.runDir(), h.options.Children, h.log.Named("media"))
 	h.prompter = h.newPrompter()
 	h.commands = h.registry()
 	h.tools = h.newTools()
@@ -182,7 +184,7 @@ func (h *Host) wire() {
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
-		Register: api.Register, Processes: h.store, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
+		Register: api.Register, Processes: h.store, Children: h.options.Children, Parked: h.tellOwners, Opened: h.opened, Grace: pluginGrace,
 	}, h.log)
 	h.reactor = h.newReactor()
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
@@ -203,7 +205,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
-		Login: h.login, Welcome: welcome, Refuse: claude.IsTool,
+		Login: h.login, Welcome: welcome, Refuse: refused,
 	}, h.log.Named("admin"))
 }
 
@@ -215,14 +217,20 @@ func (h *Host) reserved() int {
 	return 1
 }
 
+// refused reports whether a process may not use the control socket: whatever the host or a previous one has started.
+func refused(pid int) bool {
+	if pid == 0 { // this system does not tell
+		return false
+	}
+	below, err := process.Below(pid, os.Getpid())
+	return err != nil || below || claude.IsTool(pid)
+}
+
 // Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
 // drain. What cannot finish in time goes on in the host's next life.
 func (h *Host) Run(ctx context.Context) (err error) {
 	work := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, h.Close(work)) }()
-	if err := process.Conceal(); err != nil {
-		h.log.Warn("the agent's tools can read this process", "error", err)
-	}
 	if os.Geteuid() == 0 {
 		h.log.Warn(asRoot)
 	}

@@ -10,19 +10,20 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // Validate checks the plugins' own configs by the schemas that their binaries describe, and that no two have a command of
 // the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
-// [config.Problems].
-func Validate(ctx context.Context, c *config.Config, version string) error {
+// [config.Problems]. Children start the binaries, as those of [Options] do.
+func Validate(ctx context.Context, c *config.Config, version string, children *process.Children) error {
 	found := make([]config.Problems, len(c.Plugins))
 	commands := make([]command.PluginCommands, len(c.Plugins))
 	var asking sync.WaitGroup
 	for i, p := range c.Plugins {
 		if p.Enabled {
-			asking.Go(func() { found[i], commands[i] = validate(ctx, p, version) })
+			asking.Go(func() { found[i], commands[i] = validate(ctx, p, version, children) })
 		}
 	}
 	asking.Wait()
@@ -38,11 +39,11 @@ func Validate(ctx context.Context, c *config.Config, version string) error {
 	return list
 }
 
-func validate(ctx context.Context, p *config.Plugin, version string) (config.Problems, command.PluginCommands) {
+func validate(ctx context.Context, p *config.Plugin, version string, children *process.Children) (config.Problems, command.PluginCommands) {
 	if missing, is := p.Missing(); is {
 		return config.Problems{missing}, command.PluginCommands{}
 	}
-	description, err := supervisor.Describe(ctx, spec(p), version, os.TempDir(), hclog.NewNullLogger())
+	description, err := supervisor.Describe(ctx, spec(p), version, os.TempDir(), children, hclog.NewNullLogger())
 	if err != nil {
 		return config.Problems{p.Place(nil, "Plugin does not start", err.Error())}, command.PluginCommands{}
 	}

@@ -53,7 +53,7 @@ func TestExampleConfigs(t *testing.T) {
 				p.Source = filepath.Join(plugins, filepath.Base(p.Source))
 			}
 			var problems config.Problems
-			if err := core.Validate(t.Context(), c, "test"); errors.As(err, &problems) {
+			if err := core.Validate(t.Context(), c, "test", nil); errors.As(err, &problems) {
 				t.Errorf("a plugin refuses it:\n%v", problems)
 			} else if err != nil {
 				t.Error(err)

@@ -7,18 +7,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
+
+// exposed is the variable by which a host that runs from a sealed copy knows that it did not from the beginning.
+const exposed = "CLAWHOST_EXPOSED"
 
 // host runs a host until it is told to end.
 func (a *app) host(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("there is no command %q", args[0])
+	}
+	if a.readable && !process.Sealed() && os.Geteuid() != 0 {
+		// Whoever has opened this process's memory keeps it open, but not over an execution.
+		if path, err := process.Executable(); err == nil {
+			_ = process.Exec(path, os.Args, append(os.Environ(), exposed+"=1"))
+		}
 	}
 	c, err := a.load()
 	if err != nil {
@@ -33,11 +43,14 @@ func (a *app) host(ctx context.Context, args []string) error {
 	log := hclog.New(&hclog.LoggerOptions{
 		Name: "clawhost", Level: hclog.LevelFromString(c.Log.Level), JSONFormat: c.Log.Format == "json", Output: a.err,
 	})
-	h, err := core.New(ctx, core.Options{Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a.recheck})
+	a.warn(log)
+	h, err := core.New(ctx, core.Options{
+		Config: c, Version: version, Demo: demo, Log: log, Out: a.out, Recheck: a.recheck, Children: a.children,
+	})
 	if err != nil {
 		return err
 	}
-	err = h.Run(ctx)
+	err = a.adopting(ctx, log, h.Run)
 	if errors.Is(err, core.ErrRestart) {
 		return again()
 	}
@@ -46,11 +59,37 @@ func (a *app) host(ctx context.Context, args []string) error {
 
 // again runs this binary, or the one that has taken its place, as it was run.
 func again() error {
-	self, err := os.Executable()
+	self, err := process.Executable()
 	if err != nil {
 		return fmt.Errorf("restart: %w", err)
 	}
-	return fmt.Errorf("restart: %w", syscall.Exec(self, os.Args, os.Environ()))
+	return fmt.Errorf("restart: %w", process.Exec(self, os.Args, os.Environ()))
+}
+
+// warn says what other processes of the user can or could read of this one.
+func (a *app) warn(log hclog.Logger) {
+	_, was := os.LookupEnv(exposed)
+	_ = os.Unsetenv(exposed)
+	path, err := process.Executable()
+	switch {
+	case a.concealed != nil:
+		log.Warn("other processes of this user can read this one's memory and environment", "error", a.concealed)
+	case err == nil && (was || a.readable) && os.Geteuid() != 0:
+		log.Warn("other processes of this user could read this one's environment while it started; " +
+			"let the program be executed only, not read: `chmod a=x " + path + "`, better with root as its owner")
+	}
+}
+
+// adopting runs the host and waits for what leaves its process tree meanwhile.
+func (a *app) adopting(ctx context.Context, log hclog.Logger, run func(context.Context) error) error {
+	if err := a.children.Adopt(); err != nil {
+		log.Warn("the agent's tools can leave the host's process tree", "error", err)
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var reaping sync.WaitGroup
+	reaping.Go(func() { a.children.Reap(working) })
+	defer func() { cancel(); reaping.Wait() }()
+	return run(ctx)
 }
 
 // recheck tells what keeps a host from starting with the config file as it is now.
@@ -59,7 +98,7 @@ func (a *app) recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return core.Validate(ctx, c, version)
+	return core.Validate(ctx, c, version, a.children)
 }
 
 // load reads the config file.
@@ -69,7 +108,7 @@ func (a *app) load() (*config.Config, error) {
 
 // standIn finds the bundled stand-in for claude beside this binary.
 func standIn() (string, error) {
-	self, err := os.Executable()
+	self, err := process.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find the stand-in for claude: %w", err)
 	}
@@ -87,7 +126,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	c, err := a.load()
 	if err == nil {
-		err = core.Validate(ctx, c, version)
+		err = core.Validate(ctx, c, version, a.children)
 	}
 	var warnings []string
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // version is set when the binary is built.
@@ -31,10 +32,15 @@ const (
 var errUsage = errors.New("usage")
 
 func main() {
+	readable, concealed := process.Readable(), process.Conceal() // before all else: see docs/security.md
+	concealed = errors.Join(concealed, process.CloseOnExec())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks the host to go down in order; a second one ends it at once.
 	context.AfterFunc(ctx, stop)
-	code := (&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, config: "config.hcl"}).run(ctx, os.Args[1:])
+	code := (&app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, config: "config.hcl",
+		readable: readable, concealed: concealed, children: &process.Children{},
+	}).run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
@@ -47,6 +53,10 @@ type app struct {
 	config string
 	json   bool
 	demo   bool
+
+	readable  bool  // by others of the user, until main began
+	concealed error // why the process is not; nil: it is
+	children  *process.Children
 }
 
 func (a *app) run(ctx context.Context, args []string) int {

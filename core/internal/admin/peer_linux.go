@@ -9,28 +9,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer returns the process at the other end of a connection, and an error for another user's.
-func peer(conn net.Conn) (int, error) {
+// peer is the process at the other end of a connection.
+type peer struct {
+	pid    int
+	handle *os.File // of that very process, and of none that has its pid later; nil: Linux before 6.5 gives none
+}
+
+// peerOf returns the process that opened a connection, and an error for another user's or one that is gone.
+func peerOf(conn net.Conn) (peer, error) {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
-		return 0, errors.New("no unix socket")
+		return peer{}, errors.New("no unix socket")
 	}
 	raw, err := unixConn.SyscallConn()
 	if err != nil {
-		return 0, fmt.Errorf("look at the peer: %w", err)
+		return peer{}, fmt.Errorf("look at the peer: %w", err)
 	}
 	var cred *unix.Ucred
-	var credErr error
+	var handle int
+	var noCred, noHandle error
 	if err := raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		cred, noCred = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		handle, noHandle = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
 	}); err != nil {
-		return 0, fmt.Errorf("look at the peer: %w", err)
+		return peer{}, fmt.Errorf("look at the peer: %w", err)
 	}
-	if credErr != nil {
-		return 0, fmt.Errorf("look at the peer: %w", credErr)
+	if noCred != nil {
+		return peer{}, fmt.Errorf("look at the peer: %w", noCred)
+	}
+	p := peer{pid: int(cred.Pid)}
+	if noHandle == nil {
+		p.handle = os.NewFile(uintptr(handle), "peer")
+	} else if !errors.Is(noHandle, unix.ENOPROTOOPT) {
+		return p, fmt.Errorf("look at the peer: it is gone: %w", noHandle)
 	}
 	if int(cred.Uid) != os.Getuid() {
-		return int(cred.Pid), errors.New("another user's process")
+		p.close()
+		return p, errors.New("another user's process")
 	}
-	return int(cred.Pid), nil
+	return p, nil
 }
+
+// gone reports whether the process has ended, so that its pid may be another one's.
+func (p peer) gone() bool {
+	return p.handle != nil && unix.PidfdSendSignal(int(p.handle.Fd()), 0, nil, 0) != nil
+}
+
+func (p peer) close() { _ = p.handle.Close() }

@@ -52,7 +52,8 @@ type Options struct {
 	Login func(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
 	// Welcome is what somebody who was let in is told.
 	Welcome func(store.Pairing) store.Piece
-	// Refuse tells whether a process must not use the socket: the agent's tools must not approve pairings.
+	// Refuse reports whether a process must not use the socket: the agent's tools must not approve pairings. Where the
+	// system does not tell who is at the other end, the pid is zero.
 	Refuse func(pid int) bool
 }
 
@@ -109,13 +110,30 @@ func (g *guarded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		pid, err := peer(conn)
-		if err == nil && !g.refuse(pid) {
-			return conn, nil
+		if err := g.admit(conn); err != nil {
+			g.log.Warn("refused a peer on the control socket", "error", err)
+			_ = conn.Close()
+			continue
 		}
-		g.log.Warn("refused a peer on the control socket", "pid", pid, "error", err)
-		_ = conn.Close()
+		return conn, nil
 	}
+}
+
+// admit refuses a peer that must not use the socket. One that has ended while it was looked at is refused, too: what was
+// seen could be of another process.
+func (g *guarded) admit(conn net.Conn) error {
+	p, err := peerOf(conn)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", p.pid, err)
+	}
+	defer p.close()
+	switch {
+	case g.refuse(p.pid):
+		return fmt.Errorf("process %d may not use it", p.pid)
+	case p.gone():
+		return fmt.Errorf("process %d is gone", p.pid)
+	}
+	return nil
 }
 
 func (s *Server) routes() http.Handler {

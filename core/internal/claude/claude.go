@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -31,14 +32,15 @@ type Config struct {
 	FallbackModels  []string
 	AllowedTools    []string
 	DisallowedTools []string
-	Workspace       string        // the working directory; it must exist
-	RunDir          string        // a 0700 folder of the host for the files that flags name
-	DenyPaths       []string      // files and folders that the agent's file tools may not touch
-	OneShot         bool          // a process serves one turn: none is idle, and each turn waits for a new one
-	MaxProcesses    int           // zero: 4
-	MaxMemory       int64         // bytes that all processes and their tools may hold before idle ones are ended; zero: no limit; negative: half of the machine's
-	RecycleAt       int64         // bytes above which a process is ended once it is idle; zero: never
-	WeighEvery      time.Duration // how often memory is looked at; zero: 15 seconds
+	Workspace       string            // the working directory; it must exist
+	Children        *process.Children // start the processes; nil: nothing that leaves their trees is adopted
+	RunDir          string            // a 0700 folder of the host for the files that flags name
+	DenyPaths       []string          // files and folders that the agent's file tools may not touch
+	OneShot         bool              // a process serves one turn: none is idle, and each turn waits for a new one
+	MaxProcesses    int               // zero: 4
+	MaxMemory       int64             // bytes that all processes and their tools may hold before idle ones are ended; zero: no limit; negative: half of the machine's
+	RecycleAt       int64             // bytes above which a process is ended once it is idle; zero: never
+	WeighEvery      time.Duration     // how often memory is looked at; zero: 15 seconds
 	ParkAfter       time.Duration
 	Timeout         time.Duration // of a turn, less the time that somebody is being asked; zero: 30 minutes
 	Interrupt       time.Duration // for an interrupt to be answered, before the process is ended for the stop; zero: 100 ms

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
@@ -29,6 +30,7 @@ type command struct {
 	env       []string
 	usual     string // the model where none is chosen
 	workspace string // as given
+	children  *process.Children
 	real      string // the same without links, as the CLI names it
 	projects  string // the folder of the workspace's transcripts
 }
@@ -65,7 +67,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 		return nil, err
 	}
 	c := &command{
-		allowed: cfg.AllowedTools, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
+		allowed: cfg.AllowedTools, children: cfg.Children, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg, life),
 	}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))

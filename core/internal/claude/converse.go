@@ -121,14 +121,13 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 // its environment cannot be found once its parent is gone.
 func (s *session) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
-	tools := func() []proc { return descendants(s.self.pid, s.variables()...) }
-	known := tools()
+	known := s.started()
 	s.withdraw()
 	if s.finishes(answer) {
-		killAll(known, tools)
+		killAll(known, s.started)
 		return
 	}
-	known = append(known, tools()...)
+	known = append(known, s.started()...)
 	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	timer := time.NewTimer(leave)
 	defer timer.Stop()

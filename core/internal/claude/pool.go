@@ -120,6 +120,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.work.Wait()
 		close(done)
 	}()
+	defer killAll(nil, func() []proc { return descendants(0, p.config.Children) }) // what nobody has
 	select {
 	case <-done:
 		return nil

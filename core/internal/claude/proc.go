@@ -82,11 +82,11 @@ func Reap(ctx context.Context, left []store.Process, processes Processes, log hc
 func reap(old store.Process, log hclog.Logger) {
 	root := proc{pid: old.PID, started: old.StartTime}
 	// Its tools outlive it, as children of nobody. They carry the session's name and the mark of some life of a host.
-	find := func() []proc { return descendants(0, sessionMarker+"="+old.Name, marker+"=") }
+	find := func() []proc { return descendants(0, nil, sessionMarker+"="+old.Name, marker+"=") }
 	var known []proc
 	if root.alive() {
 		// Claude goes first, so that it does not take the end of its tools for their results.
-		known = append([]proc{root}, descendants(root.pid)...)
+		known = append([]proc{root}, descendants(root.pid, nil)...)
 	}
 	if len(known) > 0 || len(find()) > 0 {
 		log.Warn("ending a claude of an earlier life", "session", old.Name, "pid", old.PID)
@@ -94,9 +94,8 @@ func reap(old store.Process, log hclog.Logger) {
 	}
 }
 
-// IsTool tells whether a process descends from a claude of a host: it or one of its ancestors carries a host's mark. One
-// that is gone, so that nobody can tell, counts as one. A process that left the tree and cleared its environment is not
-// known.
+// IsTool reports whether a process descends from a claude of any host, perhaps a previous one: it or one of its ancestors
+// carries a host's mark. One that is gone, so that nobody can tell, counts as one.
 func IsTool(pid int) bool {
 	const depth = 64
 	for range depth {

@@ -12,16 +12,17 @@ import (
 )
 
 // descendants returns the live processes below root, and those that carry all the variables in their environment though
-// their parents are gone. Root itself is not among them. A process that leaves the tree and clears its environment is
-// not found: only a control group would hold it.
-func descendants(root int, variables ...string) []proc {
+// their parents are gone, with what is below them. Root itself is not among them. Of what the host has adopted it returns
+// what left the tree and carries no mark of any claude's, too: nobody can tell whose it was.
+func descendants(root int, children *process.Children, variables ...string) []proc {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	children := map[int][]proc{}
+	below := map[int][]proc{}
 	var found []proc
-	seen := map[int]bool{root: true, os.Getpid(): true}
+	host := os.Getpid()
+	seen := map[int]bool{root: true, host: true}
 	add := func(p proc) {
 		if !seen[p.pid] {
 			seen[p.pid] = true
@@ -33,33 +34,39 @@ func descendants(root int, variables ...string) []proc {
 		if err != nil {
 			continue
 		}
-		parent, err := process.Parent(pid)
+		info, err := process.Look(pid)
 		if err != nil {
 			continue
 		}
-		p := newProc(pid)
-		if p.pid == 0 {
-			continue
-		}
-		children[parent] = append(children[parent], p)
-		if len(variables) > 0 && carries(pid, variables) {
+		p := proc{pid: pid, started: info.Started}
+		below[info.Parent] = append(below[info.Parent], p)
+		if len(variables) > 0 && carries(pid, variables) || info.Parent == host && stray(pid, info.Session, root, children) {
 			add(p)
 		}
 	}
 	if root > 0 {
-		for _, child := range children[root] {
+		for _, child := range below[root] {
 			add(child)
 		}
 	}
 	for i := 0; i < len(found); i++ {
-		for _, child := range children[found[i].pid] {
+		for _, child := range below[found[i].pid] {
 			add(child)
 		}
 	}
 	return found
 }
 
-// carries tells whether a process was started with all the variables. One that ends in "=" may have any value.
+// stray reports whether a child of the host's is an adopted one that ends with the claude at root: it is in that one's
+// session, or neither in that of another process of the host's nor marked as another claude's.
+func stray(pid, session, root int, children *process.Children) bool {
+	if children == nil || children.Own(pid) {
+		return false
+	}
+	return session == root || !children.Own(session) && !carries(pid, []string{marker + "="})
+}
+
+// carries reports whether a process was started with all the variables. One that ends in "=" may have any value.
 func carries(pid int, variables []string) bool {
 	env, err := process.Environ(pid)
 	if err != nil {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 const (
@@ -165,7 +166,7 @@ func (d *decoder) checkTarget(c *Config, body *hclsyntax.Body) {
 func (d *decoder) defaultPaths(c *Config) {
 	c.StateDir, _ = d.resolve(d.dir, c.StateDir)
 	c.Agent.Workspace, _ = d.resolve(d.dir, c.Agent.Workspace)
-	if program, err := os.Executable(); err == nil {
+	if program, err := process.Executable(); err == nil {
 		if program, err = filepath.EvalSymlinks(program); err == nil {
 			c.PluginDir = filepath.Dir(program)
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -31,6 +30,8 @@ type program struct {
 	command []string
 	timeout time.Duration
 	dir     string // in which the working folders are made
+
+	children *process.Children // start it
 }
 
 // task is what one run of a program does.
@@ -65,12 +66,11 @@ func (p program) run(ctx context.Context, dir string, t task) (string, error) {
 	command := exec.CommandContext(bounded, p.command[0], arguments...)
 	command.Dir, command.Env = dir, environment(dir)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(t.input), stdout, stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return process.KillGroup(command.Process.Pid) }
 	command.WaitDelay = lingering
-	err := command.Start()
+	err := p.children.Start(command)
 	if err == nil {
-		err = command.Wait()
+		err = p.children.Wait(command)
 		_ = process.KillGroup(command.Process.Pid) // what it has left behind; mostly nothing
 	}
 	switch {

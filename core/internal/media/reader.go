@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -47,6 +48,8 @@ type ReaderOptions struct {
 	LinksTimeout time.Duration
 	// Dir is where the programs' working folders are made.
 	Dir string
+	// Children start the programs; nil: nothing that leaves their trees is adopted.
+	Children *process.Children
 }
 
 // Reader makes text of what a message brings that is none: what was said in its voice messages, and what its links lead to.
@@ -68,8 +71,8 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
 		options: options, guard: g, log: log, slots: make(chan struct{}, atOnce),
-		transcribe: program{options.Transcribe, options.TranscribeTimeout, options.Dir},
-		links:      program{options.Links, options.LinksTimeout, options.Dir},
+		transcribe: program{options.Transcribe, options.TranscribeTimeout, options.Dir, options.Children},
+		links:      program{options.Links, options.LinksTimeout, options.Dir, options.Children},
 	}
 }
 

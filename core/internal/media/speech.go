@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
@@ -55,8 +56,8 @@ type Speaker struct {
 
 // NewSpeaker returns a speaker that runs a command, with {out} for the path of the file that it writes; the text is its
 // stdin. dir is where its working folders are made.
-func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string) *Speaker {
-	return &Speaker{files: files, speak: program{command, timeout, dir}, slots: make(chan struct{}, atOnce)}
+func NewSpeaker(files *Files, command []string, timeout time.Duration, dir string, children *process.Children) *Speaker {
+	return &Speaker{files: files, speak: program{command, timeout, dir, children}, slots: make(chan struct{}, atOnce)}
 }
 
 // ErrNoSound is wrapped in what Speak returns where the chat does not take what it makes.

@@ -72,7 +72,7 @@ func TestSpeechIsWhatTheChatTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, ran := setup(t), filepath.Join(t.TempDir(), "ran")
-			speaker := media.NewSpeaker(b.Files, []string{"sh", "-c", `touch "$2"; cat "$1" > "$0"`, "{out}", sound, ran}, patience, t.TempDir())
+			speaker := media.NewSpeaker(b.Files, []string{"sh", "-c", `touch "$2"; cat "$1" > "$0"`, "{out}", sound, ran}, patience, t.TempDir(), nil)
 			got, err := speaker.Speak(t.Context(), "telegram", "x", tc.limits)
 			if got.Kind != tc.want || errors.Is(err, media.ErrNoSound) != (tc.want == 0) || len(b.kept(t)) > 0 != (tc.want != 0) {
 				t.Errorf("%v, %v, kept are %q", got.Kind, err, b.kept(t))
@@ -112,7 +112,7 @@ func TestSpeak(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			dir := t.TempDir()
-			speaker := media.NewSpeaker(b.Files, []string{"sh", script(t, "speak.sh"), filepath.Join(sounds, tc.sound), "{out}"}, patience, dir)
+			speaker := media.NewSpeaker(b.Files, []string{"sh", script(t, "speak.sh"), filepath.Join(sounds, tc.sound), "{out}"}, patience, dir, nil)
 			got, err := speaker.Speak(t.Context(), "telegram", text, sounding)
 			if left, errLeft := os.ReadDir(dir); errLeft != nil || len(left) > 0 {
 				t.Errorf("left are %v, %v", left, errLeft)
@@ -143,13 +143,13 @@ func TestSpeak(t *testing.T) {
 	b := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir()).Speak(ctx, "telegram", "x", sounding); err == nil {
+	if _, err := media.NewSpeaker(b.Files, []string{"sh", "-c", "sleep 300"}, patience, t.TempDir(), nil).Speak(ctx, "telegram", "x", sounding); err == nil {
 		t.Error("spoken after the end")
 	}
-	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir()).Speak(t.Context(), "telegram", "x", sounding); err == nil {
+	if _, err := media.NewSpeaker(b.Files, nil, patience, t.TempDir(), nil).Speak(t.Context(), "telegram", "x", sounding); err == nil {
 		t.Error("spoken by nobody")
 	}
-	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir()).Speak(t.Context(), "telegram", "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := media.NewSpeaker(b.Files, []string{"clawhost-no-such-program"}, patience, t.TempDir(), nil).Speak(t.Context(), "telegram", "x", sounding); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

@@ -1,4 +1,5 @@
-// Package process tells one operating system process from another that has its pid later.
+// Package process starts and adopts processes of the operating system, keeps them from being read, and tells one from
+// another that has its pid later.
 package process
 
 import (
@@ -12,7 +13,7 @@ import (
 // endTime is how long a process may take to be gone once it was killed.
 const endTime = 5 * time.Second
 
-// Alive tells whether the process with this pid is still the one that started at this time, as [StartTime] told it. Where
+// Alive reports whether the process with this pid is still the one that started at this time, as [StartTime] told it. Where
 // the system does not tell start times (zero), the pid alone decides.
 func Alive(pid int, started uint64) bool {
 	now, err := StartTime(pid)

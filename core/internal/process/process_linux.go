@@ -2,7 +2,9 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -24,17 +26,35 @@ func stat(pid int) ([]string, error) {
 	return fields, nil
 }
 
-// StartTime returns when a process started, in clock ticks since the machine booted. A process that has ended and was not
-// waited for counts as gone.
-func StartTime(pid int) (uint64, error) {
+// Info is what the system says of a live process.
+type Info struct {
+	Parent  int
+	Session int    // the pid of its leader, who may be gone
+	Started uint64 // in clock ticks since the machine booted
+}
+
+// Look returns what the system says of a process. One that has ended and was not waited for counts as gone.
+func Look(pid int) (Info, error) {
 	fields, err := stat(pid)
 	if err != nil {
-		return 0, err
+		return Info{}, err
 	}
 	if fields[0] == "Z" || fields[0] == "X" {
-		return 0, fmt.Errorf("look at process %d: it has ended", pid)
+		return Info{}, fmt.Errorf("look at process %d: it has ended", pid)
 	}
-	return strconv.ParseUint(fields[19], 10, 64)
+	parent, noParent := strconv.Atoi(fields[1])
+	session, noSession := strconv.Atoi(fields[3])
+	started, noStart := strconv.ParseUint(fields[19], 10, 64)
+	if err := errors.Join(noParent, noSession, noStart); err != nil {
+		return Info{}, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return Info{parent, session, started}, nil
+}
+
+// StartTime returns when a process started, as [Look] does.
+func StartTime(pid int) (uint64, error) {
+	info, err := Look(pid)
+	return info.Started, err
 }
 
 // Parent returns a process's parent.
@@ -93,6 +113,23 @@ func BootID() string {
 func Conceal() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the process not dumpable: %w", err)
+	}
+	return nil
+}
+
+// CloseOnExec keeps what this process inherited, beside its standard streams, from the processes that it starts.
+func CloseOnExec() error {
+	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err == nil {
+		return nil
+	}
+	open, err := os.ReadDir("/proc/self/fd") // Linux before 5.11
+	if err != nil {
+		return fmt.Errorf("look at the open files: %w", err)
+	}
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -55,3 +56,17 @@ func (c *Children) reap() {}
 
 // HoldBelow reports false: only Linux tells who holds a connection.
 func HoldBelow(_, _ netip.AddrPort, _ []int) (bool, error) { return false, nil }
+
+// CloseOnExec keeps what this process inherited, beside its standard streams, from the processes that it starts.
+func CloseOnExec() error {
+	open, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return fmt.Errorf("look at the open files: %w", err)
+	}
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
+}

@@ -18,7 +18,9 @@ const (
 // floors says where each package of core/internal stands. What ships imports only what stands lower; of its own floor a
 // package sees none. A new package is written here first.
 var floors = map[string]int{
-	"access": 1, "agent": 1, "answer": 1, "chunk": 1, "config": 1, "credential": 1, "envelope": 1, "process": 1,
+	"process": 0,
+
+	"access": 1, "agent": 1, "answer": 1, "chunk": 1, "config": 1, "credential": 1, "envelope": 1,
 	"session": 1, "store": 1,
 
 	"claude": 2, "command": 2, "dispatch": 2, "heartbeat": 2, "hook": 2, "inbox": 2, "media": 2, "outbox": 2, "permission": 2, "remote": 2, "reply": 2, "stream": 2, "tools": 2, "turn": 2,
@@ -168,7 +170,7 @@ func TestFloors(t *testing.T) {
 				}
 			}
 		}
-		if name := inside(importer); name != "" && floors[name] == 0 {
+		if _, known := floors[inside(importer)]; inside(importer) != "" && !known {
 			t.Errorf("%s stands on no floor: add it to the table of this test", importer)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
 
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
@@ -27,8 +27,9 @@ const afterExit = time.Second
 // child runs a plugin's binary for go-plugin. It is our own runner because go-plugin's tells nobody when the process
 // ends, parses the plugin's stderr without guards and hands over the host's stdin.
 type child struct {
-	cmd   *exec.Cmd
-	guard *guard
+	cmd      *exec.Cmd
+	children *process.Children
+	guard    *guard
 
 	line           *handshake.Line // the host's end of the plugin's stdin
 	stdout, stderr *os.File        // the host's ends of the pipes
@@ -40,10 +41,9 @@ type child struct {
 }
 
 // newChild prepares a program. Env is its whole environment beside what go-plugin adds.
-func newChild(spec *exec.Cmd, program *program, env []string, guard *guard, sockets *sockets) *child {
+func newChild(spec *exec.Cmd, program *program, env []string, children *process.Children, guard *guard, sockets *sockets) *child {
 	cmd := &exec.Cmd{Path: program.path, Args: []string{program.name}, Env: slices.Concat(env, spec.Env), Dir: os.TempDir()}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals and questions are not the plugin's
-	return &child{cmd: cmd, guard: guard, sockets: sockets, done: make(chan struct{})}
+	return &child{cmd: cmd, children: children, guard: guard, sockets: sockets, done: make(chan struct{})}
 }
 
 // Start starts the process. Its stdin is a line to the host.
@@ -65,7 +65,7 @@ func (c *child) Start(context.Context) error {
 		return fmt.Errorf("open the plugin's stderr: %w", err)
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	if err := c.cmd.Start(); err != nil {
+	if err := c.children.Start(c.cmd); err != nil {
 		_ = c.line.Close()
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *child) Start(context.Context) error {
 
 // wait ends with the process; done tells its owner, which is whoever called Start.
 func (c *child) wait() {
-	_ = c.cmd.Wait() // the state says all that the error does
+	_ = c.children.Wait(c.cmd) // the state says all that the error does
 	c.state = c.cmd.ProcessState
 	deadline := time.Now().Add(afterExit)
 	_ = c.stderr.SetReadDeadline(deadline)
@@ -116,11 +116,7 @@ func (c *child) Kill(context.Context) error {
 	if c.cmd.Process == nil {
 		return nil
 	}
-	err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
-	if errors.Is(err, syscall.ESRCH) {
-		return nil
-	}
-	return err
+	return process.KillGroup(c.cmd.Process.Pid)
 }
 
 // Stdout carries go-plugin's handshake.

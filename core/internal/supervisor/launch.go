@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -27,7 +28,7 @@ type launched struct {
 }
 
 // launch starts a plugin's binary and shakes hands. An error leaves nothing behind.
-func launch(spec Spec, socketDir string, sockets *sockets, log hclog.Logger) (*launched, error) {
+func launch(spec Spec, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
 	program, err := open(spec, log)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func launch(spec Spec, socketDir string, sockets *sockets, log hclog.Logger) (*l
 		SyncStdout: lines.stream(),
 		SyncStderr: lines.stream(),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			started = newChild(command, program, spec.Env, lines, sockets)
+			started = newChild(command, program, spec.Env, children, lines, sockets)
 			return started, nil
 		},
 	})

@@ -31,7 +31,7 @@ const (
 
 // life is one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was asked for.
 func (i *instance) life(ctx context.Context) error {
-	l, err := launch(i.spec, i.options.SocketDir, i.sockets, i.log)
+	l, err := launch(i.spec, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
 		return err
 	}

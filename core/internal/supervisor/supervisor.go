@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -47,6 +48,7 @@ type Options struct {
 	// Register adds the host's services to the server that an instance gets.
 	Register  func(instance string, server *grpc.Server)
 	Processes Processes
+	Children  *process.Children // start the plugins; nil: nothing that leaves their trees is adopted
 	// Parked is told of a plugin that is not restarted any more.
 	Parked func(name, why string)
 	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
@@ -241,10 +243,10 @@ func (s *Supervisor) Restart(name string) error {
 }
 
 // Describe starts a plugin's binary, asks what it is and ends it.
-func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, log hclog.Logger) (remote.Description, error) {
+func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (remote.Description, error) {
 	sockets := &sockets{plugins: &pids{}}
 	defer sockets.close()
-	l, err := launch(spec, socketDir, sockets, log)
+	l, err := launch(spec, socketDir, children, sockets, log)
 	if err != nil {
 		return remote.Description{}, err
 	}

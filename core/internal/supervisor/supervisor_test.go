@@ -503,11 +503,11 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	d, err := supervisor.Describe(t.Context(), spec(t, "well"), "test", os.TempDir(), hclog.NewNullLogger())
+	d, err := supervisor.Describe(t.Context(), spec(t, "well"), "test", os.TempDir(), nil, hclog.NewNullLogger())
 	if err != nil || d.Name != "test" || !strings.Contains(string(d.Schema), `"word"`) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := supervisor.Describe(t.Context(), spec(t, "exit"), "test", os.TempDir(), hclog.NewNullLogger()); err == nil {
+	if _, err := supervisor.Describe(t.Context(), spec(t, "exit"), "test", os.TempDir(), nil, hclog.NewNullLogger()); err == nil {
 		t.Error("a binary that exits was described")
 	}
 }
