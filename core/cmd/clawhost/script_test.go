@@ -21,6 +21,7 @@ import (
 // looks at the host too.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
+		"secret-reader":     readSecrets,
 		"clawhost":          main,
 		"claude-stub":       func() { os.Exit(stub.Run(os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)) },
 		"clawhost-unheard":  func() { sdk.Serve("unheard", "1.0.0", sdk.NewChannel(chat.Limits{}, openUnheard)) },
