@@ -230,7 +230,10 @@ func refused(pid int) bool {
 // drain. What cannot finish in time goes on in the host's next life.
 func (h *Host) Run(ctx context.Context) (err error) {
 	work := context.WithoutCancel(ctx)
-	defer func() { err = errors.Join(err, h.Close(work)) }()
+	defer func() {
+		h.end("claude", func() { err = errors.Join(err, h.Close(work)) })
+		h.log.Info("down", "ran", time.Since(h.started).Round(time.Second))
+	}()
 	if os.Geteuid() == 0 {
 		h.log.Warn(asRoot)
 	}
@@ -247,20 +250,20 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			failed <- err
 		}
 	})
-	defer control.stop()
+	defer h.end("the control socket", control.stop)
 	plugins := start(work, h.supervisor.Run)
-	defer plugins.stop()
+	defer h.end("plugins", plugins.stop)
 	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.crowding, h.tellHeld} {
-		defer start(work, room).stop()
+		defer h.end("what plugins are told", start(work, room).stop)
 	}
 	h.settle(ctx)
 	deliveries := start(work, h.outbox.Run)
-	defer deliveries.stop()
-	defer h.typist.Wait()
+	defer h.end("deliveries", deliveries.stop)
+	defer h.end("typing signals", h.typist.Wait)
 	turns := start(work, h.dispatcher.Run)
-	defer turns.stop()
+	defer h.end("turns", turns.stop)
 	if h.heartbeat != nil {
-		defer start(work, h.heartbeat.Run).stop()
+		defer h.end("the heartbeat", start(work, h.heartbeat.Run).stop)
 	}
 	defer close(h.closing)
 	h.ready()

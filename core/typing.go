@@ -10,7 +10,7 @@ import (
 )
 
 // typing shows that an answer is being written, where the channel can and the config wants it; nil: it does not.
-func (h *Host) typing(ctx context.Context, run *store.Run) *turn.Shown {
+func (h *Host) typing(run *store.Run) *turn.Shown {
 	m := run.Message.Message
 	settings := h.config.For(m.Channel).Reply
 	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
@@ -18,7 +18,7 @@ func (h *Host) typing(ctx context.Context, run *store.Run) *turn.Shown {
 	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
 		return nil
 	}
-	return h.typist.Show(ctx, turn.Typing{
+	return h.typist.Show(turn.Typing{
 		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || h.listens(run),
 		Signal: func(ctx context.Context, active bool) error { return h.signal(ctx, m.Address(), active) },
 		Pending: func(ctx context.Context) bool {

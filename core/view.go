@@ -38,7 +38,7 @@ type view struct {
 
 // view begins to show a run's chat what its turn does.
 func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
-	v := &view{host: h, run: run, told: told{all: run.Told}, typing: h.typing(ctx, run)}
+	v := &view{host: h, run: run, told: told{all: run.Told}, typing: h.typing(run)}
 	v.tools = h.toolsOf(run, v.post)
 	v.Anew(ctx)
 	return v

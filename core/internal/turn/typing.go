@@ -15,6 +15,8 @@ const (
 	typingPatience = 2 * time.Minute
 	// typingSeal is how long an answer that is not delivered is said to be written.
 	typingSeal = 10 * time.Second
+	// typingFarewell is how long the signals that are under way at the end may go on, and those that take others back.
+	typingFarewell = time.Second
 )
 
 // Typing is how a chat is told that an answer is being written.
@@ -33,6 +35,8 @@ type Typist struct {
 	work    sync.WaitGroup
 	leaving chan struct{} // closed by Wait
 	leave   func()
+	calls   context.Context // of all signals
+	cancel  context.CancelFunc
 
 	mu    sync.Mutex
 	shown map[*Shown]bool
@@ -42,18 +46,22 @@ type Typist struct {
 func NewTypist() *Typist {
 	t := &Typist{shown: map[*Shown]bool{}, leaving: make(chan struct{})}
 	t.leave = sync.OnceFunc(func() { close(t.leaving) })
+	t.calls, t.cancel = context.WithCancel(context.Background())
 	return t
 }
 
-// Wait returns when nothing is shown any more: when all turns are over. It does not wait for what is on its way.
+// Wait returns when nothing is shown any more, once all turns are over. It waits neither for what is on its way, nor for
+// long for a plugin that does not answer.
 func (t *Typist) Wait() {
 	t.leave()
+	farewell := time.AfterFunc(typingFarewell, t.cancel)
+	defer farewell.Stop()
 	t.work.Wait()
 }
 
 // Once sends one signal.
 func (t *Typist) Once(signal func(ctx context.Context) error) {
-	t.work.Go(func() { bounded(context.Background(), signal) })
+	t.work.Go(func() { bounded(t.calls, signal) })
 }
 
 // Delivered says that something has arrived in a chat.
@@ -80,7 +88,7 @@ type Shown struct {
 }
 
 // Show begins to tell a chat.
-func (t *Typist) Show(ctx context.Context, typing Typing) *Shown {
+func (t *Typist) Show(typing Typing) *Shown {
 	s := &Shown{
 		typing: typing, leaving: t.leaving, heard: make(chan struct{}, 1), words: make(chan struct{}, 1), ended: make(chan struct{}), delivered: make(chan struct{}, 1),
 	}
@@ -89,7 +97,7 @@ func (t *Typist) Show(ctx context.Context, typing Typing) *Shown {
 	t.shown[s] = true
 	t.mu.Unlock()
 	t.work.Go(func() {
-		s.run(context.WithoutCancel(ctx))
+		s.run(t.calls)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.shown, s)

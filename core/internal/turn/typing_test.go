@@ -51,7 +51,7 @@ func TestTyping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
 		typist := turn.NewTypist()
-		shown := typist.Show(t.Context(), w.typing())
+		shown := typist.Show(w.typing())
 		time.Sleep(12 * time.Second)
 		shown.End()
 		shown.End()
@@ -68,7 +68,7 @@ func TestTypingFromTheFirstWord(t *testing.T) {
 		typist := turn.NewTypist()
 		typing, never := w.typing(), silent.typing()
 		typing.Words, never.Words = true, true
-		shown, mute := typist.Show(t.Context(), typing), typist.Show(t.Context(), never)
+		shown, mute := typist.Show(typing), typist.Show(never)
 		time.Sleep(7 * time.Second)
 		shown.Heard(false)
 		mute.Heard(false)
@@ -90,7 +90,7 @@ func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
 		typist := turn.NewTypist()
 		typing := w.typing()
 		typing.Every = time.Minute
-		shown := typist.Show(t.Context(), typing)
+		shown := typist.Show(typing)
 		time.Sleep(250 * time.Second)
 		shown.Heard(false)
 		time.Sleep(time.Minute)
@@ -111,7 +111,7 @@ func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 				w.pending.Store(true)
 				typist := turn.NewTypist()
 				typing := w.typing()
-				shown := typist.Show(t.Context(), typing)
+				shown := typist.Show(typing)
 				time.Sleep(time.Second)
 				shown.End()
 				time.Sleep(2 * time.Second)
@@ -141,11 +141,35 @@ func TestTypingIsTakenBackAtTheEnd(t *testing.T) {
 		var w watcher
 		w.pending.Store(true)
 		typist := turn.NewTypist()
-		shown := typist.Show(t.Context(), w.typing())
+		shown := typist.Show(w.typing())
 		time.Sleep(time.Second)
 		shown.End()
 		time.Sleep(time.Second)
 		typist.Wait()
 		w.saw(t, "0 true", "2 false")
+	})
+}
+
+// A plugin that hangs does not keep the host from going down.
+func TestTypingSignalsThatHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		typist := turn.NewTypist()
+		typist.Once(hangs)
+		for range 3 {
+			typist.Show(turn.Typing{
+				To: chat.Address{Channel: "tg", Chat: "1"}, Every: 5 * time.Second, Pending: func(context.Context) bool { return true },
+				Signal: func(ctx context.Context, _ bool) error { return hangs(ctx) },
+			}).End()
+		}
+		began := time.Now()
+		typist.Wait()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("waited %v for a plugin that hangs, want a second", took)
+		}
 	})
 }
