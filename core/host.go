@@ -179,7 +179,7 @@ func (h *Host) wire() {
 		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
-		Inbox: submitting{h.inbox, h.points}, Store: h.store, Pieces: h.posted, Grants: h.grants,
+		Inbox: submitting{h.inbox, h}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{

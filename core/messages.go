@@ -14,13 +14,16 @@ import (
 // submitting takes events in for the plugins.
 type submitting struct {
 	*inbox.Inbox
-	points *points
+	host *Host
 }
 
 // Submit takes an event in.
 func (s submitting) Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error) {
 	outcome, err := s.Inbox.Submit(ctx, channel, e)
-	s.points.pass("accepted") // the event is durable, the plugin does not know it yet
+	s.host.points.pass("accepted") // the event is durable, the plugin does not know it yet
+	if outcome.Stranger {
+		s.host.tellOfStranger(ctx, channel)
+	}
 	return outcome, err
 }
 

@@ -10,9 +10,13 @@ import (
 )
 
 // The bounds of pairing requests.
+//
+// A code is as hard to guess among many as among few, so there is room for more requests than a flood of accounts easily
+// makes. Beyond that the oldest gives way, but not one whose owner may be about to approve it.
 const (
-	CodeTTL    = time.Hour // how long a request stands
-	MaxPending = 3         // requests that stand at once in a channel; further strangers are ignored
+	CodeTTL    = time.Hour        // how long a request stands
+	MaxPending = 1000             // requests that stand at once in a channel
+	KeepFor    = 10 * time.Minute // how long a request stands for certain; until then further strangers are ignored
 )
 
 // The letters of a code: none that is easily taken for another. They are 32, so that each random byte gives one

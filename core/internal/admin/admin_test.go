@@ -118,7 +118,7 @@ func (b *bundle) pair(t *testing.T, channel, user, code string) {
 	now := time.Now()
 	created, err := b.store.RequestPairing(b.ctx, store.Pairing{
 		Channel: channel, User: chat.UserID(user), Code: code, Name: user, Chat: chat.ID(user), CreatedAt: now, ExpiresAt: now.Add(time.Hour),
-	}, 10, store.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
+	}, 10, time.Time{}, store.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}

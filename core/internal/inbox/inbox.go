@@ -41,7 +41,7 @@ type Store interface {
 	// Origin returns the first id that a chat had; its own where it has not moved.
 	Origin(channel string, id chat.ID) chat.ID
 	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
-	RequestPairing(ctx context.Context, p store.Pairing, max int, prompt store.Piece) (bool, error)
+	RequestPairing(ctx context.Context, p store.Pairing, limit int, olderThan time.Time, prompt store.Piece) (bool, error)
 }
 
 // Commands finds what a text asks of the host.
@@ -114,6 +114,8 @@ type Outcome struct {
 	Reason  string // why it was rejected, for the plugin's log
 	Session string // accepted or a duplicate: the session key
 	Waiting int    // accepted: messages before it in its lane
+	// Stranger says that its sender, who is not known, was told just now how to be let in.
+	Stranger bool
 
 	behind bool // accepted: a turn runs before it
 }
@@ -319,14 +321,16 @@ func (in *Inbox) pair(ctx context.Context, channel string, m store.Message, reas
 	created, err := in.options.Store.RequestPairing(ctx, store.Pairing{
 		Code: code, Channel: channel, User: m.Sender.ID, Name: m.Sender.Name(), Chat: m.Chat.ID,
 		CreatedAt: now, ExpiresAt: now.Add(access.CodeTTL),
-	}, access.MaxPending, store.Piece{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
+	}, access.MaxPending, now.Add(-access.KeepFor), store.Piece{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("ask for pairing: %w", err)
 	}
 	if created {
 		in.log.Info("a stranger asks to be let in; `clawhost pairing list` shows the code", "channel", channel, "user", m.Sender.ID)
 	}
-	return rejected(reason), nil
+	outcome := rejected(reason)
+	outcome.Stranger = created
+	return outcome, nil
 }
 
 func rejected(reason string) Outcome {

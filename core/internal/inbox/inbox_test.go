@@ -152,7 +152,7 @@ func (j *journal) Move(_ context.Context, channel string, event chat.EventID, fr
 	return slices.Contains(j.changes, entry), j.fail
 }
 
-func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, prompt store.Piece) (bool, error) {
+func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, _ time.Time, prompt store.Piece) (bool, error) {
 	if !strings.Contains(prompt.Text, p.Code) {
 		return false, errors.New("the prompt does not tell the code")
 	}

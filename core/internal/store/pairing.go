@@ -21,9 +21,10 @@ type Pairing struct {
 	ExpiresAt time.Time   `json:"expires_at"`
 }
 
-// RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. It returns
-// false, and posts nothing, when the same user has a request that has not expired, or the channel has limit of them.
-func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, prompt Piece) (created bool, err error) {
+// RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. Where the channel
+// has limit of them, the oldest gives way if it was made before olderThan. It returns false, and posts nothing, when the same
+// user has a request that has not expired, or none gives way.
+func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, olderThan time.Time, prompt Piece) (created bool, err error) {
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
@@ -34,11 +35,17 @@ func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, prompt
 		if _, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND expires_at <= ?2`, p.Channel, t.now); err != nil {
 			return false, err
 		}
-		var live int
-		var known, taken bool
-		err := t.row(`SELECT COUNT(*), COALESCE(MAX(user_id = ?2), 0), COALESCE(MAX(code = ?3), 0) FROM pairings WHERE channel = ?1`,
-			[]any{p.Channel, p.User, p.Code}, &live, &known, &taken)
-		if err != nil || known || live >= limit {
+		var known bool
+		err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND user_id = ?2)`, []any{p.Channel, p.User}, &known)
+		if err != nil || known {
+			return false, err
+		}
+		room, err := t.makeRoom(p.Channel, limit, olderThan)
+		if err != nil || !room {
+			return false, err
+		}
+		var taken bool
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND code = ?2)`, []any{p.Channel, p.Code}, &taken); err != nil {
 			return false, err
 		}
 		if taken {
@@ -52,6 +59,18 @@ func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, prompt
 		_, err = t.post(0, []Piece{prompt})
 		return true, err
 	})
+}
+
+// makeRoom reports whether a channel has fewer than limit requests, after the oldest was removed if it was made before
+// olderThan.
+func (t *tx) makeRoom(channel string, limit int, olderThan time.Time) (bool, error) {
+	var live int
+	if err := t.row(`SELECT COUNT(*) FROM pairings WHERE channel = ?1`, []any{channel}, &live); err != nil || live < limit {
+		return err == nil, err
+	}
+	gone, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND created_at < ?2 AND user_id =
+		(SELECT user_id FROM pairings WHERE channel = ?1 ORDER BY created_at, user_id LIMIT 1)`, channel, millis(olderThan))
+	return gone > 0, err
 }
 
 // Pairings returns the requests that have not expired, the oldest first.

@@ -16,7 +16,7 @@ func (b *bundle) request(channel, user, code string) (bool, error) {
 		Code: code, Channel: channel, User: chat.UserID(user), Name: user, Chat: chat.ID(user),
 		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
-	return b.RequestPairing(b.ctx, p, 2, store.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
+	return b.RequestPairing(b.ctx, p, 2, now.Add(-10*time.Minute), store.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
 }
 
 func notice(p store.Pairing) store.Piece {
@@ -35,9 +35,12 @@ func TestPairingIsRequestedOnceAtATime(t *testing.T) {
 		{"telegram", "anna", "B", 0, false},               // has one
 		{"discord", "anna", "A", 0, true},                 // another channel
 		{"telegram", "bob", "C", time.Minute, true},       //
-		{"telegram", "carl", "D", 0, false},               // two are enough
-		{"telegram", "carl", "A", 59 * time.Minute, true}, // anna's has expired, and her code is free
-		{"telegram", "anna", "E", 0, false},               // two again
+		{"telegram", "carl", "D", 0, false},               // two are enough, while they are new
+		{"telegram", "carl", "D", 9 * time.Minute, false}, // anna's stands for ten minutes
+		{"telegram", "carl", "D", time.Second, true},      // it gives way
+		{"telegram", "anna", "A", 0, false},               // bob's stands, too
+		{"telegram", "anna", "A", time.Minute, true},      // his gives way
+		{"telegram", "bob", "E", time.Hour, true},         // the others have expired
 	} {
 		b.clock.Advance(step.wait)
 		if got, err := b.request(step.channel, step.user, step.code); got != step.want || err != nil {
@@ -49,7 +52,7 @@ func TestPairingIsRequestedOnceAtATime(t *testing.T) {
 	for _, p := range got {
 		users = append(users, p.User)
 	}
-	if diff := cmp.Diff([]chat.UserID{"bob", "carl"}, users); err != nil || diff != "" {
+	if diff := cmp.Diff([]chat.UserID{"bob"}, users); err != nil || diff != "" {
 		t.Errorf("pending: %v (-want +got):\n%s", err, diff)
 	}
 	d := b.deliveries(t, "telegram")
