@@ -138,7 +138,7 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 	}
 	select {
 	case err := <-op.done:
-		return err
+		return explained(err)
 	case <-ctx.Done():
 		if op.drop() {
 			return ctx.Err()
@@ -148,7 +148,7 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 			return errClosed
 		}
 	}
-	return <-op.done
+	return explained(<-op.done)
 }
 
 func (w *writer) loop() {

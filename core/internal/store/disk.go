@@ -1,0 +1,25 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// explained says in words what SQLite has in a number, where somebody has to act.
+func explained(err error) error {
+	var failed *sqlite.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	switch failed.Code() & 0xff { // the rest tells where it was noticed
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("the disk failed to read or write: look at the system's log; what was not written is tried again: %w", err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("the database does not read as it was written, mostly because the disk failed: look at the system's log, stop the host, and if the disk is sound go back to a backup: %w", err)
+	default:
+		return err
+	}
+}
