@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
@@ -112,6 +113,15 @@ func (q questionsOf) Answer(ctx context.Context, caller chat.Caller, id, answer 
 	told, known, err = q.host.questions.Answer(ctx, caller, id, answer)
 	q.host.points.pass("answered") // The answer is durable, claude may not have it yet.
 	return told, known, err
+}
+
+// Open returns the questions that wait for their answers.
+func (q questionsOf) Open() []command.OpenQuestion {
+	var list []command.OpenQuestion
+	for _, o := range q.host.questions.Open() {
+		list = append(list, command.OpenQuestion{ID: o.ID, About: o.About, Session: o.Session, Since: o.Since})
+	}
+	return list
 }
 
 // ID returns the id of a question as it is, of what somebody typed.

@@ -20,6 +20,7 @@ import (
 func (h *Host) registry() *command.Registry {
 	c := h.config.Claude
 	return command.New(h.store, turnsOf{h}, command.Host{
+		Log:     h.log.Named("command"),
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),
 		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},

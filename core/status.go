@@ -26,7 +26,27 @@ func (h *Host) status() admin.Status {
 	for _, p := range h.config.Plugins {
 		status.Plugins = append(status.Plugins, plugin(p, running))
 	}
+	status.Questions = h.openQuestions()
 	return status
+}
+
+// maxQuestions is how many open questions the clawhost command shows.
+const maxQuestions = 100
+
+func (h *Host) openQuestions() []admin.Question {
+	open := h.questions.Open()
+	list := make([]admin.Question, 0, min(len(open), maxQuestions))
+	for _, q := range open[:cap(list)] {
+		may := []string{"owner"}
+		if len(h.config.For(q.To.Channel).Access.Approvers) > 0 {
+			may = append(may, "approver")
+		}
+		if q.Asker != "" {
+			may = append(may, q.Asker)
+		}
+		list = append(list, admin.Question{ID: q.ID, About: q.About, Session: q.Session, Since: q.Since, May: may})
+	}
+	return list
 }
 
 func plugin(p *config.Plugin, running map[string]admin.Plugin) admin.Plugin {

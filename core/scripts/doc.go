@@ -16,6 +16,7 @@
 //	host stop, host kill       end it in order, or by SIGKILL
 //	host freeze, host thaw     have it stand still, and go on
 //	log PATTERN                wait until a line of the host's log matches
+//	logged COUNT PATTERN       the host has logged so many lines that match until now
 //	clawhost ARGS…             run the command against the host
 //	pairs LABEL                link the account of a channel as its owner does; nothing where a token does
 //	capture NAME PATTERN       set a variable to what the pattern's group matches in the stdout

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -131,6 +133,24 @@ func (s *stage) awaitLog(_ *testscript.TestScript, args []string) error {
 	ctx, cancel := s.await()
 	defer cancel()
 	return s.log.Await(ctx, s.host.ended, 0, pattern)
+}
+
+// logged is the command of the same name.
+func (s *stage) logged(_ *testscript.TestScript, args []string) error {
+	pattern, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for line := range strings.Lines(s.log.String()) {
+		if pattern.MatchString(strings.TrimSuffix(line, "\n")) {
+			lines = append(lines, line)
+		}
+	}
+	if strconv.Itoa(len(lines)) != args[0] {
+		return fmt.Errorf("%d lines of the log match, want %s:\n%s", len(lines), args[0], strings.Join(lines, ""))
+	}
+	return nil
 }
 
 // clawhost is the command of the same name.

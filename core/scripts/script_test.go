@@ -73,7 +73,7 @@ func run(t *testing.T, scripts string) {
 		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": on((*stage).runHost), "log": taking("log PATTERN", (*stage).awaitLog), "clawhost": on((*stage).clawhost),
+			"host": on((*stage).runHost), "log": taking("log PATTERN", (*stage).awaitLog), "logged": taking("logged COUNT PATTERN", (*stage).logged), "clawhost": on((*stage).clawhost),
 			"capture": taking("capture NAME PATTERN", (*stage).capture), "delivered": taking("delivered", (*stage).delivered),
 			"pairs": taking("pairs LABEL", (*stage).pairs),
 

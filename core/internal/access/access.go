@@ -9,6 +9,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// The reasons for which a line of the config would let a chat in.
+const (
+	GroupNotListed  = "the group is not listed"
+	SenderNotListed = "the sender is not listed"
+)
+
 // DMPolicy says who may write in a direct chat. Owners always may.
 type DMPolicy string
 
@@ -124,7 +130,7 @@ func (r Rules) direct(who person, e chat.Event, approved Approved) (Decision, er
 		if who.in(r.Allow) {
 			return let(authority), nil
 		}
-		return ignore("the sender is not listed"), nil
+		return ignore(SenderNotListed), nil
 	case DMPairing:
 		if who.in(r.Allow) {
 			return let(authority), nil
@@ -149,7 +155,7 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	settings, listed := r.Group[e.Chat.ID]
 	switch {
 	case r.Groups == GroupsAllowlist && !listed:
-		return ignore("the group is not listed")
+		return ignore(GroupNotListed)
 	case r.Groups != GroupsAllowlist && r.Groups != GroupsOpen:
 		return ignore("groups are disabled")
 	}

@@ -22,6 +22,17 @@ type Status struct {
 	Uncertain int64     `json:"uncertain"` // pieces that were ever sent again because a send's outcome was unknown
 	Claude    Claude    `json:"claude"`
 	Plugins   []Plugin  `json:"plugins"`
+	// Questions are those that wait for an answer, the oldest first; at most 100.
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is what Claude asks people.
+type Question struct {
+	ID      string    `json:"id"`
+	About   string    `json:"about"` // a tool's name, or plan, choice or resume
+	Session string    `json:"session"`
+	Since   time.Time `json:"since"`
+	May     []string  `json:"may"` // who may answer it: "owner", "approver", or channel:user
 }
 
 // Claude is the process pool.
@@ -72,6 +83,7 @@ type LoginStep struct {
 type Queue struct {
 	Lanes        []store.LaneStatus        `json:"lanes"`
 	Destinations []store.DestinationStatus `json:"destinations"`
+	Questions    []Question                `json:"questions,omitempty"`
 	Uncertain    int64                     `json:"uncertain"`
 }
 

@@ -165,11 +165,17 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/pairings/approve", answer(func(r *http.Request) (any, error) {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.ApprovePairing(r.Context(), channel, code, s.options.Welcome)
+		if err == nil {
+			s.log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+		}
 		return p, notPending(err, channel, code)
 	}))
 	mux.HandleFunc("POST /v1/pairings/reject", answer(func(r *http.Request) (any, error) {
 		channel, code := r.FormValue("channel"), r.FormValue("code")
 		p, err := s.options.Store.RejectPairing(r.Context(), channel, code)
+		if err == nil {
+			s.log.Info("a stranger was refused", "user", p.Channel+":"+string(p.User), "by", "the clawhost command")
+		}
 		return p, notPending(err, channel, code)
 	}))
 	return mux
@@ -256,7 +262,7 @@ func (s *Server) queue(r *http.Request) (any, error) {
 	if q.Destinations, err = s.options.Store.Destinations(r.Context()); err != nil {
 		return nil, err
 	}
-	q.Lanes, q.Destinations = present(q.Lanes), present(q.Destinations)
+	q.Lanes, q.Destinations, q.Questions = present(q.Lanes), present(q.Destinations), s.options.Status().Questions
 	q.Uncertain, err = s.options.Store.Uncertain(r.Context())
 	return q, err
 }

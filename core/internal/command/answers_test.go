@@ -277,3 +277,18 @@ func TestFailuresAreForTheLog(t *testing.T) {
 		}
 	}
 }
+
+// An open question is shown where it is asked, and to an owner in a direct chat wherever it is.
+func TestStatusShowsOpenQuestions(t *testing.T) {
+	t.Parallel()
+	d := &desk{open: []command.OpenQuestion{
+		{ID: "AAAAA", About: "Bash", Session: "telegram:7", Since: now.Add(-time.Minute)},
+		{ID: "BBBBB", About: "Write", Session: "telegram:group:-1", Since: now.Add(-time.Hour)},
+	}}
+	for authority, want := range map[chat.Authority]int{chat.Owner: 2, chat.Authorised: 1} {
+		answer, err := d.registry().Run(t.Context(), d.call("/status", authority))
+		if err != nil || strings.Count(answer, "waits for an answer to") != want || !strings.Contains(answer, "`AAAAA`: `Bash`, asked 1m") {
+			t.Errorf("%v is told %q, %v; want %d questions", authority, answer, err, want)
+		}
+	}
+}

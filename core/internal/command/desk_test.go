@@ -45,6 +45,7 @@ var (
 
 // desk is a store and a dispatcher in memory.
 type desk struct {
+	open    []command.OpenQuestion
 	running bool
 	waiting int
 	slow    bool // a stop that does not come to its end in time
@@ -309,3 +310,5 @@ func used() store.Session {
 		Usage: store.Usage{Turns: 12, InputTokens: 900, CacheTokens: 150_000, OutputTokens: 4_200, CostMicros: 123_456},
 	}
 }
+
+func (d *desk) Open() []command.OpenQuestion { return d.open }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -48,6 +50,7 @@ type Turns interface {
 
 // Host is what the commands know of the host. Every function must be set, and must not block for long.
 type Host struct {
+	Log        hclog.Logger // gets a line for what changes who may do what; nil: nobody reads it
 	Version    string
 	Started    time.Time
 	Demo       bool
@@ -130,9 +133,9 @@ func (d desk) commands() []Command {
 		{Name: "queue", Usage: "/queue [mode] [debounce:0.5s] [cap:20] [drop:summarize]", Summary: "what waits, and what becomes of messages that come while I work", Group: groupSettings, Least: chat.Authorised, Menu: true, Run: d.queue},
 		d.setting(elevated, "/elevated [off|ask|on|full]", "what tools may do unasked", chat.Owner, false),
 		d.setting(exec, "/exec [deny|ask|full]", "whether tools that need leave are refused, ask, or run", chat.Owner, false),
-		{Name: "send", Usage: "/send [on|off|inherit]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},
+		{Name: "send", Usage: "/send [on|off|default]", Summary: "whether I answer in this conversation", Group: groupSettings, Least: chat.Owner, Run: d.send},
 		{Name: "tts", Usage: "/tts [off|inbound|always|tagged|status]", Summary: "which answers I also speak", Group: groupSettings, Least: chat.Authorised, Run: d.speech},
-		{Name: "activation", Usage: "/activation [mention|always|inherit]", Summary: "when I answer in this group", Group: groupSettings, Least: chat.Owner, Run: d.activation},
+		{Name: "activation", Usage: "/activation [mention|always|default]", Summary: "when I answer in this group", Group: groupSettings, Least: chat.Owner, Run: d.activation},
 
 		{Name: "status", Usage: "/status", Summary: "what runs, what waits, what it cost", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.status},
 		{Name: "usage", Usage: "/usage [off|tokens|full]", Summary: "what was used, or a line about it below each answer", Group: groupInfo, Least: chat.Authorised, Menu: true, Run: d.usage},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // maxLanes is how many lanes /debug shows.
@@ -22,6 +24,7 @@ func (d desk) restart(ctx context.Context, call Call) (string, error) {
 	if err := d.host.Restart(ctx); err != nil {
 		return "I go on as I am, because I could not start again:\n\n" + block(err.Error()), nil
 	}
+	d.host.Log.Info("a restart was asked for", "by", who(call.Caller))
 	return "Restarting. What runs is finished first, or taken up again.", nil
 }
 
@@ -75,3 +78,6 @@ func (d desk) debug(ctx context.Context, _ Call) (string, error) {
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// who is somebody as the log names them, as channel:user.
+func who(c chat.Caller) string { return c.Address.Channel + ":" + string(c.Sender.ID) }

@@ -24,7 +24,10 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 		return d.listPeople(ctx, call)
 	}
 	const options = "Options: list, add [CHANNEL] USER, remove [CHANNEL] USER."
-	if len(words) < 2 || len(words) > 3 {
+	switch action := strings.ToLower(words[0]); {
+	case len(words) == 1 && (action == "add" || action == "remove"):
+		return fmt.Sprintf("/allowlist %s needs a user: /allowlist %s [CHANNEL] USER.", action, action), nil
+	case len(words) < 2 || len(words) > 3:
 		return unknown("allowlist", call.Args, options), nil
 	}
 	channel, user := call.Caller.Address.Channel, chat.UserID(words[len(words)-1])
@@ -43,12 +46,14 @@ func (d desk) allowlist(ctx context.Context, call Call) (string, error) {
 		if err := d.store.Allow(ctx, channel, user); err != nil {
 			return "", err
 		}
+		d.host.Log.Info("somebody was put on the allowlist", "user", name, "by", who(call.Caller))
 		return fmt.Sprintf("%s may write to me now.", code(name)), nil
 	case "remove":
 		was, err := d.store.Disallow(ctx, channel, user)
 		if err != nil {
 			return "", err
 		}
+		d.host.Log.Info("somebody was taken off the allowlist", "user", name, "by", who(call.Caller))
 		return d.removed(name, channel, was), nil
 	default:
 		return unknown("allowlist", call.Args, options), nil
@@ -114,6 +119,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.host.Log.Info("a stranger was let in", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
 	return fmt.Sprintf("%s, %s, may write to me now, and was told so.", code(p.Name), code(p.Channel+":"+string(p.User))), nil
 }
 
@@ -133,6 +139,7 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.host.Log.Info("a stranger was refused", "user", p.Channel+":"+string(p.User), "by", who(call.Caller))
 	return fmt.Sprintf("The request of %s, %s, is refused.", code(p.Name), code(p.Channel+":"+string(p.User))), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -17,6 +18,16 @@ type Questions interface {
 	Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error)
 	// ID returns the id of a question as it is, of what somebody typed.
 	ID(typed string) (id string, ok bool)
+	// Open returns the questions that wait for their answers, the oldest first.
+	Open() []OpenQuestion
+}
+
+// OpenQuestion is a question that waits for its answer.
+type OpenQuestion struct {
+	ID      string
+	About   string // a tool's name, or what else it is about
+	Session string
+	Since   time.Time
 }
 
 // Grants is what the commands need of the store for what was allowed for longer than once.
@@ -71,6 +82,8 @@ func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	switch {
 	case len(words) == 0:
 		return grantList(call, held), nil
+	case len(words) == 1 && strings.EqualFold(words[0], "revoke"):
+		return "/grants revoke needs a number of the list, or all.", nil
 	case len(words) != 2 || !strings.EqualFold(words[0], "revoke"):
 		return unknown("grants", call.Args, "Options: revoke NUMBER, revoke all."), nil
 	case strings.EqualFold(words[1], "all"):

@@ -81,9 +81,6 @@ func readOption(o *store.QueueOverrides, name, value string) bool {
 	switch name {
 	case "debounce":
 		quiet, err := time.ParseDuration(value)
-		if ms, bad := strconv.Atoi(value); bad == nil && ms >= 0 && ms <= int(maxQuiet/time.Millisecond) {
-			quiet, err = time.Duration(ms)*time.Millisecond, nil
-		}
 		if err != nil || quiet < 0 || quiet > maxQuiet {
 			return false
 		}

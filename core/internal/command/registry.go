@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -26,6 +28,9 @@ type Registry struct {
 // New returns a registry of the host's own commands and of those that the plugins offer at the moment that one is looked
 // for. A plugin's command of the same name as one of the host's is not reachable.
 func New(s Store, t Turns, h Host) *Registry {
+	if h.Log == nil {
+		h.Log = hclog.NewNullLogger()
+	}
 	r := &Registry{host: h, byName: map[string]Command{}}
 	r.builtin = append(desk{s, t, h}.commands(), r.help(), r.commands())
 	for _, c := range r.builtin {
@@ -33,6 +38,7 @@ func New(s Store, t Turns, h Host) *Registry {
 			r.byName[name] = c
 		}
 	}
+	r.byName[mistypedName] = Command{Name: mistypedName, Least: chat.Authorised, Run: mistyped}
 	return r
 }
 

@@ -308,3 +308,31 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 		}
 	}
 }
+
+// What is one slip away from a command is told which is meant; a path, a short word or another word is a text.
+func TestMistyped(t *testing.T) {
+	t.Parallel()
+	r := (&desk{}).registry()
+	for text, want := range map[string]string{
+		"/stauts":         "stauts status",
+		"/statu":          "statu status",
+		"/statuss please": "statuss status",
+		"/Modle opus":     "modle model",
+		"/status":         "",
+		"/stop":           "",
+		"/sto":            "", // short
+		"/etc":            "",
+		"/home/anna":      "",
+		"/weather":        "",
+		"stauts":          "",
+	} {
+		got, ok := r.Mistyped(text)
+		if got.Args != want || ok != (want != "") {
+			t.Errorf("%q is taken for %+v, want %q", text, got, want)
+		}
+	}
+	answer, err := r.Run(t.Context(), command.Call{Name: "?", Args: "stauts status", Caller: chat.Caller{Authority: chat.Authorised}})
+	if want := "There is no /stauts. Did you mean /status?"; answer != want || err != nil {
+		t.Errorf("answered %q, %v; want %q", answer, err, want)
+	}
+}

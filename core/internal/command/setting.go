@@ -219,6 +219,9 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 		return "", err
 	}
 	value := s.now(d.host.Settings(call.Caller, session))
+	if s.name == elevated.name || s.name == exec.name {
+		d.host.Log.Info("the permission mode was set", "session", call.Caller.Session, "mode", value, "by", who(call.Caller))
+	}
 	if s.event != "" && value != s.now(d.effective(call)) {
 		if err := d.tell(ctx, call, fmt.Sprintf(s.event, or(value, claudesChoice))); err != nil {
 			return "", err

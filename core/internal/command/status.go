@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // maxChannels is how many channels /status shows.
@@ -30,6 +31,9 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 		b.WriteString("\n- idle")
 	}
 	fmt.Fprintf(&b, ", %d waiting", waiting)
+	for _, line := range d.openQuestions(call) {
+		fmt.Fprintf(&b, "\n- %s", line)
+	}
 	fmt.Fprintf(&b, "\n- model %s", modelName(e.Model))
 	if s.Model != "" && s.Model != e.Model {
 		fmt.Fprintf(&b, ", last answer by %s", modelName(s.Model))
@@ -61,6 +65,31 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 		fmt.Fprintf(&b, "\n- and %s more", plural(more, "channel"))
 	}
 	return b.String(), nil
+}
+
+// maxOpen is how many open questions /status shows.
+const maxOpen = 10
+
+// openQuestions are lines on what people have not answered yet: in the conversation, and for an owner alone with the agent
+// in all of them.
+func (d desk) openQuestions(call Call) []string {
+	if d.host.Questions == nil {
+		return nil
+	}
+	everywhere := call.Caller.Authority >= chat.Owner && call.Caller.Kind == chat.Direct
+	var lines []string
+	for _, q := range d.host.Questions.Open() {
+		here := q.Session == call.Caller.Session
+		if !here && !everywhere || len(lines) == maxOpen {
+			continue
+		}
+		line := fmt.Sprintf("waits for an answer to %s: %s, asked %s ago", code(q.ID), code(q.About), age(d.host.Now().Sub(q.Since)))
+		if !here {
+			line += " in " + code(q.Session)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // filled says how full a session's context is.

@@ -53,11 +53,15 @@ func (d desk) allUsage(ctx context.Context, b *strings.Builder) error {
 	models := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {
 		return cmp.Or(cmp.Compare(byModel[b].CostMicros, byModel[a].CostMicros), strings.Compare(a, b))
 	})
+	models = slices.DeleteFunc(models, func(model string) bool { return !counted(byModel[model]) })
 	for _, model := range models[:min(len(models), 10)] {
 		fmt.Fprintf(b, "\n  - %s: %s", or(oneLine(model, 80), "unknown model"), spent(byModel[model]))
 	}
 	return nil
 }
+
+// counted reports whether a model has worked: a turn of the host's alone, or one that failed at once, has used nothing.
+func counted(u store.Usage) bool { return u.InputTokens+u.CacheTokens+u.OutputTokens+u.CostMicros > 0 }
 
 func add(a, b store.Usage) store.Usage {
 	return store.Usage{

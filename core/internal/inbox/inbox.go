@@ -47,6 +47,8 @@ type Store interface {
 // Commands finds what a text asks of the host.
 type Commands interface {
 	Parse(text string) (store.Command, bool)
+	// Mistyped makes a command of a text that begins like one and is none, if it is a near miss of one. It answers which is meant.
+	Mistyped(text string) (store.Command, bool)
 	// Quick tells whether a command is one of the host's own that answer at once.
 	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
@@ -99,8 +101,9 @@ type Options struct {
 
 // Inbox takes events in.
 type Inbox struct {
-	options Options
-	log     hclog.Logger
+	options  Options
+	log      hclog.Logger
+	refusals refusals
 }
 
 // New returns an inbox.
@@ -177,6 +180,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 		return in.pair(ctx, channel, message, decision.Reason)
 	default:
 		in.log.Debug("an event is not let in", "channel", channel, "event", e.ID, "reason", decision.Reason)
+		in.refusals.advise(in.log, channel, e, decision.Reason, in.options.Now())
 		return rejected(decision.Reason), nil
 	}
 }

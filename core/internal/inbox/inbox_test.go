@@ -163,6 +163,10 @@ func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, _ ti
 // known finds the host's commands /status, /stop, /new and /reset, and the command /roll of a plugin.
 type known struct{}
 
+func (known) Mistyped(text string) (store.Command, bool) {
+	return store.Command{Name: "?", Args: "stpo stop"}, text == "/stpo"
+}
+
 func (known) Parse(text string) (store.Command, bool) {
 	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 	if !strings.HasPrefix(text, "/") || !slices.Contains([]string{"status", "stop", "new", "reset", "roll"}, name) {

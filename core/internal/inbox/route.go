@@ -121,6 +121,10 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 		if directed {
 			break
 		}
+		if mistyped, ok := commands.Mistyped(text); ok && may && m.Forwarded == nil && len(m.Media) == 0 && (a.addressed || m.Chat.Kind == chat.Direct) {
+			m.Command = &mistyped
+			break
+		}
 		if err := in.answer(ctx, m, text, a); err != nil {
 			return nil, err
 		}

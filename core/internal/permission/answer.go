@@ -94,6 +94,7 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 	if !d.mayAnswer(q, caller) {
 		return "Only an owner, or somebody whom the config names for it, can answer this.", true, nil
 	}
+	q.by = nameOf(caller)
 	word, rest, _ := strings.Cut(strings.TrimSpace(answer), " ")
 	rest = strings.TrimSpace(rest)
 	if q.body.About == aboutChoice {
@@ -187,10 +188,29 @@ func (q question) help(id string) string {
 func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, grants ...store.Grant) (string, bool, error) {
 	v.Plain = q.plain
 	row, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said, grants...)
-	if err != nil || now {
+	if err != nil {
 		return "", true, err
 	}
+	if now {
+		d.log.Info("a question was answered", "question", row.ID, "session", row.Session, "about", q.subject(), "allowed", v.Allow, "lasts", lasting(grants), "by", q.by)
+		return "", true, nil
+	}
 	return d.tooLate(ctx, row, q.plain)
+}
+
+// subject is what a question is about, for the log: a tool's name, but nothing of what it was to do.
+func (q question) subject() string { return cmp.Or(q.body.Tool, string(q.body.About)) }
+
+// lasting is how long an answer holds, for the log.
+func lasting(grants []store.Grant) string {
+	switch {
+	case len(grants) == 0:
+		return "once"
+	case grants[0].ClaudeSession != "":
+		return "session"
+	default:
+		return "always"
+	}
 }
 
 // grant allows more than what was asked.

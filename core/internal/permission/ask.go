@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -171,10 +172,14 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
-	if err == nil {
-		d.askedBy(row, run.ID)
+	if err != nil {
+		return row, false, err
 	}
-	return row, row.ID == id, err
+	d.askedBy(row, run.ID)
+	if row.ID == id {
+		d.log.Info("a question was asked", "question", id, "session", row.Session, "about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
+	}
+	return row, row.ID == id, nil
 }
 
 // whose names the people whose messages have an authority.

@@ -89,6 +89,7 @@ type question struct {
 	body  body
 	run   int64    // the last one that has asked it; zero: of an earlier life
 	plain *Written // the plain message that answers it now; nil: none does
+	by    string   // who answers it now, as channel:user
 }
 
 // New returns a desk that knows the questions of the host's earlier lives.
@@ -192,6 +193,9 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 		delete(d.given, id)
 	}
 	delete(d.open, id)
+	if settled && state != store.QuestionAnswered {
+		d.log.Info("a question was not answered", "question", id, "session", row.Session, "about", q.subject(), "outcome", string(state))
+	}
 	if waiter := d.waiters[id]; settled && waiter != nil && state == store.QuestionAnswered {
 		waiter <- v // there is room: a question is answered once
 	}

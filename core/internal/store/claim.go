@@ -83,7 +83,7 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &Run{Lane: lane, PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
+	run = &Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}

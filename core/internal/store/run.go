@@ -43,9 +43,10 @@ type Queued struct {
 
 // Run is a claimed lane head.
 type Run struct {
-	ID      int64 // never reused
-	Lane    Lane
-	Message Queued
+	ID        int64 // never reused
+	Lane      Lane
+	StartedAt time.Time
+	Message   Queued
 	// More are the messages that are answered together with Message: those of one burst, or collected ones. They come after
 	// it, in order, are of the same authority and of the same address.
 	More    []Queued

@@ -165,6 +165,10 @@ func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completi
 		}
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
 	}
+	if f := c.Turn; f != nil {
+		h.log.Info("a turn has ended", "session", run.Session.Key, "run", run.ID, "outcome", c.State, "took", took(run), "model", f.Model,
+			"tokens_in", f.Usage.InputTokens+f.Usage.CacheTokens, "tokens_out", f.Usage.OutputTokens)
+	}
 	if run.Lane == store.TurnLane {
 		h.options.Over(context.WithoutCancel(ctx), run, c)
 	}

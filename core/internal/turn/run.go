@@ -49,6 +49,9 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		t.Nudged = nudged
 		t.Steer = func(ctx context.Context) ([]agent.Line, error) { return h.steer(ctx, run) }
 	}
+	if t.Profile.Unasked() {
+		h.log.Info("a turn asks nothing", "session", t.Key, "run", run.ID, "by", asked(run))
+	}
 	if err := h.announce(ctx, run, t.Profile); err != nil {
 		return agent.Result{}, err
 	}

@@ -4,6 +4,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -133,8 +134,21 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
 	}
+	err := h.answer(ctx, run, nudged)
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
+		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
+	}
+	return err
+}
+
+// answer has Claude answer the message of a run.
+func (h *Handler) answer(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
+	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Message.Attempts, "by", asked(run))
 	if run.Message.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
+	}
+	if err := h.tellDropped(ctx, run); err != nil {
+		return err
 	}
 	view := h.options.View(ctx, run)
 	defer view.Close()
@@ -152,6 +166,18 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 	}
 	return h.reply(ctx, run, result, sent, view.Reply)
 }
+
+// asked is whom a run is for, as channel:user, or what has asked for it.
+func asked(run *store.Run) string {
+	m := run.Message.Message
+	if m.Origin != "" {
+		return string(m.Origin)
+	}
+	return m.Channel + ":" + string(m.Sender.ID)
+}
+
+// took is how long a run has been running.
+func took(run *store.Run) time.Duration { return time.Since(run.StartedAt).Round(time.Millisecond) }
 
 // command answers a slash command.
 func (h *Handler) command(ctx context.Context, run *store.Run) error {

@@ -582,3 +582,37 @@ func TestNothingToBeRead(t *testing.T) {
 		t.Errorf("noted %+v", c.Notes)
 	}
 }
+
+// The chat is told once how many of its messages were dropped.
+func TestDroppedMessagesAreTold(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		notes []store.Note
+		want  string
+	}{
+		"none": {notes: []store.Note{{Kind: store.NoteEvent, Count: 1}}},
+		"one":  {notes: []store.Note{{Kind: store.NoteOverflow, Count: 1}}, want: "1 message was dropped, because too many waited. Claude is told how it began."},
+		"many": {notes: []store.Note{{Kind: store.NoteOverflow, Count: 1}, {Kind: store.NoteOverflow, Count: 4}}, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
+	} {
+		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
+		run := message(1)
+		run.Notes = test.notes
+		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		if test.want != "" {
+			want = []string{test.want}
+		}
+		var got []string
+		for _, p := range r.posted {
+			got = append(got, p.Text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if len(want) > 0 && !slices.Equal(r.keys, []string{"dropped:u"}) {
+			t.Errorf("%s is posted as %q, so another attempt would say it again", name, r.keys)
+		}
+	}
+}

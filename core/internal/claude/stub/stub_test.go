@@ -257,7 +257,7 @@ func TestDemoSaysSo(t *testing.T) {
 		start(t, t.TempDir(), nil, "--demo", "--some-new-flag", "value"),
 	} {
 		c.say("[Telegram John] hello")
-		if got := last(c.until("result"))["result"]; got != "Demo answer (no claude CLI): you wrote “[Telegram John] hello”" {
+		if got := last(c.until("result"))["result"]; got != "Demo answer (not Claude): you wrote “hello”" {
 			t.Errorf("result = %v", got)
 		}
 	}

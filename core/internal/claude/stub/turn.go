@@ -199,7 +199,7 @@ func (s *session) text(script Script, rest string) string {
 	case script.Answer != "":
 		return script.Answer
 	case s.opts.demo:
-		return "Demo answer (no claude CLI): you wrote “" + lastLine(rest) + "”"
+		return "Demo answer (not Claude): you wrote “" + written(rest) + "”"
 	default:
 		return "echo: " + rest
 	}
@@ -221,10 +221,15 @@ func (s *session) say(text string) string {
 	).Replace(text)
 }
 
-// lastLine is the last line with text in it.
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+// written is the first line of what somebody wrote, which the host has put behind a mark of who they are.
+func written(text string) string {
+	for line := range strings.Lines(text) {
+		if mark, said, ok := strings.Cut(strings.TrimSpace(line), "] "); ok && strings.HasPrefix(mark, "[") {
+			return said
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
 }
 
 func (s *session) status(name any) {

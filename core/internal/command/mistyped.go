@@ -1,0 +1,64 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// mistypedName is that of the command that answers a mistyped one. Nobody can type it.
+const mistypedName = "?"
+
+// shortestMistyped is how long a name must be to be taken for a mistyped one. Short words are near to too many others.
+const shortestMistyped = 4
+
+// Mistyped makes a command of a text that begins with a slash and a name that no command has, and that is one slip away from
+// that of one: a letter too many, too few, wrong, or changed for its neighbour. What it makes answers which is meant.
+func (r *Registry) Mistyped(text string) (store.Command, bool) {
+	match := shape.FindStringSubmatch(strings.TrimSpace(text))
+	if match == nil {
+		return store.Command{}, false
+	}
+	typed := canonical(match[1])
+	if _, known := r.Lookup(typed); known || len(typed) < shortestMistyped {
+		return store.Command{}, false
+	}
+	for _, c := range r.List(chat.Owner) {
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			if oneSlip(typed, name) {
+				return store.Command{Name: mistypedName, Args: typed + " " + name}, true
+			}
+		}
+	}
+	return store.Command{}, false
+}
+
+// mistyped answers a mistyped command.
+func mistyped(_ context.Context, call Call) (string, error) {
+	typed, meant, _ := strings.Cut(call.Args, " ")
+	return fmt.Sprintf("There is no /%s. Did you mean /%s?", typed, meant), nil
+}
+
+// oneSlip reports whether one slip makes b of a, which differ.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case len(b) == len(a)+1:
+		return a[i:] == b[i+1:]
+	case len(a) != len(b) || i == len(a):
+		return false
+	case a[i+1:] == b[i+1:]:
+		return true
+	default:
+		return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	}
+}
