@@ -42,11 +42,11 @@ const MaxEventID = 200
 type Address struct {
 	// Channel is the plugin instance: the label of its block in the config. The host fills it in for a plugin's own
 	// events and a plugin may leave it empty.
-	Channel string
+	Channel string `json:"channel"`
 	// Chat is the chat's id. In what the host sends it may be a person's, of whom it knows no chat yet: it is meant for
 	// their direct chat.
-	Chat   ID
-	Thread ThreadID
+	Chat   ID       `json:"chat"`
+	Thread ThreadID `json:"thread,omitempty"`
 }
 
 // Kind is what sort of conversation a chat is.

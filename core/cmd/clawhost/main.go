@@ -123,13 +123,41 @@ func (a *app) commands() *ffcli.Command {
 	}
 }
 
-// command is a subcommand with the common flags, which stand before its arguments. Its path are the words that call it.
+// command is a subcommand with the common flags, which may stand before its arguments or behind them. Its path are the words that call it.
 func (a *app) command(path, args, help string, exec func(context.Context, []string) error) *ffcli.Command {
 	name := path[strings.LastIndexByte(path, ' ')+1:]
 	flags := a.flags(name)
 	flags.BoolVar(&a.json, "json", a.json, "print one JSON value")
 	use := strings.TrimSpace("clawhost " + path + " [-config FILE] [-json] " + args)
-	return &ffcli.Command{Name: name, ShortUsage: use, ShortHelp: help, FlagSet: flags, Exec: exec}
+	return &ffcli.Command{Name: name, ShortUsage: use, ShortHelp: help, FlagSet: flags, Exec: func(ctx context.Context, args []string) error {
+		args, err := operands(flags, args)
+		if err != nil {
+			return err
+		}
+		return exec(ctx, args)
+	}}
+}
+
+// operands returns the arguments without the flags that stand behind them, which it sets.
+func operands(flags *flag.FlagSet, args []string) ([]string, error) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		return args, nil // "--" stood before it
+	}
+	var list []string
+	for len(args) > 0 {
+		if !strings.HasPrefix(args[0], "-") {
+			list, args = append(list, args[0]), args[1:]
+			continue
+		}
+		before := len(args)
+		if err := flags.Parse(args); err != nil {
+			return nil, usage("%v", err)
+		}
+		if args = flags.Args(); len(args) == before { // a lone hyphen
+			list, args = append(list, args[0]), args[1:]
+		}
+	}
+	return list, nil
 }
 
 // group is a subcommand that only has subcommands.

@@ -70,7 +70,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 		rows := [][]string{
 			{"clawhost " + s.Version, fmt.Sprintf("pid %d, up %s", s.PID, time.Since(s.Started).Round(time.Second))},
 			{"turns", fmt.Sprintf("%d running, %d waiting", s.Running, s.Waiting)},
-			{"messages out", fmt.Sprintf("%d pending, %d dead, %d sent again with unknown outcome", s.Pending, s.Dead, s.Uncertain)},
+			{"messages out", fmt.Sprintf("%d pending, %d dead, possible duplicates so far: %d", s.Pending, s.Dead, s.Uncertain)},
 			{"claude", fmt.Sprintf("%d running, %d idle", s.Claude.Running, s.Claude.Idle)},
 		}
 		if s.Demo {
@@ -78,6 +78,9 @@ func (a *app) status(ctx context.Context, args []string) error {
 		}
 		for _, p := range s.Plugins {
 			rows = append(rows, []string{"plugin " + p.Name, strings.TrimSuffix(p.State+", "+doing(p), ", ")})
+		}
+		for _, q := range s.Questions {
+			rows = append(rows, []string{"question " + q.ID, fmt.Sprintf("%s, in %s, asked %s, may be answered by %s", q.About, q.Session, since(q.Since), strings.Join(q.May, ", "))})
 		}
 		return rows
 	})
@@ -159,7 +162,7 @@ func (a *app) pairing(ctx context.Context, args []string, verb string, act func(
 	case 2:
 		channel = args[0]
 	default:
-		return usage("pairing %s takes a code, and before it perhaps the channel", verb)
+		return usage("usage: clawhost pairing %s [flags] [CHANNEL] CODE", verb)
 	}
 	code, ok := access.ParseCode(args[len(args)-1])
 	if !ok {
@@ -197,7 +200,13 @@ func (a *app) queue(ctx context.Context, args []string) error {
 			}
 			rows = append(rows, []string{address(d.To), fmt.Sprint(d.Pending), fmt.Sprint(d.Attempts), next, d.LastError})
 		}
-		return append(rows, nil, []string{fmt.Sprintf("%d pieces were ever sent again because a send's outcome was unknown.", q.Uncertain)})
+		if len(q.Questions) > 0 {
+			rows = append(rows, nil, []string{"QUESTION", "ABOUT", "SESSION", "ASKED", "MAY ANSWER"})
+		}
+		for _, o := range q.Questions {
+			rows = append(rows, []string{o.ID, o.About, o.Session, since(o.Since), strings.Join(o.May, ", ")})
+		}
+		return append(rows, nil, []string{fmt.Sprintf("Possible duplicates so far: %d.", q.Uncertain)})
 	})
 }
 
@@ -215,11 +224,11 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 }
 
 func (a *app) queueRetry(ctx context.Context, args []string) error {
-	return a.deadOnes(ctx, args, "retry", (*admin.Client).RetryDead, "%d dead messages wait to be sent again.\n")
+	return a.deadOnes(ctx, args, "retry", (*admin.Client).RetryDead, "queued for resending")
 }
 
 func (a *app) queueDrop(ctx context.Context, args []string) error {
-	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "%d dead messages are forgotten.\n")
+	return a.deadOnes(ctx, args, "drop", (*admin.Client).DropDead, "forgotten")
 }
 
 // deadOnes acts on one dead message, named by its id, or on all.
@@ -245,7 +254,11 @@ func (a *app) deadOnes(ctx context.Context, args []string, verb string, act func
 	if a.json {
 		return a.print(map[string]int{"messages": n})
 	}
-	_, err = fmt.Fprintf(a.out, said, n)
+	messages := "messages"
+	if n == 1 {
+		messages = "message"
+	}
+	_, err = fmt.Fprintf(a.out, "%d %s %s.\n", n, messages, said)
 	return err
 }
 

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,17 +22,23 @@ import (
 )
 
 // ErrNotRunning is returned when no host listens on the socket.
-var ErrNotRunning = errors.New("no clawhost is running with this config; start it with `clawhost -config FILE`")
+var ErrNotRunning = errors.New("no host is running")
 
 // ErrNoAnswer is returned when the host closes the connection without a word, as it does with the agent's own processes.
-var ErrNoAnswer = errors.New("the host did not answer: it refuses whatever the agent starts, or is going down")
+var ErrNoAnswer = errors.New("the host did not answer: it refuses what the agent starts, or is going down")
+
+// ErrOtherUser is returned when the host is another user's.
+var ErrOtherUser = errors.New("the host of this config is another user's")
 
 // Client talks to a running host.
-type Client struct{ http http.Client }
+type Client struct {
+	socket string
+	http   http.Client
+}
 
 // NewClient returns a client of the host whose control socket has this path. It connects at the first call.
 func NewClient(path string) *Client {
-	return &Client{http.Client{
+	return &Client{socket: path, http: http.Client{
 		Timeout: 30 * time.Second,
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -123,7 +131,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return value, unanswered(err)
+		return value, c.unanswered(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -140,16 +148,48 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 const closedAtOnce = "server closed idle connection"
 
 // unanswered says why there is no answer.
-func unanswered(err error) error {
+func (c *Client) unanswered(err error) error {
+	owner, other := ownerOf(c.socket)
 	switch {
+	case other && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w, %s: try `sudo -u %s clawhost …` (control socket %s)", ErrOtherUser, owner, owner, c.socket)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return ErrNotRunning
+		return fmt.Errorf("%w for user %s with this config (control socket %s): start it with `clawhost -config FILE`, or run this as the host's user",
+			ErrNotRunning, nameOf(os.Getuid()), c.socket)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), closedAtOnce):
 		return ErrNoAnswer
 	default:
 		return fmt.Errorf("ask the host: %w", err)
 	}
+}
+
+// ownerOf returns the user whom the control socket belongs to, or the folder that hides it, and whether that is another one
+// than who asks.
+func ownerOf(socket string) (owner string, other bool) {
+	for path := socket; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if errors.Is(err, os.ErrPermission) && path != filepath.Dir(path) {
+			continue
+		}
+		if err != nil {
+			return "", false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return "", false
+		}
+		return nameOf(int(stat.Uid)), int(stat.Uid) != os.Getuid()
+	}
+}
+
+// nameOf returns the name of a user, or the number where there is none.
+func nameOf(uid int) string {
+	id := strconv.Itoa(uid)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
 }
 
 // refusal is the error that an answer tells of.

@@ -55,7 +55,7 @@ func (c *Client) Login(ctx context.Context, plugin string, answers map[string]st
 	// A person takes longer than a call of the host's.
 	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
 	if err != nil {
-		return "", unanswered(err)
+		return "", c.unanswered(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
