@@ -29,9 +29,8 @@ type inbox struct {
 	client pluginv1.InboxClient
 	store  Media // of a host that does not fetch files by their tokens; nil: it does
 
-	mu      sync.Mutex // a stream takes one Send at a time, and none after its end
-	stream  grpc.ServerStreamingServer[pluginv1.RunResponse]
-	refused map[string]bool // chats of which the host has refused a message
+	mu     sync.Mutex // a stream takes one Send at a time, and none after its end
+	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
 }
 
 func (p *Plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
@@ -97,30 +96,9 @@ func (in *inbox) try(ctx context.Context, event *pluginv1.Event) (chat.Verdict, 
 		return 0, err
 	}
 	if verdict == chat.Rejected {
-		in.rejected(event, response.GetReason())
+		in.plugin.log.Debug("the host rejected an event", "event", event.GetEventId(), "reason", response.GetReason())
 	}
 	return verdict, nil
-}
-
-// maxRefused is how many chats are remembered of which the host refuses messages.
-const maxRefused = 1000
-
-// rejected logs a rejection. The first message that the host refuses of a chat is for the operator, who may want to allow the
-// chat and finds its id there.
-func (in *inbox) rejected(event *pluginv1.Event, reason string) {
-	in.plugin.log.Debug("the host rejected an event", "event", event.GetEventId(), "reason", reason)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if event.GetMessage() == nil || in.refused[event.GetChat().GetId()] {
-		return
-	}
-	if in.refused == nil || len(in.refused) >= maxRefused {
-		in.refused = map[string]bool{}
-	}
-	in.refused[event.GetChat().GetId()] = true
-	kind, _ := wire.KindFromProto(event.GetChat().GetKind())
-	in.plugin.log.Info("the host refused a message; the chat is perhaps not allowed",
-		"event", event.GetEventId(), "chat", event.GetChat().GetId(), "kind", kind.String(), "reason", reason)
 }
 
 // worthAnotherTry tells whether the host may take the same event later.
