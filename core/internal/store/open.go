@@ -28,7 +28,7 @@ type Options struct {
 type Store struct {
 	id     string // begins the idempotency keys
 	now    func() time.Time
-	lock   *os.File
+	lock   lock
 	write  *sql.DB
 	read   *sql.DB
 	reader *statements
@@ -68,7 +68,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 			_ = s.Close()
 		}
 	}()
-	if s.lock, err = lockFile(path+".lock", path); err != nil {
+	if s.lock, err = takeLock(path); err != nil {
 		return nil, err
 	}
 	if err := makePrivate(path); err != nil {

@@ -148,3 +148,25 @@ func raw(t *testing.T, path string) *sql.DB {
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
+
+// The folder is locked as well as the file in it, which somebody may remove.
+func TestOpenWithoutItsLockFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := os.Remove(path + ".lock"); err != nil {
+		t.Fatal(err)
+	}
+	second, err := store.Open(t.Context(), path, store.Options{})
+	if err == nil {
+		_ = second.Close()
+		t.Fatal("a second host opens the database of a live one")
+	}
+	if !strings.Contains(err.Error(), "another clawhost uses") {
+		t.Errorf("a second host is refused by %q", err)
+	}
+}
