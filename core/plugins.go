@@ -146,9 +146,21 @@ func quoted(s string) string {
 	return string(line)
 }
 
-// tellOwners tells the owners, in chats that they can be reached in, that a plugin is parked.
-func (h *Host) tellOwners(name, why string) {
-	text := fmt.Sprintf("The plugin %s is parked:\n\n```\n%s\n```\n\n`clawhost plugin restart %s` starts it again.", name, quoted(why), name)
+// operators are the owners, as those who hear of plugins that do not run.
+type operators struct{ host *Host }
+
+// PluginFails tells the owners why a plugin does not run and what helps.
+func (o operators) PluginFails(name, why, advice string) {
+	o.host.tellOwners(name, fmt.Sprintf("The plugin %s does not run:\n\n```\n%s\n```\n\n%s", name, quoted(why), advice))
+}
+
+// PluginRuns tells the owners that a plugin runs again.
+func (o operators) PluginRuns(name string) {
+	o.host.tellOwners(name, fmt.Sprintf("The plugin %s runs again.", name))
+}
+
+// tellOwners tells the owners something of a plugin, in chats that they can be reached in without it.
+func (h *Host) tellOwners(name, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for _, owner := range h.config.Access.Owners {
@@ -158,7 +170,7 @@ func (h *Host) tellOwners(name, why string) {
 		}
 		to := h.likelyChat(ctx, channel, chat.UserID(user))
 		if _, err := h.store.Post(ctx, "", h.told(to, chat.Direct, text)...); err != nil {
-			h.log.Error("tell an owner of a parked plugin", "channel", channel, "error", err)
+			h.log.Error("tell an owner of a plugin", "channel", channel, "error", err)
 		}
 	}
 }

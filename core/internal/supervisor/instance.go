@@ -28,6 +28,9 @@ const (
 
 	// binaryEvery is how often a parked plugin's binary is looked at: a new one is tried.
 	binaryEvery = 5 * time.Second
+
+	// retryEvery is how often a parked plugin is tried all the same: what was in its way may be gone.
+	retryEvery = 5 * time.Minute
 )
 
 // State is what a plugin is doing.
@@ -57,7 +60,7 @@ type Status struct {
 }
 
 // errFatal marks what a restart does not mend.
-var errFatal = errors.New("a restart would not help")
+var errFatal = errors.New("it cannot work as it is")
 
 func fatal(err error) error { return fmt.Errorf("%w: %w", errFatal, err) }
 
@@ -69,6 +72,7 @@ type instance struct {
 	restart chan struct{} // somebody asked for a new start
 	settled chan struct{} // closed when the first start has succeeded or failed
 	once    sync.Once     // closes settled
+	ailing  bool          // an operator was told so, and not yet that it is over; run's
 	changes *changes      // of all plugins
 	sockets *sockets      // of all processes
 
@@ -104,16 +108,23 @@ func (i *instance) run(ctx context.Context) {
 		if lived >= healthy {
 			wait = i.options.Backoff
 		}
-		if lived < quick {
+		lacks := wanting(err)
+		if lived < quick && !lacks {
 			deaths = append(deaths, time.Now())
 		}
 		for len(deaths) > 0 && time.Since(deaths[0]) > window {
 			deaths = deaths[1:]
 		}
-		if parked := errors.Is(err, errFatal) || errors.Is(err, remote.ErrTerminal) || len(deaths) >= quickDeaths; parked {
+		switch {
+		case errors.Is(err, errFatal), errors.Is(err, remote.ErrTerminal), len(deaths) >= quickDeaths:
 			i.park(ctx, err)
 			deaths, wait = nil, i.options.Backoff
-		} else {
+		case lacks:
+			i.log.Warn("the plugin cannot be started for now", "error", err, "again_in", wait)
+			i.fails(err, "The host starts it by itself once it has what it lacks.")
+			i.pause(ctx, err, wait)
+			wait = min(2*wait, maxBackoff)
+		default:
 			i.log.Warn("the plugin ended and is started again", "error", err, "in", wait)
 			i.pause(ctx, err, wait)
 			wait = min(2*wait, maxBackoff)
@@ -139,19 +150,58 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 	}
 }
 
-// park leaves the plugin alone until somebody asks for it or its binary changes.
+// fails tells the operator that the plugin does not run, once until it runs again.
+func (i *instance) fails(why error, advice string) {
+	if !i.ailing {
+		i.ailing = true
+		i.options.Operator.PluginFails(i.spec.Name, why.Error(), advice)
+	}
+}
+
+// recovered tells the operator that what was told is over.
+func (i *instance) recovered() {
+	if i.ailing {
+		i.ailing = false
+		i.options.Operator.PluginRuns(i.spec.Name)
+	}
+}
+
+// advice says what helps a parked plugin.
+func (i *instance) advice(why error) string {
+	switch {
+	case errors.Is(why, remote.ErrTerminal):
+		return "Correct its credentials and restart the host."
+	case errors.Is(why, errFatal):
+		return fmt.Sprintf("If its config is wrong, correct it and restart the host. Anything else that is in its way, such as "+
+			"a port that is taken, remove: the host tries again every few minutes, and at once after `clawhost plugin restart %s`.", i.spec.Name)
+	default:
+		return fmt.Sprintf("The host tries again every few minutes, and at once after `clawhost plugin restart %s`.", i.spec.Name)
+	}
+}
+
+// park leaves the plugin alone until somebody asks for it, its binary changes or some minutes have passed. One whose
+// network refuses its credentials is not tried by itself: the config is read only as the host starts.
 func (i *instance) park(ctx context.Context, why error) {
-	i.log.Error("the plugin is parked; `clawhost plugin restart` starts it again", "plugin", i.spec.Name, "error", why)
+	advice := i.advice(why)
+	i.log.Error("the plugin is parked", "plugin", i.spec.Name, "error", why, "advice", advice)
 	i.set(func(s *Status) { s.State, s.Detail = Parked, why.Error() })
-	i.options.Parked(i.spec.Name, why.Error())
+	i.fails(why, advice)
 	before := modified(i.spec.Path)
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()
+	var again <-chan time.Time
+	if !errors.Is(why, remote.ErrTerminal) {
+		timer := time.NewTimer(i.options.Retry)
+		defer timer.Stop()
+		again = timer.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-i.restart:
+			return
+		case <-again:
 			return
 		case <-tick.C:
 			if now := modified(i.spec.Path); !now.Equal(before) && !now.IsZero() {

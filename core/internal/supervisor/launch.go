@@ -78,6 +78,9 @@ func dispense(client *plugin.Client) (*handshake.Connection, error) {
 
 // explain says of a failed start what the binary itself said.
 func explain(err error, started *child) error {
+	if wanting(err) {
+		return fmt.Errorf("start the plugin: %w", err)
+	}
 	text := strings.TrimRight(strings.SplitN(err.Error(), "\n", 2)[0], ": ")
 	if started != nil {
 		if last := started.guard.lastWords(); last != "" {

@@ -51,6 +51,7 @@ func (i *instance) life(ctx context.Context) error {
 	})
 	i.publish(live)
 	defer i.publish(nil)
+	i.recovered()
 	defer i.set(func(s *Status) { s.PID, s.Connection, s.URL = 0, 0, "" })
 	i.log.Info("the plugin is running", "version", live.Version, "pid", pid)
 	return i.watch(ctx, l, live)
@@ -71,7 +72,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {
-		return forget, fmt.Errorf("record the plugin's process: %w", err)
+		return forget, fmt.Errorf("record the plugin's process: %w: %w", errWant, err)
 	}
 	return forget, nil
 }

@@ -39,6 +39,14 @@ type Processes interface {
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
+// Operator hears of plugins that do not run.
+type Operator interface {
+	// PluginFails says why a plugin does not run and what helps, once until it runs again.
+	PluginFails(name, why, advice string)
+	// PluginRuns says that a plugin that failed runs again.
+	PluginRuns(name string)
+}
+
 // Options are a supervisor's settings.
 type Options struct {
 	Plugins     []Spec
@@ -49,13 +57,14 @@ type Options struct {
 	Register  func(instance string, server *grpc.Server)
 	Processes Processes
 	Children  *process.Children // start the plugins; nil: nothing that leaves their trees is adopted
-	// Parked is told of a plugin that is not restarted any more.
-	Parked func(name, why string)
+	Operator  Operator
 	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
 	Opened func(name, url string)
 	Grace  time.Duration // for a plugin to drain
 	// Backoff is the wait before the first new start of a plugin that died; it doubles up to two minutes. Zero: a second.
 	Backoff time.Duration
+	// Retry is how long a parked plugin is left alone before it is tried by itself. Zero: five minutes.
+	Retry time.Duration
 }
 
 // Supervisor runs plugins.
@@ -94,6 +103,9 @@ func (c *changes) tell() {
 func New(options Options, log hclog.Logger) *Supervisor {
 	if options.Backoff <= 0 {
 		options.Backoff = firstBackoff
+	}
+	if options.Retry <= 0 {
+		options.Retry = retryEvery
 	}
 	s := &Supervisor{options: options, byName: map[string]*instance{}}
 	plugins := &pids{}

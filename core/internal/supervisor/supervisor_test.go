@@ -135,6 +135,7 @@ func (c *talker) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error
 // records notes what processes are recorded.
 type records struct {
 	mu    sync.Mutex
+	full  int // how many records more the disk has no room for
 	live  []int
 	early []int // forgotten while they lived
 }
@@ -142,6 +143,10 @@ type records struct {
 func (r *records) RecordProcess(_ context.Context, p store.Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.full > 0 {
+		r.full--
+		return fmt.Errorf("keep it: %w", syscall.ENOSPC)
+	}
 	r.live = append(r.live, p.PID)
 	return nil
 }
@@ -167,10 +172,16 @@ type room struct {
 	*supervisor.Supervisor
 	records records
 	parked  chan string
+	runs    chan string // of those that were parked
 	opened  chan string
 	stop    func()
 	log     *journal.Journal
 }
+
+// PluginFails and PluginRuns keep what the operator hears.
+func (r *room) PluginFails(name, why, advice string) { r.parked <- name + ": " + why + ": " + advice }
+
+func (r *room) PluginRuns(name string) { r.runs <- name }
 
 // panickingInbox and panickingMedia are services of the host that fail as nobody foresaw.
 type (
@@ -208,30 +219,37 @@ func spec(t *testing.T, kind string) supervisor.Spec {
 
 func begin(t *testing.T, specs ...supervisor.Spec) *room {
 	t.Helper()
-	return beginWith(t, func(_ string, s *grpc.Server) {
-		pluginv1.RegisterInboxServer(s, panickingInbox{})
-		pluginv1.RegisterMediaStoreServer(s, panickingMedia{})
-	}, specs...)
+	return beginWith(t, panicking, specs...)
+}
+
+// panicking are the services that panic.
+func panicking(_ string, s *grpc.Server) {
+	pluginv1.RegisterInboxServer(s, panickingInbox{})
+	pluginv1.RegisterMediaStoreServer(s, panickingMedia{})
 }
 
 // beginWith begins with services of the host.
 func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *room {
+	t.Helper()
+	r := &room{}
+	r.begin(t, supervisor.Options{Register: register, Plugins: specs})
+	return r
+}
+
+// begin fills in the options and has the supervisor work until the test ends.
+func (r *room) begin(t *testing.T, options supervisor.Options) {
 	t.Helper()
 	// The sockets' paths must be short, which the test's own folder is not.
 	sockets, err := os.MkdirTemp("", "claw")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &room{parked: make(chan string, 10), opened: make(chan string, 100), log: &journal.Journal{}}
-	r.Supervisor = supervisor.New(supervisor.Options{
-		Plugins: specs, HostVersion: "test", StateDir: t.TempDir(), SocketDir: sockets,
-		Register:  register,
-		Processes: &r.records,
-		Parked:    func(name, why string) { r.parked <- name + ": " + why },
-		Opened:    func(name, url string) { r.opened <- name + " " + url },
-		Grace:     5 * time.Second,
-		Backoff:   10 * time.Millisecond,
-	}, hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}))
+	r.parked, r.runs, r.opened, r.log = make(chan string, 10), make(chan string, 10), make(chan string, 100), &journal.Journal{}
+	options.HostVersion, options.StateDir, options.SocketDir = "test", t.TempDir(), sockets
+	options.Processes, options.Operator = &r.records, r
+	options.Opened = func(name, url string) { r.opened <- name + " " + url }
+	options.Grace, options.Backoff = 5*time.Second, 10*time.Millisecond
+	r.Supervisor = supervisor.New(options, hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { r.Run(ctx) })
@@ -251,7 +269,6 @@ func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...super
 	if err := r.Settled(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return r
 }
 
 // await returns the plugin once it runs with another pid than before.

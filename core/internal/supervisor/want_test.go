@@ -1,0 +1,61 @@
+package supervisor_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/supervisor"
+)
+
+// What the host lacks is waited out, however often, and told once; the plugin is not parked for it.
+func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
+	t.Parallel()
+	const times = 8 // more than the deaths that park a plugin
+	r := &room{records: records{full: times}}
+	r.begin(t, supervisor.Options{Register: panicking, Plugins: []supervisor.Spec{spec(t, "well")}})
+	if why := <-r.parked; !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
+		t.Fatalf("the operator hears %q", why)
+	}
+	if name := <-r.runs; name != "well" || len(r.parked) != 0 {
+		t.Errorf("the operator hears that %q runs again, and of %d failures more", name, len(r.parked))
+	}
+	if s := r.status("well"); s.Restarts != times {
+		t.Errorf("it runs after %d restarts, want %d", s.Restarts, times)
+	}
+}
+
+// A plugin that died too often is tried again after a while, and the operator hears that it runs.
+func TestAParkedPluginIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken")
+	if err := os.WriteFile(broken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fickle := spec(t, "well")
+	fickle.Path = filepath.Join(dir, "plugin")
+	script := fmt.Sprintf("#!/bin/sh\ntest -e '%s' && exit 3\nexec '%s'\n", broken, self)
+	if err := os.WriteFile(fickle.Path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := &room{}
+	r.begin(t, supervisor.Options{Register: panicking, Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
+	if why := <-r.parked; !strings.Contains(why, "tries again every few minutes") {
+		t.Errorf("the operator hears %q", why)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	if name := <-r.runs; name != "well" {
+		t.Errorf("the operator hears that %q runs again", name)
+	}
+	r.await(t, "well", 0)
+}
