@@ -336,6 +336,14 @@ func (h *Host) reap(ctx context.Context, left []store.Process) {
 	var agents []store.Process
 	boot := process.BootID()
 	for _, p := range left {
+		if p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime) {
+			// The state folder was copied: its process is that host's.
+			h.log.Warn("another host lives that has this process; it is left alone", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
+			if err := h.store.ForgetProcess(ctx, p.PID, p.StartTime); err != nil {
+				h.log.Warn("forget a process", "pid", p.PID, "error", err)
+			}
+			continue
+		}
 		if p.Kind == "claude" {
 			agents = append(agents, p)
 			continue

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
+
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // Process is a child process of the host, kept so that the next life can end it.
@@ -13,14 +16,27 @@ type Process struct {
 	PID       int
 	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
 	BootID    string
+	Host      Host // the store fills it in
 }
 
-// RecordProcess keeps a child process until it is forgotten.
+// Host is the process that recorded another one. The zero Host is not known.
+type Host struct {
+	PID       int
+	StartTime uint64
+}
+
+// RecordProcess keeps a child of this process until it is forgotten.
 func (s *Store) RecordProcess(ctx context.Context, p Process) error {
-	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT (pid, start_time) DO UPDATE SET kind = excluded.kind, name = excluded.name, boot_id = excluded.boot_id`,
-			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID)
+	host := os.Getpid()
+	started, err := process.StartTime(host)
+	if err != nil {
+		return fmt.Errorf("record process: %w", err)
+	}
+	_, err = step(ctx, s, "record process", func(t *tx) (nothing, error) {
+		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+			ON CONFLICT (pid, start_time) DO UPDATE SET kind = excluded.kind, name = excluded.name, boot_id = excluded.boot_id,
+				host_pid = excluded.host_pid, host_start = excluded.host_start`,
+			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, host, int64(started))
 		return nothing{}, err
 	})
 	return err
@@ -38,14 +54,14 @@ func (s *Store) ForgetProcess(ctx context.Context, pid int, startTime uint64) er
 // Processes returns the recorded processes, by pid.
 func (s *Store) Processes(ctx context.Context) ([]Process, error) {
 	var processes []Process
-	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id FROM processes ORDER BY pid, start_time`, nil,
+	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
 		func(rows *sql.Rows) error {
 			var p Process
-			var startTime int64
-			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID); err != nil {
+			var startTime, hostStart int64
+			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID, &p.Host.PID, &hostStart); err != nil {
 				return err
 			}
-			p.StartTime = uint64(startTime)
+			p.StartTime, p.Host.StartTime = uint64(startTime), uint64(hostStart)
 			processes = append(processes, p)
 			return nil
 		})

@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"errors"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/google/go-cmp/cmp"
 )
@@ -102,6 +104,12 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 		}
 	}
 	b.reopen(t)
+	started, err := process.StartTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin.Host = store.Host{PID: os.Getpid(), StartTime: started}
+	claude.Host = plugin.Host
 	got, err := b.Processes(b.ctx)
 	if diff := cmp.Diff([]store.Process{plugin, claude}, got); err != nil || diff != "" {
 		t.Errorf("processes: %v (-want +got):\n%s", err, diff)
