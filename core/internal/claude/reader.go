@@ -25,6 +25,7 @@ func (s *session) read(stdout io.Reader) {
 			break
 		}
 	}
+	s.suppressed(s.noise.End())
 	// What closes its output while it runs is as good as dead. One that leaves is given time to say how.
 	const leave = time.Second
 	timer := time.NewTimer(leave)
@@ -33,6 +34,13 @@ func (s *session) read(stdout io.Reader) {
 	case <-s.gone:
 	case <-timer.C:
 		s.condemn("it closed its output")
+	}
+}
+
+// suppressed says how many complaints are missing in the log.
+func (s *session) suppressed(lines int) {
+	if lines > 0 {
+		s.log.Warn("claude wrote more lines that are no events", "lines", lines)
 	}
 }
 
@@ -49,7 +57,11 @@ func (s *session) condemn(fault string) {
 func (s *session) line(line []byte) {
 	e, err := parseEvent(line, &s.short)
 	if err != nil {
-		s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
+		logs, missing := s.noise.Take(0) // no text of it is logged
+		s.suppressed(missing)
+		if logs {
+			s.log.Warn("claude wrote a line that is no event", "bytes", len(line))
+		}
 	}
 	s.mu.Lock()
 	s.heard = time.Now()

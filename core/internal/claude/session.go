@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/budget"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
@@ -42,6 +43,8 @@ type session struct {
 	// Written before exited is closed.
 	exit   error
 	stderr tail
+
+	noise budget.Budget // for complaints of what it writes
 
 	short event // read from the last line; the reader's
 

@@ -20,7 +20,7 @@ const (
 var floors = map[string]int{
 	"process": 0,
 
-	"access": 1, "agent": 1, "answer": 1, "chunk": 1, "config": 1, "credential": 1, "envelope": 1,
+	"access": 1, "agent": 1, "answer": 1, "budget": 1, "chunk": 1, "config": 1, "credential": 1, "envelope": 1,
 	"session": 1, "store": 1,
 
 	"claude": 2, "command": 2, "dispatch": 2, "heartbeat": 2, "hook": 2, "inbox": 2, "media": 2, "outbox": 2, "permission": 2, "remote": 2, "reply": 2, "stream": 2, "tools": 2, "turn": 2,

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/budget"
 )
 
 const (
@@ -25,7 +27,8 @@ const (
 // guard turns what a plugin writes into log lines. The plugin may write anything: nothing that it writes is trusted to
 // have a shape.
 type guard struct {
-	log hclog.Logger
+	log    hclog.Logger
+	budget budget.Budget
 
 	mu   sync.Mutex
 	last []string // the newest lines that were no structured log
@@ -63,10 +66,23 @@ func (g *guard) read(r io.Reader) {
 	s := &stream{guard: g}
 	_, _ = io.Copy(s, r) // the end of the process ends the reading, by whatever error
 	g.line(s.part)
+	g.suppressed(g.budget.End())
+}
+
+// suppressed says how many lines are missing in the log.
+func (g *guard) suppressed(lines int) {
+	if lines > 0 {
+		g.log.Warn("the plugin logs too much: lines are suppressed", "lines", lines)
+	}
 }
 
 func (g *guard) line(line []byte) {
-	if len(line) == 0 || g.structured(line) {
+	if len(line) == 0 {
+		return
+	}
+	logs, missing := g.budget.Take(len(line))
+	g.suppressed(missing)
+	if logs && g.structured(line) || !logs && line[0] == '{' {
 		return
 	}
 	text := printable(string(line))
@@ -75,7 +91,9 @@ func (g *guard) line(line []byte) {
 		g.last = g.last[len(g.last)-keptLines:]
 	}
 	g.mu.Unlock()
-	g.log.Warn(text)
+	if logs {
+		g.log.Warn(text)
+	}
 }
 
 // structured logs a line of hclog's JSON form and returns false for anything else.

@@ -104,6 +104,12 @@ func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 		select {}
 	case "credentials":
 		return fmt.Errorf("the network says no: %w", sdk.ErrBadCredentials)
+	case "endless":
+		line := strings.Repeat("x", 100) + "\n"
+		for range 20 {
+			fmt.Fprint(os.Stderr, strings.Repeat(line, 5000), strings.Repeat(`{"@message":"structured","@level":"info"}`+"\n", 5000))
+		}
+		in.Report(chat.Connected, "said all")
 	case "noise":
 		in.ReportURL(chat.Connected, "\x1b[2J\u009b2J", "http://127.0.0.1/\x1b]0;title\a\n\u009b2J\u202e")
 		for _, line := range []string{
