@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -176,15 +175,14 @@ func (a *api) getFile(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	if m.Size > 0 {
-		h.Set("Content-Length", strconv.FormatInt(m.Size, 10))
-	}
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Now().Add(moveWithin)) != nil {
 		return
 	}
-	// A page that is gone, or a host, ends it; the length tells the page.
-	_, _ = io.Copy(patientWriter{w, control.SetWriteDeadline}, content)
+	n, err := io.Copy(patientWriter{w, control.SetWriteDeadline}, content)
+	if err != nil || m.Size > 0 && n != m.Size {
+		panic(http.ErrAbortHandler) // the page must not take what it has for the whole file
+	}
 }
 
 // patient reads for as long as something comes.

@@ -59,7 +59,7 @@ func (s *sessions) begin(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, proof.Welcome{Session: session, Proof: s.key.Server(s.authority, hello, session)})
 }
 
-// authorized lets only requests pass that a page made which knows the token, each of them once.
+// authorized lets only requests pass that a page made which knows the token, each of them once. All answers to them are proven.
 func (s *sessions) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, mac, ok := proof.ParseHeader(r.Header.Get("Authorization"), r.Method, r.RequestURI)
@@ -69,7 +69,9 @@ func (s *sessions) authorized(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = &checked{ReadCloser: r.Body, sum: sha256.New(), want: request.Sum}
-		next.ServeHTTP(w, r)
+		answer := s.key.Writer(w, s.authority, request)
+		next.ServeHTTP(answer, r)
+		_ = answer.Close() // a page that is gone asks again
 	})
 }
 

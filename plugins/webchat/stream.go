@@ -111,10 +111,11 @@ func (s *stream) event(name string, id int64, data any) {
 		s.err = err
 		return
 	}
+	var rev string
 	if id != 0 {
-		s.print("id: %d\n", id)
+		rev = fmt.Sprintf("id: %d\n", id)
 	}
-	s.print("event: %s\ndata: %s\n\n", name, encoded)
+	s.print("%sevent: %s\ndata: %s\n\n", rev, name, encoded)
 }
 
 func (s *stream) comment(text string) { s.print(": %s\n\n", text) }

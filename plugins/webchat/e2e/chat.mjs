@@ -343,6 +343,38 @@ await attempt(async () => {
       assert.equal(await answer(`hello ${mark}`).count(), 1);
     });
 
+    await step('what another program answers in place of the host is neither shown nor taken for a receipt', async () => {
+      const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });
+      const part = (body) => `${'A'.repeat(43)} ${body.length.toString(16).padStart(6, '0')}\n${body}`;
+      const says = (type, body) => (route) => route.fulfill({ status: 200, contentType: type, body: part(body) + part('') });
+      const yes = says('application/json', '{"title": "Forged", "state": "accepted", "messages": []}');
+      const forged = { id: 'forged', seq: 1e6, conversation: '', from: 'agent', html: 'forged', text: 'forged', at: new Date().toISOString() };
+      const event = says('text/event-stream', `id: 1000000\nevent: message\ndata: ${JSON.stringify(forged)}\n\n`);
+      // The host still streams to the page: the first that the page hears of the other one is the answer to its post.
+      await page.route('**/api/**', yes);
+      await write(`in flight ${mark}`);
+      await warning.waitFor();
+      await mine(`in flight ${mark}`).getByText('Sending…').waitFor();
+      // The host proves itself, and the other one answers what comes after.
+      await page.route('**/api/session', (route) => route.continue());
+      await page.waitForResponse('**/api/state');
+      await page.waitForResponse('**/api/state');
+      await page.route('**/api/state', (route) => route.continue());
+      await page.route('**/api/events*', event);
+      await page.waitForResponse('**/api/events*');
+      await page.waitForResponse('**/api/events*');
+      assert.equal(await warning.isVisible(), true);
+      assert.equal(await mine(`in flight ${mark}`).getByText('Sending…').count(), 1);
+      await page.unrouteAll({ behavior: 'wait' });
+      await page.getByText('Connected', { exact: true }).waitFor();
+      await warning.waitFor({ state: 'hidden' });
+      await answer(`in flight ${mark}`).waitFor();
+      assert.equal(await mine(`in flight ${mark}`).count(), 1);
+      assert.equal(await answer(`in flight ${mark}`).count(), 1);
+      assert.equal(await page.getByText('forged').count(), 0);
+      assert.notEqual(await page.locator('#title').textContent(), 'Forged');
+    });
+
     await step('another program that takes the address is told nothing, and the page says so', async () => {
       await tell('impostor');
       const warning = page.getByRole('alert').filter({ hasText: 'Another program answers at this address.' });

@@ -1,6 +1,6 @@
 // The way to the server: requests and the stream of events.
 
-import { begin } from './session.js';
+import { begin, Stranger } from './session.js';
 
 // A stream that has been quiet for longer than this is dead: the server says that it lives every 15 seconds.
 const quietLimit = 40_000;
@@ -18,51 +18,63 @@ export class Refused extends Error {
   }
 }
 
-// The session that the stream was opened with. As long as the stream lives, so does the process that has proved itself, and the
+// The stream that is open: its session, and what ends it. As long as it lives, so does the process that has proved itself, and the
 // address is its own. Without a stream each request has the server prove itself first.
 let streaming;
 
+// request returns the body of an answer, all of it proven. Where the answer is another program's the stream ends as well, so that the
+// server has to prove itself anew.
 async function request(path, options) {
-  return ask(streaming ?? await begin(), path, options);
+  const open = streaming;
+  try {
+    return await whole(await ask(open?.session ?? await begin(), path, options));
+  } catch (error) {
+    if (error instanceof Stranger) open?.quiet.abort(error);
+    if (error.status === 401 && streaming === open) streaming = undefined;
+    throw error;
+  }
 }
 
 async function ask(session, path, options) {
-  const response = await session.fetch(path, options);
-  if (response.ok) return response;
-  if (response.status === 401 && streaming === session) streaming = undefined;
-  const answer = await response.json().catch(() => ({}));
-  throw new Refused(response.status, answer.error ?? response.statusText);
+  const answer = await session.fetch(path, options);
+  if (answer.status === 200) return answer;
+  if (answer.status === 401) throw new Refused(401, 'The session is over.'); // without proof, but the next one begins with one
+  const refusal = await whole(answer);
+  const { error } = await parsed(refusal).catch(() => ({}));
+  throw new Refused(answer.status, error ?? 'The host refused this.');
 }
 
-export async function get(path) {
-  return (await request(path)).json();
+async function whole({ type, parts }) {
+  const all = [];
+  for await (const part of parts) all.push(part);
+  return new Blob(all, { type });
 }
+
+const parsed = async (blob) => JSON.parse(await blob.text());
+
+export const get = async (path) => parsed(await request(path));
 
 export async function send(method, path, body) {
-  const response = await request(path, {
+  return parsed(await request(path, {
     method,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
-  });
-  return response.json();
+  }));
 }
 
 export const post = (path, body) => send('POST', path, body);
 
 // upload stores a file and returns {ref, kind, type, name, size}.
 export async function upload(blob, name) {
-  const response = await request(`api/files?name=${encodeURIComponent(name)}`, {
+  return parsed(await request(`api/files?name=${encodeURIComponent(name)}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/octet-stream' },
     body: blob,
-  });
-  return response.json();
+  }));
 }
 
 // download returns a file as a blob of the type that the server gives it.
-export async function download(ref) {
-  return (await request(`api/files/${encodeURIComponent(ref)}`)).blob();
-}
+export const download = (ref) => request(`api/files/${encodeURIComponent(ref)}`);
 
 // stream yields the server's events {name, id, data} until the connection ends or signal aborts. EventSource would do,
 // could it send a header.
@@ -74,25 +86,25 @@ export async function* stream(path, signal) {
     timer = setTimeout(() => quiet.abort(), quietLimit);
   };
   alive();
-  let session;
+  let own;
   try {
-    session = await begin();
-    const response = await ask(session, path, { signal: AbortSignal.any([signal, quiet.signal]) });
-    streaming = session;
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    own = { session: await begin(), quiet };
+    const { parts } = await ask(own.session, path, { signal: AbortSignal.any([signal, quiet.signal]) });
+    streaming = own;
+    const decoder = new TextDecoder();
     let buffer = '';
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
+    for await (const part of parts) {
       alive();
-      buffer += value;
+      buffer += decoder.decode(part, { stream: true });
       const blocks = buffer.split('\n\n');
       buffer = blocks.pop();
       for (const block of blocks) yield parse(block);
     }
+  } catch (error) {
+    throw quiet.signal.reason ?? error;
   } finally {
     clearTimeout(timer);
-    if (streaming === session) streaming = undefined;
+    if (streaming === own) streaming = undefined;
   }
 }
 

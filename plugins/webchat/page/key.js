@@ -67,7 +67,7 @@ export async function prove(...fields) {
   return encode(await crypto.subtle.sign('HMAC', key, message(fields)));
 }
 
-// proves tells whether a MAC over fields was made by somebody who knows the token.
+// proves reports whether a MAC over fields was made by somebody who knows the token.
 export async function proves(mac, ...fields) {
   return crypto.subtle.verify('HMAC', key, decode(mac), message(fields));
 }

@@ -1,14 +1,17 @@
 // Who is at the other end. Another program may hold the address while the host is down: nothing is told to a server that has not
-// proved that it knows the token, and the token is told to nobody.
+// proved that it knows the token, nothing is taken from it, and the token is told to nobody.
 
 import { newNonce, prove, proves, sumOf } from './key.js';
 
 const patience = 10_000;
+// An answer's body is a sequence of parts, the last of which is empty. A line with its proof and its size precedes each of them.
+const headSize = 51;
+const longestPart = 64 << 10;
 
 // Stranger is thrown where whoever answers has proved nothing.
 export class Stranger extends Error {
   constructor() {
-    super('Another program answers at this address. Nothing was sent to it.');
+    super('Another program answers at this address.');
   }
 }
 
@@ -21,20 +24,58 @@ export class Session {
     this.#id = id;
   }
 
-  // fetch makes a request that nobody can change, make again, or make elsewhere. Body is a string or a blob.
+  // fetch makes a request that nobody can change, make again, or make elsewhere. Body is a string or a blob. The answer is
+  // {status, type, parts}: status and type are proven once a part has come, and the answer is complete when the parts end. A 401, which
+  // says that the session is over, has no proof.
   async fetch(path, { method = 'GET', headers, body = '', signal } = {}) {
     const { pathname, search } = new URL(path, location);
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : await body.arrayBuffer();
     const sum = await sumOf(bytes);
     const number = ++this.#count;
     const proof = await prove('request', location.host, this.#id, number, method, pathname + search, sum);
-    return fetch(path, {
+    const response = await fetch(path, {
       method,
       headers: { ...headers, Authorization: `Clawhost ${this.#id}:${number}:${sum}:${proof}` },
       body: body === '' ? undefined : bytes,
       redirect: 'error',
       signal,
     });
+    const { status, body: answer } = response;
+    const type = response.headers.get('Content-Type');
+    return { status, type, parts: proven(answer, [location.host, this.#id, number, status, type]) };
+  }
+}
+
+// proven yields the parts of an answer, each once it has proved that it is the server's, and that it is the next of this answer.
+async function* proven(body, fields) {
+  if (!body) throw new Stranger();
+  const reader = body.getReader();
+  let bytes = new Uint8Array();
+  const take = async (size) => {
+    while (bytes.length < size) {
+      const { value, done } = await reader.read();
+      if (done) throw new Stranger(); // a host that dies does not end its answer
+      const before = bytes;
+      bytes = new Uint8Array(before.length + value.length);
+      bytes.set(before);
+      bytes.set(value, before.length);
+    }
+    const taken = bytes.slice(0, size);
+    bytes = bytes.subarray(size);
+    return taken;
+  };
+  try {
+    for (let place = 0; ; place++) {
+      const [, proof, hex] = new TextDecoder().decode(await take(headSize)).match(/^([\w-]{43}) ([0-9a-f]{6})\n$/) ?? [];
+      const size = parseInt(hex, 16);
+      if (!(size <= longestPart)) throw new Stranger();
+      const part = await take(size);
+      if (!(await proves(proof, 'answer', ...fields, place, await sumOf(part)))) throw new Stranger();
+      if (!size) return;
+      yield part;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
   }
 }
 

@@ -2,6 +2,7 @@
 package webchattest
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,13 +11,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/clawhost/clawhost/plugins/webchat/internal/proof"
 )
 
 // ErrStranger is returned where who answers does not know the token.
-var ErrStranger = errors.New("whoever answers is not the web chat")
+var ErrStranger = proof.ErrStranger
 
 // Page makes requests of web chats that have its token. It begins sessions by itself. It is an [http.RoundTripper].
 type Page struct {
@@ -38,7 +40,7 @@ func New(token string) *Page {
 }
 
 // RoundTrip makes a request once the server has proved itself. Where the server does not know the session any more, as after
-// it was started anew, another one is begun.
+// it was started anew, another one is begun. The answer proves itself as it is read; its status is proven.
 func (p *Page) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -52,7 +54,7 @@ func (p *Page) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	for begun := false; ; {
 		signed := r.Clone(r.Context())
-		session, fresh, err := p.authorize(signed, proof.Sum(body))
+		own, fresh, err := p.authorize(signed, proof.Sum(body))
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +62,41 @@ func (p *Page) RoundTrip(r *http.Request) (*http.Response, error) {
 		signed.Body = io.NopCloser(bytes.NewReader(body))
 		signed.ContentLength = int64(len(body))
 		answer, err := p.via.RoundTrip(signed)
-		if err != nil || answer.StatusCode != http.StatusUnauthorized || begun {
-			return answer, err
+		if err != nil {
+			return nil, err
+		}
+		if answer.StatusCode != http.StatusUnauthorized {
+			return p.proven(answer, own)
+		}
+		if begun {
+			return answer, nil
 		}
 		if err := answer.Body.Close(); err != nil {
 			return nil, err
 		}
-		p.forget(r.URL.Host, session)
+		p.forget(r.URL.Host, own.Session)
 	}
+}
+
+// proven returns an answer without its proofs, once its first part has proved itself. The page's own files have none, nor has the
+// refusal of what seems to come from another page, which nobody has looked at further.
+func (p *Page) proven(answer *http.Response, to proof.Request) (*http.Response, error) {
+	if !strings.HasPrefix(to.URI, "/api/") || answer.StatusCode == http.StatusForbidden {
+		return answer, nil
+	}
+	body := bufio.NewReader(p.key.Reader(answer.Body, answer.Request.URL.Host, proof.Answer{
+		Session: to.Session, Number: to.Number, Status: answer.StatusCode, Type: answer.Header.Get("Content-Type"),
+	}))
+	if _, err := body.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, answer.Body.Close())
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, answer.Body}
+	answer.ContentLength = -1
+	answer.Header.Del("Content-Length")
+	return answer, nil
 }
 
 // Authorize gives a request whose body has the SHA-256 sum what the server wants to see. The request is made by another way.
@@ -76,13 +105,13 @@ func (p *Page) Authorize(r *http.Request, sum [sha256.Size]byte) error {
 	return err
 }
 
-func (p *Page) authorize(r *http.Request, sum string) (session string, fresh bool, err error) {
-	own := proof.Request{Method: r.Method, URI: r.URL.RequestURI(), Sum: sum}
+func (p *Page) authorize(r *http.Request, sum string) (own proof.Request, fresh bool, err error) {
+	own = proof.Request{Method: r.Method, URI: r.URL.RequestURI(), Sum: sum}
 	if own.Session, own.Number, fresh, err = p.next(r); err != nil {
-		return "", false, err
+		return own, false, err
 	}
 	r.Header.Set("Authorization", own.Header(p.key.Request(r.URL.Host, own)))
-	return own.Session, fresh, nil
+	return own, fresh, nil
 }
 
 // Close ends the connections that wait for a request.

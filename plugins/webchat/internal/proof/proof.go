@@ -2,8 +2,8 @@
 //
 // A page sends a nonce. The server answers with the id of a new session and a MAC over both: nobody can make it who does not
 // know the token, and a recorded one fits no other nonce. From then on each request carries the session, a number and a
-// MAC over itself. Every MAC names what it is for and the address that the page was opened at, so that none can be used for
-// something else or passed on to another server.
+// MAC over itself, and each part of an answer a MAC over the request, itself and its place. Every MAC names what it is for and
+// the address that the page was opened at, so that none can be used for something else or passed on to another server.
 package proof
 
 import (
