@@ -127,8 +127,8 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 
 // awaitReason has the next message of somebody be why a question is answered with no. It is promised to them, so it is durable.
 func (d *Desk) awaitReason(ctx context.Context, id string, of place) error {
-	d.settling.Lock()
-	defer d.settling.Unlock()
+	d.settling <- struct{}{}
+	defer func() { <-d.settling }()
 	d.mu.Lock()
 	q, open := d.open[id]
 	d.mu.Unlock()

@@ -61,7 +61,8 @@ type Desk struct {
 	options Options
 	log     hclog.Logger
 
-	settling sync.Mutex // held before mu
+	// settling is held, before mu, by whoever changes what a question has come to. It is a channel of one.
+	settling chan struct{}
 
 	mu      sync.Mutex
 	open    map[string]question      // the open questions by their ids
@@ -94,7 +95,7 @@ type question struct {
 
 // New returns a desk that knows the questions of the host's earlier lives.
 func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
+	d := &Desk{options: options, log: log, settling: make(chan struct{}, 1), open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -157,6 +158,9 @@ func ID(typed string) (string, bool) {
 
 // taken notes that questions are over, and that such of them as have answers, which are good for one turn, were taken.
 func (d *Desk) taken(ctx context.Context, ids ...string) error {
+	// The answer may have been read from the store before settle noted that it was given.
+	d.settling <- struct{}{}
+	defer func() { <-d.settling }()
 	d.mu.Lock()
 	for _, id := range ids {
 		delete(d.open, id)
@@ -176,8 +180,8 @@ func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState,
 		}
 	}
 	// One at a time, so that whoever finds a question settled finds its answer among those that are given.
-	d.settling.Lock()
-	defer d.settling.Unlock()
+	d.settling <- struct{}{}
+	defer func() { <-d.settling }()
 	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said, grants...)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return row, settled, err

@@ -42,6 +42,7 @@ type room struct {
 	lost       bool     // no message arrives
 	unheard    bool     // nobody who may decide can be reached
 	meanwhile  func()   // what happens before a question is settled
+	afterwards func()   // what happens once it is, before anybody is told
 	crowded    bool     // too many turns wait for people
 	paused     int      // questions that turns wait for
 }
@@ -112,7 +113,13 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 		}
 		r.questions[i].State, r.questions[i].Answer = state, answer
 		r.edits, r.grants = append(r.edits, said), append(r.grants, grants...)
-		return r.questions[i], true, nil
+		settled := r.questions[i]
+		if r.afterwards != nil {
+			r.mu.Unlock()
+			r.afterwards()
+			r.mu.Lock()
+		}
+		return settled, true, nil
 	}
 	return store.Question{}, false, store.ErrNotFound
 }

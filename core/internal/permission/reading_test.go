@@ -254,6 +254,36 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 	}
 }
 
+// Words that a turn takes in the moment in which they are written are its answer, and no message beside it.
+func TestWordsThatATurnTakesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one := agent.Question{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}]}`)}
+		r := newRoom()
+		d := r.desk(t)
+		id, decided, end := asked(t, d, r, runOf("bob", chat.Other), one)
+		end(agent.ErrShutdown)
+		<-decided
+		again := make(chan agent.Decision, 1)
+		r.afterwards = func() {
+			r.afterwards = nil
+			go func() { again <- d.Ask(t.Context(), runOf("bob", chat.Other), one) }()
+			<-r.posted
+			synctest.Wait() // the turn is as far as it comes
+		}
+		if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
+			t.Fatal(told, err)
+		}
+		if got := <-again; !got.Allow {
+			t.Fatalf("the turn is told: %+v", got)
+		}
+		d.End(t.Context(), "s", 7, false)
+		if len(r.told) != 0 {
+			t.Errorf("told as a message, too: %q", r.told)
+		}
+	})
+}
+
 // Whose message is no answer is told that Claude reads it later; not for a question elsewhere, or an offer.
 func TestUnread(t *testing.T) {
 	t.Parallel()
