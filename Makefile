@@ -38,6 +38,7 @@ build: ## build the host, the claude stub and all plugins into bin/
 		CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/$$name $$package; \
 		echo "bin/$$name"; \
 	done
+	@chmod a=x bin/clawhost # what its user cannot read, no process of that user can read while it starts
 
 .PHONY: run
 run: build ## build everything and run the host with config.hcl
