@@ -5,8 +5,8 @@ state_dir = "~/.local/state/clawhost" # database, media, plugins' state
 
 agent {
   name      = "Claw"
-  workspace = "~/clawhost" # claude's working folder
-  timezone  = "local"      # local, utc or a name such as "Europe/Berlin"
+  workspace = "~/claw" # claude's working folder
+  timezone  = "local"  # local, utc or a name such as "Europe/Berlin"
 }
 
 claude {

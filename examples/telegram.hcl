@@ -4,7 +4,7 @@
 
 agent {
   name      = "Claw"
-  workspace = "~/clawhost"
+  workspace = "~/claw"
 }
 
 claude {

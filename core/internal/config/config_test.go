@@ -56,7 +56,7 @@ func TestShippedFile(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"webchat": true, "telegram": false, "whatsapp": false, "discord": false}, running); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
-	if c.StateDir != "/home/u/.local/state/clawhost" || c.Agent.Workspace != "/home/u/clawhost" {
+	if c.StateDir != "/home/u/.local/state/clawhost" || c.Agent.Workspace != "/home/u/claw" {
 		t.Errorf("paths: %s, %s", c.StateDir, c.Agent.Workspace)
 	}
 	if diff := cmp.Diff([]string{"webchat:local"}, c.Access.Owners); diff != "" {

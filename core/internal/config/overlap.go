@@ -52,7 +52,7 @@ func (d *decoder) checkWorkspace(c *Config, body *hclsyntax.Body) {
 		refuse(nil, "must be a folder, and %s is a file.", workspace)
 		return
 	}
-	const instead = `Give the agent a folder of its own, such as "~/clawhost".`
+	const instead = `Give the agent a folder of its own, such as "~/claw".`
 	if home, ok := d.env("HOME"); ok && filepath.IsAbs(home) && holds(workspace, home) {
 		refuse(nil, "must not be or hold your home folder: the agent can read and send what is in the workspace. %s", instead)
 		return
