@@ -45,7 +45,7 @@ func waits(n int) string {
 var caps = map[string]string{
 	"old":       "expect anna '\\Aone\\z' 'four$' 'five$'\nprompt 'first$' '\\A\\[Telegram Anna NOW\\] four\\z' 'five$'",
 	"new":       "expect anna '\\Aone\\z' 'two$' 'three$'\nprompt 'first$' '\\A\\[Telegram Anna NOW\\] two\\z' 'three$'",
-	"summarize": "expect anna '\\Aone\\z' 'four$' 'five$'\nprompt 'first$' '(?s)\\A\\[Queue overflow\\] Dropped 2 message\\(s\\) due to cap\\.\\nSummary:\\n- two\\n- three\\n\\n\\[Telegram Anna NOW\\] four\\z' 'five$'",
+	"summarize": "expect anna '\\Aone\\z' '\\A2 messages were dropped' 'four$' 'five$'\nprompt 'first$' '(?s)\\A\\[Queue overflow\\] Dropped 2 message\\(s\\) due to cap\\.\\nSummary:\\n- two\\n- three\\n\\n\\[Telegram Anna NOW\\] four\\z' 'five$'",
 }
 
 // TestQueueConforms drives the real host through every mode and every way to drop.

@@ -25,21 +25,6 @@ func refusing(t *testing.T) (*telegramtest.Server, *telegramtest.User, *sdktest.
 	return s, anna, h
 }
 
-// TestRefusedChatIsLogged once, so that the operator learns its id.
-func TestRefusedChatIsLogged(t *testing.T) {
-	t.Parallel()
-	s, anna, h := refusing(t)
-	anna.Send(-200, "one")
-	anna.Send(-200, "two")
-	if err := s.AwaitConfirmed(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	h.Shutdown()
-	if n := strings.Count(h.Logs(), `"chat":"-200"`); n != 1 {
-		t.Errorf("logged %d times:\n%s", n, h.Logs())
-	}
-}
-
 // TestTheBotsPlacesAreLogged, for the operator, who finds a group's id there or learns why nothing arrives in one. A reaction
 // that the host has no use for says nothing about the chat.
 func TestTheBotsPlacesAreLogged(t *testing.T) {

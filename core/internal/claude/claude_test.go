@@ -187,10 +187,12 @@ func poll(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
+	late := time.NewTimer(time.Minute) // a bound for what never happens
+	defer late.Stop()
 	for !happened() {
 		select {
 		case <-ticker.C:
-		case <-t.Context().Done():
+		case <-late.C:
 			t.Fatalf("did not happen: %s", what)
 		}
 	}

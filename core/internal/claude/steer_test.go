@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -107,6 +108,19 @@ func (r *rig) said(text string) int {
 	return n
 }
 
+// read reports whether claude has read lines while a turn ran.
+func (r *rig) read(lines ...agent.Line) bool {
+	r.Helper()
+	transcript := r.transcript()
+	return !slices.ContainsFunc(lines, func(l agent.Line) bool {
+		text, err := json.Marshal(l.Text)
+		if err != nil {
+			r.Fatal(err)
+		}
+		return !strings.Contains(transcript, `"content":`+string(text)+`,"operation":"enqueue"`)
+	})
+}
+
 // What waits when a tool begins, and what comes while it runs, is part of the turn.
 func TestSteer(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
@@ -117,11 +131,11 @@ func TestSteer(t *testing.T) {
 		})), box))
 		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) })
 		middle := box.put("in the midst")
-		poll(t, "both are taken", func() bool { return box.given() == 2 })
+		poll(t, "both are read", func() bool { return r.read(early, middle) })
 		r.touch("go-one")
 		poll(t, "the second tool runs", func() bool { return exists(r.file("two")) })
 		late := box.put("late")
-		poll(t, "the last is taken", func() bool { return box.given() == 3 })
+		poll(t, "the last is read", func() bool { return r.read(late) })
 		r.touch("go-two")
 		<-a.done
 		if a.err != nil {
@@ -174,7 +188,7 @@ func TestSteerRefuses(t *testing.T) {
 			good, good,
 		}
 		a := r.begin(r.Context(), pool, steerable(turn, box))
-		poll(t, "the lines are taken", func() bool { return box.given() == 6 })
+		poll(t, "the lines are taken, and the good one is read", func() bool { return box.given() == 6 && r.read(good) })
 		r.touch("go")
 		<-a.done
 		got := a.result
@@ -282,7 +296,7 @@ func TestStopWithdraws(t *testing.T) {
 		var taken atomic.Int64
 		turn.Progress = func(p agent.Progress) { taken.Store(int64(p.Steered)) }
 		a := r.begin(ctx, pool, turn)
-		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		poll(t, "the first tool runs, and the line is read", func() bool { return exists(r.file("one")) && r.read(read) })
 		r.touch("go-one")
 		poll(t, "the second tool runs, and the line was read", func() bool { return exists(r.file("two")) && taken.Load() == 1 })
 		unread := box.put("unread")
@@ -322,7 +336,7 @@ func TestWithdraw(t *testing.T) {
 			t.Error("a line was taken back of no process")
 		}
 		a := r.begin(r.Context(), pool, turn)
-		poll(t, "the first tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		poll(t, "the first tool runs, and the line is read", func() bool { return exists(r.file("one")) && r.read(read) })
 		r.touch("go-one")
 		poll(t, "the second tool runs, and the line was read", func() bool { return exists(r.file("two")) && taken.Load() == 1 })
 		wrong := box.put("wrong")
@@ -349,7 +363,7 @@ func TestWithdraw(t *testing.T) {
 		}
 		box.lines = []agent.Line{{UUID: never, Text: "[Bob] never"}}
 		right := box.put("right")
-		poll(t, "it is taken", func() bool { return box.given() == 4 })
+		poll(t, "it is read", func() bool { return r.read(right) })
 		if pool.Withdraw(r.Context(), r.session, read.UUID) {
 			t.Error("a line was taken back that claude had read")
 		}
@@ -375,7 +389,7 @@ func TestStopAlsoStopsWhatFollows(t *testing.T) {
 		ctx, stop := context.WithCancelCause(r.Context())
 		defer stop(nil)
 		a := r.begin(ctx, pool, steerable(r.turn(directive(map[string]any{"tool": until("one", "never"), "keeps": true})), box))
-		poll(t, "the tool runs", func() bool { return exists(r.file("one")) && box.given() == 1 })
+		poll(t, "the tool runs, and the line is read", func() bool { return exists(r.file("one")) && r.read(l) })
 		stop(agent.ErrStopped)
 		<-a.done
 		r.wantClass(a.err, agent.Aborted)

@@ -56,6 +56,8 @@ func (noCommands) Skill(string) (string, bool) { return "", false }
 
 func (noCommands) IsAbort(string) bool { return false }
 
+func (noCommands) Mistyped(string) (store.Command, bool) { return store.Command{}, false }
+
 func (noCommands) Directives(text string, _ bool, _ chat.Authority) (string, store.Overrides, []store.Command) {
 	return text, store.Overrides{}, nil
 }

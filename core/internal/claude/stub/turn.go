@@ -221,8 +221,12 @@ func (s *session) say(text string) string {
 	).Replace(text)
 }
 
-// written is the first line of what somebody wrote, which the host has put behind a mark of who they are.
+// written is the first line of what somebody wrote, which the host has put behind a mark of who they are, and behind what a
+// group said before.
 func written(text string) string {
+	if _, current, ok := strings.Cut(text, "\n[Current message - respond to this]\n"); ok {
+		text = current
+	}
 	for line := range strings.Lines(text) {
 		if mark, said, ok := strings.Cut(strings.TrimSpace(line), "] "); ok && strings.HasPrefix(mark, "[") {
 			return said
