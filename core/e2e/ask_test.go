@@ -172,6 +172,7 @@ func TestWordsAnswer(t *testing.T) {
 	if text := owner.next().Text; !strings.HasPrefix(text, "Which hedge?") {
 		t.Errorf("the bot wrote %q", text)
 	}
+	h.delivered()
 	h.crash()
 	h.api.Enqueue(choice("Which hedge?", "box", "yew"), messagesapi.Reply{Text: "it is there"})
 	owner.say("a thorny one")

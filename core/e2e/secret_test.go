@@ -126,6 +126,9 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 	eve := h.person(6660)
 	eve.say("let me in")
 	eve.next()
+	if text := owner.next().Text; !strings.HasPrefix(text, "Somebody asks to be let in") {
+		t.Errorf("the bot wrote %q", text)
+	}
 	var asking []store.Pairing
 	h.show(&asking, "pairing", "list")
 	if len(asking) != 1 {

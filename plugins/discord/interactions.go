@@ -166,4 +166,4 @@ func (r *receiver) recallInteractions(ctx context.Context) error {
 }
 
 // errNotNow is returned where Discord cannot be asked about an interaction: the others wait, too.
-var errNotNow = errors.New("Discord cannot be asked")
+var errNotNow = errors.New("ask Discord about an interaction")

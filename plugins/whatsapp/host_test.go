@@ -253,7 +253,7 @@ func ownAccount(t *testing.T, bin string) {
 	}
 
 	anna.Album(types.EmptyJID, s.Image([]byte("one"), "image/png", "both of these"), s.Image([]byte("two"), "image/png", ""))
-	told(t, anna, "3 B)") // The stand-in says back the first line, which tells of the first file.
+	told(t, anna, "both of these")
 
 	h.end()
 	anna.Say("while nobody listened")

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
@@ -30,7 +29,7 @@ type command struct {
 	env       []string
 	usual     string // the model where none is chosen
 	workspace string // as given
-	children  *process.Children
+	family    *family
 	real      string // the same without links, as the CLI names it
 	projects  string // the folder of the workspace's transcripts
 }
@@ -67,7 +66,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 		return nil, err
 	}
 	c := &command{
-		allowed: cfg.AllowedTools, children: cfg.Children, path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
+		allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg, life),
 	}
 	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))

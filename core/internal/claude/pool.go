@@ -28,6 +28,7 @@ type Pool struct {
 	config    Config
 	command   *command
 	life      string
+	family    *family
 	hidden    []string // values that no error may show
 	log       hclog.Logger
 	processes Processes
@@ -78,7 +79,7 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	}
 	closing, stop := context.WithCancel(context.Background())
 	p := &Pool{
-		config: cfg, command: command, life: life, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: weigh,
+		config: cfg, command: command, life: life, family: command.family, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: weigh,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
 		parked: map[string]*session{}, retired: map[string]bool{},
@@ -120,7 +121,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.work.Wait()
 		close(done)
 	}()
-	defer killAll(nil, func() []proc { return descendants(0, p.config.Children) }) // what nobody has
+	defer killAll(nil, func() []proc { return descendants(0, p.family) }) // what nobody has
 	select {
 	case <-done:
 		return nil

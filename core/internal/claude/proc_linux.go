@@ -13,8 +13,8 @@ import (
 
 // descendants returns the live processes below root, and those that carry all the variables in their environment though
 // their parents are gone, with what is below them. Root itself is not among them. Of what the host has adopted it returns
-// what left the tree and carries no mark of any claude's, too: nobody can tell whose it was.
-func descendants(root int, children *process.Children, variables ...string) []proc {
+// the strays of the family, too; nil: nothing was adopted.
+func descendants(root int, f *family, variables ...string) []proc {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -40,7 +40,7 @@ func descendants(root int, children *process.Children, variables ...string) []pr
 		}
 		p := proc{pid: pid, started: info.Started}
 		below[info.Parent] = append(below[info.Parent], p)
-		if len(variables) > 0 && carries(pid, variables) || info.Parent == host && stray(pid, info.Session, root, children) {
+		if len(variables) > 0 && carries(pid, variables) || f != nil && info.Parent == host && f.stray(pid, info.Session, root) {
 			add(p)
 		}
 	}
@@ -57,13 +57,36 @@ func descendants(root int, children *process.Children, variables ...string) []pr
 	return found
 }
 
-// stray reports whether a child of the host's is an adopted one that ends with the claude at root: it is in that one's
-// session, or neither in that of another process of the host's nor marked as another claude's.
-func stray(pid, session, root int, children *process.Children) bool {
-	if children == nil || children.Own(pid) {
+// stray reports whether a child of the host's, which is in a session of the system's, is an adopted one that ends with the claude
+// at root: it is in that one's session, or nobody can tell that it is another running claude's. Of a root of 0 it is whatever was
+// adopted and is no running claude's.
+func (f *family) stray(pid, session, root int) bool {
+	switch {
+	case f.children == nil || f.children.Own(pid) || f.children.Had(pid):
+		return false
+	case session == root:
+		return true
+	}
+	return !f.children.Own(session) && !f.marks(pid)
+}
+
+// marks reports whether a process carries the marks of this life of the host and of a claude that runs.
+func (f *family) marks(pid int) bool {
+	env, err := process.Environ(pid)
+	if err != nil {
 		return false
 	}
-	return session == root || !children.Own(session) && !carries(pid, []string{marker + "="})
+	own, session := false, ""
+	for variable := range bytes.SplitSeq(env, []byte{0}) {
+		name, value, _ := bytes.Cut(variable, []byte{'='})
+		switch string(name) {
+		case marker:
+			own = string(value) == f.life
+		case sessionMarker:
+			session = string(value)
+		}
+	}
+	return own && f.runs(session)
 }
 
 // carries reports whether a process was started with all the variables. One that ends in "=" may have any value.

@@ -4,14 +4,12 @@ package claude
 
 import (
 	"golang.org/x/sys/unix"
-
-	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // There is no /proc here, so the tools of a turn are not found: those that run in sessions of their own outlive a claude
 // that does not take an interrupt, and what an earlier life left is not ended, as start times and boots are unknown.
 
-func descendants(int, *process.Children, ...string) []proc { return nil }
+func descendants(int, *family, ...string) []proc { return nil }
 
 func carries(int, []string) bool { return false }
 

@@ -21,20 +21,20 @@ import (
 // session is a running claude. Four goroutines serve it: one each reads stdout and stderr, one writes stdin, one waits
 // for the exit and then for the others.
 type session struct {
-	id       string
-	key      string // the host's name of the session; may be empty
-	life     string
-	profile  agent.Profile
-	tools    bool            // the host's are offered
-	folder   string          // the workspace, as the CLI names it
-	prompt   string          // the file of the system prompt; empty: none
-	before   map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
-	log      hclog.Logger
-	cmd      *exec.Cmd
-	children *process.Children
-	self     proc
-	stdin    *os.File
-	lines    chan []byte // to stdin
+	id      string
+	key     string // the host's name of the session; may be empty
+	life    string
+	profile agent.Profile
+	tools   bool            // the host's are offered
+	folder  string          // the workspace, as the CLI names it
+	prompt  string          // the file of the system prompt; empty: none
+	before  map[string]bool // the ids of lines that were steered in the time of earlier processes, which this one would run
+	log     hclog.Logger
+	cmd     *exec.Cmd
+	family  *family
+	self    proc
+	stdin   *os.File
+	lines   chan []byte // to stdin
 
 	ready  chan struct{} // initialize was answered
 	gone   chan struct{} // it has ended
@@ -94,7 +94,7 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 	}
 	args = slices.Concat(args, c.args, c.tooled(t), c.profiled(t.Profile, prompt))
 	s := &session{
-		id: t.Session, key: t.Key, life: life, profile: t.Profile, tools: t.Tools != nil, folder: c.real, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...), children: c.children,
+		id: t.Session, key: t.Key, life: life, profile: t.Profile, tools: t.Tools != nil, folder: c.real, prompt: prompt, log: log.With("session", t.Session), cmd: exec.Command(c.path, args...), family: c.family,
 		lines: make(chan []byte, 256), ready: make(chan struct{}), gone: make(chan struct{}), exited: make(chan struct{}), moved: make(chan struct{}),
 		heard: time.Now(), spent: map[string]bool{},
 	}
@@ -106,7 +106,9 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 		return nil, err
 	}
 	s.attend(ctx, t)
-	if err := s.children.Start(s.cmd); err != nil {
+	s.family.join(s.id) // before it can start anything
+	if err := s.family.children.Start(s.cmd); err != nil {
+		s.family.leave(s.id)
 		s.dismiss()
 		for _, f := range []*os.File{stdin, stdout, stderr} {
 			f.Close()
@@ -191,7 +193,8 @@ func (s *session) closeChildEnds() {
 // wait reaps the process and then ends its other goroutines.
 func (s *session) wait(readers *sync.WaitGroup, stdout, stderr *os.File, done func(*session)) {
 	const drain = 250 * time.Millisecond // for what was written before the exit; a tool may hold the pipes for ever
-	s.exit = s.children.Wait(s.cmd)
+	s.exit = s.family.children.Wait(s.cmd)
+	s.family.leave(s.id)
 	_ = stdout.SetReadDeadline(time.Now().Add(drain))
 	_ = stderr.SetReadDeadline(time.Now().Add(drain))
 	s.stdin.Close()
@@ -298,7 +301,7 @@ func (s *session) variables() []string {
 
 // started returns what the process has started and what else is to end with it: what nobody has.
 func (s *session) started() []proc {
-	return descendants(s.self.pid, s.children, s.variables()...)
+	return descendants(s.self.pid, s.family, s.variables()...)
 }
 
 // destroy kills the process and all that it started, beside what is known already, and waits until they are gone.

@@ -66,9 +66,12 @@ func (in input) text(name string) (text string) {
 	return text
 }
 
-// without returns the fields but for those of these names.
+// without returns the fields but for the texts of these names. A field of such a name that is no text was not shown by
+// [input.text], so it stays.
 func (in input) without(names ...string) []field {
-	return slices.DeleteFunc(slices.Clone(in.fields), func(f field) bool { return slices.Contains(names, f.name) })
+	return slices.DeleteFunc(slices.Clone(in.fields), func(f field) bool {
+		return slices.Contains(names, f.name) && bytes.HasPrefix(bytes.TrimSpace(f.value), []byte{'"'})
+	})
 }
 
 // showInput shows what a tool is to be given: a command, a change or a text as it is, with its other fields in a line, and else

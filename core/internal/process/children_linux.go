@@ -2,6 +2,8 @@ package process
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +16,22 @@ func adopt() error {
 	return nil
 }
 
+// childrenOf returns the start times of a process's children, by pid.
+func childrenOf(parent int) map[int]uint64 {
+	found := map[int]uint64{}
+	entries, _ := os.ReadDir("/proc") // what cannot be listed cannot be spared
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if info, err := Look(pid); err == nil && info.Parent == parent {
+			found[pid] = info.Started
+		}
+	}
+	return found
+}
+
 // reap waits for the adopted processes that have ended. One of this process's own that has ended may hide others, which
 // are looked for again once it was waited for.
 func (c *Children) reap() {
@@ -21,7 +39,7 @@ func (c *Children) reap() {
 	defer c.mu.Unlock()
 	for {
 		pid := firstEnded()
-		if pid == 0 || c.own[pid] {
+		if pid == 0 || c.own[pid] != nil {
 			return
 		}
 		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil {

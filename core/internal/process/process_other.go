@@ -50,6 +50,8 @@ func Below(pid, _ int) (bool, error) {
 	return false, fmt.Errorf("the ancestors of process %d are not told on this system", pid)
 }
 
+func childrenOf(int) map[int]uint64 { return nil }
+
 func adopt() error { return errors.New("this system has no way to adopt processes") }
 
 func (c *Children) reap() {}

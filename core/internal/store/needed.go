@@ -19,8 +19,8 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 			return err
 		}
 		var m Message
-		if err := json.Unmarshal([]byte(text), &m); err != nil {
-			return err
+		if json.Unmarshal([]byte(text), &m) != nil {
+			return nil // A message that cannot be read is set aside, and must not keep all files.
 		}
 		needed[m.Channel] = append(needed[m.Channel], m.Media...)
 		if m.ReplyTo != nil {

@@ -35,7 +35,7 @@ func (p patient) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest
 }
 
 // watchHealth has the health of a plugin watched that answers so, and returns what came of it and the log.
-func watchHealth(t *testing.T, answers ...string) (error, string) {
+func watchHealth(t *testing.T, answers ...string) (string, error) {
 	t.Helper()
 	p := patient{answers: make(chan string, len(answers))}
 	for _, a := range answers {
@@ -62,7 +62,7 @@ func watchHealth(t *testing.T, answers ...string) (error, string) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	return err, log.String()
+	return log.String(), err
 }
 
 // TestAPluginThatAnswersNothingIsEnded: a process that stands still is no reason to wait for ever, and one that is slow now and
@@ -70,10 +70,10 @@ func watchHealth(t *testing.T, answers ...string) (error, string) {
 func TestAPluginThatAnswersNothingIsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		if err, _ := watchHealth(t, "", "silence", "silence", "silence"); err == nil || !strings.Contains(err.Error(), "not answered 3 health checks") {
+		if _, err := watchHealth(t, "", "silence", "silence", "silence"); err == nil || !strings.Contains(err.Error(), "not answered 3 health checks") {
 			t.Errorf("three silent checks: %v", err)
 		}
-		if err, _ := watchHealth(t, "silence", "silence", "", "silence", "silence", "no network", "silence"); err != nil {
+		if _, err := watchHealth(t, "silence", "silence", "", "silence", "silence", "no network", "silence"); err != nil {
 			t.Errorf("never three in a row: %v", err)
 		}
 	})
@@ -83,7 +83,7 @@ func TestAPluginThatAnswersNothingIsEnded(t *testing.T) {
 func TestAComplaintIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, log := watchHealth(t, "", "no network", "no network", "silence", "no network", "no DNS", "", "", "no network")
+		log, _ := watchHealth(t, "", "no network", "no network", "silence", "no network", "no DNS", "", "", "no network")
 		var said []string
 		for line := range strings.Lines(log) {
 			_, text, _ := strings.Cut(line, "] ")
