@@ -306,6 +306,8 @@ func (s *session) started() []proc {
 
 // destroy kills the process and all that it started, beside what is known already, and waits until they are gone.
 func (s *session) destroy(known ...proc) {
+	// This needs no descriptor, of which there may be none: then nothing else is found and killed, and its end would never come.
+	_ = s.cmd.Process.Kill()
 	known = append([]proc{s.self}, append(known, s.started()...)...)
 	killAll(known, s.started)
 	<-s.exited

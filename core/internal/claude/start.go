@@ -183,7 +183,7 @@ func (p *Pool) removePrompt(file string) {
 
 // refusals is how the CLI says that it does not run with these flags and settings, or as this user: it will not do so later
 // either. What else it says at its end may pass, as while it is upgraded.
-var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: |^Error: Invalid |Settings validation failed`)
+var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
 
 // await waits until the process has answered initialize. One that does not is ended.
 func (p *Pool) await(ctx context.Context, s *session) error {

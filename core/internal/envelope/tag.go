@@ -18,7 +18,7 @@ func untagged(text string) string {
 	var b strings.Builder
 	done := 0
 	for at, r := range text {
-		if bracket(r) != '<' {
+		if !opensTag(r) {
 			continue
 		}
 		behind := at + len(string(r))
@@ -31,6 +31,11 @@ func untagged(text string) string {
 		return text
 	}
 	return b.String() + text[done:]
+}
+
+// opensTag reports whether a character is the bracket before a tag's name, or looks like it.
+func opensTag(r rune) bool {
+	return bracket(r) == '<' || strings.ContainsRune("˂ᐸᚲ\U0001d236⟨⟪❬❮❰⧼«≪≺", r)
 }
 
 // isTag reports whether one of the tags goes on like a text.

@@ -59,7 +59,7 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	if err := root.MkdirAll(inboundDir, 0o700); err != nil {
 		return "", err
 	}
-	part := name + "." + rand.Text() + ".part" // its own: two turns may need the same file at once
+	part := name + "." + rand.Text() + ".part"                                   // its own: two turns may need the same file at once
 	target, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never a pipe that the agent has put there
 	if err != nil {
 		return "", err

@@ -1,11 +1,15 @@
 package media_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -45,6 +49,33 @@ func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != string(text) {
 		t.Errorf("the file at %q has %q, %v", path, got, err)
+	}
+}
+
+// Turns that need one file at the same time find all of it.
+func TestAFileThatSeveralTurnsNeed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	content := bytes.Repeat([]byte{'x'}, 16<<20) // long enough that they meet
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: int64(len(content))})
+	m := b.put(t, chat.Media{}, content)
+	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
+	var turns errgroup.Group
+	for range 4 {
+		turns.Go(func() error {
+			_, path, err := in.Show("telegram", m)
+			if err != nil {
+				return err
+			}
+			info, err := os.Stat(path)
+			if err == nil && info.Size() != int64(len(content)) {
+				err = fmt.Errorf("the file has %d bytes of %d", info.Size(), len(content))
+			}
+			return err
+		})
+	}
+	if err := turns.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
