@@ -106,7 +106,7 @@ func fileError(err error) error {
 	return &chat.FileError{Problem: unfetched, Err: err}
 }
 
-// stale tells whether the address of a file is not good any more.
+// stale reports whether the address of a file is not good any more.
 func (e *callError) stale() bool {
 	return e.gone() || e.status == http.StatusGone || e.status == http.StatusUnauthorized
 }

@@ -132,7 +132,7 @@ func lineBreak(before string) string {
 	return "\n"
 }
 
-// isAddress tells whether an address can stand in a text: on one line, with nothing in it that is not seen.
+// isAddress reports whether an address can stand in a text: on one line, with nothing in it that is not seen.
 func isAddress(address string) bool {
 	return address != "" && !strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }

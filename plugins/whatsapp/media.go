@@ -122,7 +122,7 @@ func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) 
 	return nil, err
 }
 
-// gone tells whether a file will not be there the next time either.
+// gone reports whether a file will not be there the next time either.
 func gone(err error) bool {
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,

@@ -88,7 +88,7 @@ func (l life) answering(of types.JID, quoted *waE2E.Message, asked bool) *chat.Q
 	return message.ReplyTo
 }
 
-// holds tells whether the host gets a file with a content.
+// holds reports whether the host gets a file with a content.
 func (l life) holds(m chat.Media, content string) bool {
 	got, err := l.Content(m)
 	return err == nil && string(got) == content
@@ -170,7 +170,7 @@ func TestQuotedFilesThatCannotBeHad(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// hasProblem tells whether an error says that a file can never be had, and why.
+// hasProblem reports whether an error says that a file can never be had, and why.
 func hasProblem(err error, problem string) bool {
 	failed, ok := errors.AsType[*chat.FileError](err)
 	return ok && failed.Problem == problem

@@ -141,7 +141,7 @@ func FileErrorToProto(err error) *pluginv1.FetchFailure {
 	return p
 }
 
-// noRoom tells whether an error is a want of this machine's, which passes.
+// noRoom reports whether an error is a want of this machine's, which passes.
 func noRoom(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
 		return errors.Is(err, want)

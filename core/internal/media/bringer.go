@@ -224,7 +224,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ownWant tells whether an error is a want of this machine's, which passes: of room on its disk, of descriptors or of memory, the
+// ownWant reports whether an error is a want of this machine's, which passes: of room on its disk, of descriptors or of memory, the
 // host's or a plugin's.
 func ownWant(err error) bool {
 	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {

@@ -98,7 +98,7 @@ func (f *Files) take(instance string, claim chat.Media, content io.Reader) (chat
 	return m, nil
 }
 
-// accepts tells whether files of a type are taken in.
+// accepts reports whether files of a type are taken in.
 func (f *Files) accepts(mimeType string) bool {
 	mimeType, _, _ = strings.Cut(mimeType, ";")
 	mimeType = strings.TrimSpace(mimeType)
@@ -166,7 +166,7 @@ func fetchedRef(token chat.FileToken) chat.MediaRef {
 	return chat.MediaRef("f" + hex.EncodeToString(sum[:16]))
 }
 
-// fetched tells whether a file is there that was fetched by its token before, and gives it its ref and size. It is as new as one
+// fetched reports whether a file is there that was fetched by its token before, and gives it its ref and size. It is as new as one
 // that comes now: it is needed.
 func (f *Files) fetched(instance string, m *chat.Media) bool {
 	ref := fetchedRef(m.Token)

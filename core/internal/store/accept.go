@@ -188,7 +188,7 @@ func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, recei
 	return t.reacts(in)
 }
 
-// unseen notes an event, and tells whether it is a new one.
+// unseen notes an event, and reports whether it is a new one.
 func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 		channel, id, t.now)
@@ -209,7 +209,7 @@ func (t *tx) place(in Inbound) (place, error) {
 	return p, err
 }
 
-// ownersHead tells whether a message i, the head of its lane, is an owner's, as in lanes.owner. Its share begins with the
+// ownersHead reports whether a message i, the head of its lane, is an owner's, as in lanes.owner. Its share begins with the
 // authority.
 const ownersHead = `CASE WHEN i.share LIKE '3 %' THEN 1 ELSE 0 END`
 
@@ -225,7 +225,7 @@ func (t *tx) rearm(session string, lane Lane) error {
 	return err
 }
 
-// byPerson tells whether somebody wrote the message who can come back to a session.
+// byPerson reports whether somebody wrote the message who can come back to a session.
 func (m Message) byPerson() bool {
 	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
@@ -276,7 +276,7 @@ func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 	return before, t.setDirectChat(m, peer)
 }
 
-// fromChat tells whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
+// fromChat reports whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
 // think that there is such a chat.
 func (m Message) fromChat() bool { return m.Origin == "" || m.Origin == OriginCompact }
 

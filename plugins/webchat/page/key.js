@@ -43,7 +43,7 @@ async function run(mode, ask) {
   });
 }
 
-// takeKey makes the key of the token that a link brought, and takes the token out of the address bar. It tells whether there was one.
+// takeKey makes the key of the token that a link brought, and takes the token out of the address bar. It reports whether there was one.
 export async function takeKey() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? localStorage.getItem(oldPlace);
   if (!token) return false;
@@ -54,7 +54,7 @@ export async function takeKey() {
   return true;
 }
 
-// hasKey tells whether this browser has had the link.
+// hasKey reports whether this browser has had the link.
 export async function hasKey() {
   key ??= await run('readonly', (store) => store.get('key'));
   return key !== undefined;
