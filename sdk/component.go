@@ -1,5 +1,5 @@
-// Package sdk is what a clawhost plugin is written against: the only package of clawhost that an author imports, with
-// the vocabulary of package chat. A channel is a type with two methods:
+// Package sdk is what a clawhost plugin is written against, together with the vocabulary of package chat. A channel is a
+// type with two methods:
 //
 //	func main() {
 //		sdk.Serve("echo", "0.1.0", sdk.NewChannel(chat.Limits{Text: chat.TextLimit{Max: 2000, Unit: chat.Runes}}, open))
@@ -10,6 +10,10 @@
 // The config struct becomes a JSON Schema (see [Secret], [Duration] and the jsonschema struct tag), by which the host
 // checks the plugin's block before the plugin sees it. What a type can do beyond the required methods is found by the
 // interfaces that it has.
+//
+// Package sdktest tests a plugin, and holds what each channel must pass. A channel may need some of these: markdown turns an
+// answer's Markdown into what networks show, upload makes forms with files, album puts the files of one message together, and
+// voice measures voice messages. Packages handshake and wire are for the host.
 package sdk
 
 import (

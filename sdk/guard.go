@@ -13,7 +13,7 @@ import (
 )
 
 // guardCall stands before each call of the host.
-func (p *Plugin) guardCall(
+func (p *plugin) guardCall(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (response any, err error) {
 	defer p.cleanError(&err)
@@ -28,7 +28,7 @@ func (p *Plugin) guardCall(
 }
 
 // guardStream stands before each stream of the host.
-func (p *Plugin) guardStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+func (p *plugin) guardStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer p.cleanError(&err)
 	defer p.recoverPanic(info.FullMethod, &err)
 	if isAuthors(info.FullMethod) {
@@ -61,7 +61,7 @@ func isAuthors(method string) bool {
 }
 
 // recoverPanic is deferred: a panic becomes the call's error, and the process lives.
-func (p *Plugin) recoverPanic(where string, err *error) {
+func (p *plugin) recoverPanic(where string, err *error) {
 	if cause := recover(); cause != nil {
 		p.log.Error("panic", "in", where, "panic", cause, "stack", string(debug.Stack()))
 		*err = status.Errorf(codes.Internal, "panic in %s: %v", where, cause)
@@ -69,7 +69,7 @@ func (p *Plugin) recoverPanic(where string, err *error) {
 }
 
 // cleanError is deferred: it takes secrets out of the call's error.
-func (p *Plugin) cleanError(err *error) {
+func (p *plugin) cleanError(err *error) {
 	if *err == nil {
 		return
 	}

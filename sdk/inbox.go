@@ -25,7 +25,7 @@ const (
 
 // inbox is the [Inbox] of one Run.
 type inbox struct {
-	plugin *Plugin
+	plugin *plugin
 	client pluginv1.InboxClient
 	store  Media // of a host that does not fetch files by their tokens; nil: it does
 
@@ -33,7 +33,7 @@ type inbox struct {
 	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
 }
 
-func (p *Plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
+func (p *plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse]) *inbox {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	in := &inbox{plugin: p, client: pluginv1.NewInboxClient(p.conn), stream: stream}

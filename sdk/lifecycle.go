@@ -13,6 +13,7 @@ import (
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/internal/serving"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
@@ -21,12 +22,12 @@ const defaultGrace = 5 * time.Second
 
 type pluginServer struct {
 	pluginv1.UnimplementedPluginServer
-	*Plugin
+	*plugin
 
-	dial func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error)
+	dial serving.Dial
 }
 
-// Describe answers from what NewPlugin put together.
+// Describe answers from what newPlugin put together.
 func (s *pluginServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
 	return s.description, nil
 }
@@ -196,7 +197,7 @@ func (s *pluginServer) Shutdown(ctx context.Context, r *pluginv1.ShutdownRequest
 }
 
 // stop stops components, the last one first.
-func (p *Plugin) stop(ctx context.Context, parts []part) {
+func (p *plugin) stop(ctx context.Context, parts []part) {
 	for _, part := range slices.Backward(parts) {
 		stopper, ok := part.value.(Stopper)
 		if !ok {

@@ -10,20 +10,18 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/handshake"
+	"github.com/clawhost/clawhost/sdk/internal/serving"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 
-// Plugin is the serving side of a plugin. [Serve] makes one; authors meet it in tests only, through package sdktest.
-type Plugin struct {
-	plugin.NetRPCUnsupportedPlugin
-
+// plugin is the serving side of a plugin.
+type plugin struct {
 	description *pluginv1.DescribeResponse
 	components  []Component
 	log         hclog.Logger
@@ -53,14 +51,23 @@ type part struct {
 	value any
 }
 
-// NewPlugin puts a plugin together. Logs are written as JSON lines, with the config's secrets taken out. The error is the
-// author's mistake: a config struct that no schema fits, two channels, a bad name.
-func NewPlugin(name, version string, logs io.Writer, components ...Component) (*Plugin, error) {
+// NewPlugin puts a plugin together that serves nothing yet. Authors call [Serve], and in tests package sdktest, which is
+// what NewPlugin is for. Logs are written as JSON lines, with the config's secrets taken out. The error is the author's
+// mistake: a config struct that no schema fits, two channels, a bad name.
+func NewPlugin(name, version string, logs io.Writer, components ...Component) (serving.Plugin, error) {
+	p, err := newPlugin(name, version, logs, components)
+	if err != nil {
+		return nil, err // not a nil *plugin, which would be a Plugin
+	}
+	return p, nil
+}
+
+func newPlugin(name, version string, logs io.Writer, components []Component) (*plugin, error) {
 	if err := validate(name, components); err != nil {
 		return nil, err
 	}
 	redact := &redactor{}
-	p := &Plugin{
+	p := &plugin{
 		description: &pluginv1.DescribeResponse{Name: name, Version: version},
 		components:  components,
 		redact:      redact,
@@ -94,9 +101,8 @@ func NewPlugin(name, version string, logs io.Writer, components ...Component) (*
 	return p, nil
 }
 
-// NewServer makes the gRPC server that the plugin is registered on: it bounds messages, turns a panic into an error of
-// the call and keeps secrets out of errors.
-func (p *Plugin) NewServer(options []grpc.ServerOption) *grpc.Server {
+// NewServer implements [serving.Plugin].
+func (p *plugin) NewServer(options []grpc.ServerOption) *grpc.Server {
 	options = append(options, handshake.ServerOptions()...)
 	return grpc.NewServer(append(options,
 		grpc.ChainUnaryInterceptor(p.guardCall),
@@ -104,55 +110,42 @@ func (p *Plugin) NewServer(options []grpc.ServerOption) *grpc.Server {
 	)...)
 }
 
-// Register registers the services of the plugin's capabilities, and only those. Dial opens the brokered connection to the
-// host.
-func (p *Plugin) Register(s grpc.ServiceRegistrar, dial func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error)) {
-	pluginv1.RegisterPluginServer(s, &pluginServer{Plugin: p, dial: dial})
+// Register implements [serving.Plugin].
+func (p *plugin) Register(s grpc.ServiceRegistrar, dial serving.Dial) {
+	pluginv1.RegisterPluginServer(s, &pluginServer{plugin: p, dial: dial})
 	if p.serves(pluginv1.Capability_CAPABILITY_CHANNEL) {
-		pluginv1.RegisterChannelServer(s, &channelServer{Plugin: p})
+		pluginv1.RegisterChannelServer(s, &channelServer{plugin: p})
 	}
 	if p.serves(pluginv1.Capability_CAPABILITY_COMMANDS) {
-		pluginv1.RegisterCommandsServer(s, &commandsServer{Plugin: p})
+		pluginv1.RegisterCommandsServer(s, &commandsServer{plugin: p})
 	}
 	for _, hook := range hooks {
 		if p.serves(hook.capability) {
-			pluginv1.RegisterHooksServer(s, &hooksServer{Plugin: p})
+			pluginv1.RegisterHooksServer(s, &hooksServer{plugin: p})
 			break
 		}
 	}
 	if p.serves(pluginv1.Capability_CAPABILITY_TOOLS) {
-		pluginv1.RegisterToolsServer(s, &toolsServer{Plugin: p})
+		pluginv1.RegisterToolsServer(s, &toolsServer{plugin: p})
 	}
 }
 
-func (p *Plugin) serves(capability pluginv1.Capability) bool {
+func (p *plugin) serves(capability pluginv1.Capability) bool {
 	return slices.Contains(p.description.GetCapabilities(), capability)
 }
 
-// GRPCServer is called by go-plugin.
-func (p *Plugin) GRPCServer(broker *plugin.GRPCBroker, s *grpc.Server) error {
-	p.Register(s, broker.DialWithOptions)
-	return nil
-}
-
-// GRPCClient is called by go-plugin on the host's side, which uses [handshake.Client] instead.
-func (p *Plugin) GRPCClient(ctx context.Context, broker *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return (&handshake.Client{}).GRPCClient(ctx, broker, conn)
-}
-
-// Failed gets the error of a service whose Run ended before it was told to. Under [Serve] the process ends with it, so
-// that the host starts it again.
-func (p *Plugin) Failed() <-chan error { return p.failed }
+// Failed implements [serving.Plugin].
+func (p *plugin) Failed() <-chan error { return p.failed }
 
 // opened returns the opened components; none before Configure has succeeded.
-func (p *Plugin) opened() []part {
+func (p *plugin) opened() []part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.parts
 }
 
 // find returns the opened component of a capability.
-func find[T any](p *Plugin, capability pluginv1.Capability) (value T, ok bool) {
+func find[T any](p *plugin, capability pluginv1.Capability) (value T, ok bool) {
 	for _, part := range p.opened() {
 		if part.has(capability) {
 			value, ok = part.value.(T)

@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	stdlog "log"
 	"os"
@@ -9,7 +11,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/go-plugin"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -28,9 +31,27 @@ func Serve(name, version string, components ...Component) {
 	os.Exit(serve(name, version, components))
 }
 
+// entry is the plugin in go-plugin's set.
+type entry struct {
+	goplugin.NetRPCUnsupportedPlugin
+
+	plugin *plugin
+}
+
+// GRPCServer is called by go-plugin.
+func (e *entry) GRPCServer(broker *goplugin.GRPCBroker, s *grpc.Server) error {
+	e.plugin.Register(s, broker.DialWithOptions)
+	return nil
+}
+
+// GRPCClient refuses: the host's entry is a [handshake.Client].
+func (*entry) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("the plugin's side has no client")
+}
+
 // serve returns the exit code.
 func serve(name, version string, components []Component) int {
-	p, err := NewPlugin(name, version, os.Stderr, components...)
+	p, err := newPlugin(name, version, os.Stderr, components)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "plugin %s: %v.\n", name, err)
 		return 1
@@ -57,9 +78,9 @@ func serve(name, version string, components []Component) int {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		plugin.Serve(&plugin.ServeConfig{
+		goplugin.Serve(&goplugin.ServeConfig{
 			HandshakeConfig: cookie,
-			Plugins:         plugin.PluginSet{handshake.PluginName: p},
+			Plugins:         goplugin.PluginSet{handshake.PluginName: &entry{plugin: p}},
 			GRPCServer:      p.NewServer,
 			Logger:          p.log.Named("go-plugin"),
 		})

@@ -19,7 +19,7 @@ const (
 // commandsServer serves the plugin's slash commands.
 type commandsServer struct {
 	pluginv1.UnimplementedCommandsServer
-	*Plugin
+	*plugin
 }
 
 // RunCommand finds the component that has the command.
@@ -58,7 +58,7 @@ func (c Component) answers(command string) bool {
 // hooksServer serves the plugin's hooks.
 type hooksServer struct {
 	pluginv1.UnimplementedHooksServer
-	*Plugin
+	*plugin
 }
 
 // BeforeAgentStart asks the component that has the hook.
@@ -124,7 +124,7 @@ func (s *hooksServer) TranscriptAppended(
 
 // hook finds the opened component that has a hook.
 func hook[T any](s *hooksServer, capability pluginv1.Capability) (T, error) {
-	value, ok := find[T](s.Plugin, capability)
+	value, ok := find[T](s.plugin, capability)
 	switch {
 	case ok:
 		return value, nil

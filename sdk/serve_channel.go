@@ -17,14 +17,14 @@ import (
 // channelServer serves the plugin's channel.
 type channelServer struct {
 	pluginv1.UnimplementedChannelServer
-	*Plugin
+	*plugin
 
 	running sync.Mutex // held by Run
 }
 
 // Run runs the channel until the host cancels or the plugin shuts down.
 func (s *channelServer) Run(_ *pluginv1.RunRequest, stream grpc.ServerStreamingServer[pluginv1.RunResponse]) error {
-	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	channel, ok := find[Channel](s.plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
 	if !ok {
 		return errNotConfigured
 	}
@@ -78,7 +78,7 @@ func (s *channelServer) SendMessage(ctx context.Context, r *pluginv1.SendMessage
 	if err != nil {
 		return nil, invalid(err)
 	}
-	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	channel, ok := find[Channel](s.plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
 	if !ok {
 		return nil, errNotConfigured
 	}
@@ -201,7 +201,7 @@ func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to c
 
 // channelAs finds the channel as a T.
 func channelAs[T any](s *channelServer) (value T, err error) {
-	channel, ok := find[Channel](s.Plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
+	channel, ok := find[Channel](s.plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
 	if !ok {
 		return value, errNotConfigured
 	}
@@ -213,7 +213,7 @@ func channelAs[T any](s *channelServer) (value T, err error) {
 }
 
 // failure is a channel's error as the host reads it.
-func (p *Plugin) failure(err error) *pluginv1.Failure {
+func (p *plugin) failure(err error) *pluginv1.Failure {
 	f := wire.FailureToProto(err)
 	if f != nil {
 		f.Message = p.redact.text(f.GetMessage())

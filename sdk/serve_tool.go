@@ -13,7 +13,7 @@ import (
 // toolsServer serves the plugin's tools.
 type toolsServer struct {
 	pluginv1.UnimplementedToolsServer
-	*Plugin
+	*plugin
 }
 
 // ListTools lists the tools of all components.
