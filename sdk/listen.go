@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// admitWithin is how long the host may take to look who is at the other end of a connection.
+// admitWithin is how long the host may take to look who is at the other end of a connection, which is refused then.
 const admitWithin = 10 * time.Second
 
 // Listen listens at a TCP address, such as ("tcp", "127.0.0.1:7080"). The host holds the socket: when the plugin's process
@@ -32,15 +32,16 @@ func (e Env) Listen(ctx context.Context, network, address string) (net.Listener,
 	if err != nil {
 		return nil, err
 	}
-	return &listener{Listener: held, line: e.line, log: e.Log}, nil
+	return &listener{Listener: held, line: e.line, within: admitWithin, log: e.Log}, nil
 }
 
 // listener takes the connections that the host admits.
 type listener struct {
 	net.Listener
 
-	line *handshake.Line
-	log  hclog.Logger
+	line   *handshake.Line
+	within time.Duration // for the host to look
+	log    hclog.Logger
 }
 
 // Accept waits for the next connection that is admitted.
@@ -55,7 +56,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		_ = conn.Close() // nothing was read of it, so its end says nothing either
-		if _, refused := errors.AsType[*handshake.Refusal](err); !refused {
+		if _, refused := errors.AsType[*handshake.Refusal](err); !refused && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, fmt.Errorf("ask the host who is at the other end of a connection: %w", err)
 		}
 		l.log.Warn("connection refused", "error", err)
@@ -68,7 +69,7 @@ func (l *listener) admit(conn net.Conn) error {
 	if !ok || !ok2 || !remote.IP.IsLoopback() && !remote.IP.Equal(local.IP) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), admitWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), l.within)
 	defer cancel()
 	return l.line.Admit(ctx, local.AddrPort(), remote.AddrPort())
 }

@@ -20,8 +20,9 @@ const maxWords = 4 << 10
 // plugin asks for what no gRPC call can carry: sockets. A request is a line of JSON, and so is its answer, which may bring a
 // descriptor.
 type Line struct {
-	conn *net.UnixConn
-	mu   sync.Mutex // held from a request to its answer
+	conn   *net.UnixConn
+	turn   chan struct{}  // has a value from a request to its answer
+	asking sync.WaitGroup // for answers
 }
 
 // NewLine takes one end of a line; the file may be closed then. It is an error if the file is no socket, as under a host
@@ -35,11 +36,15 @@ func NewLine(f *os.File) (*Line, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("open the line to the host: another kind of socket"), conn.Close())
 	}
-	return &Line{conn: line}, nil
+	return &Line{conn: line, turn: make(chan struct{}, 1)}, nil
 }
 
-// Close closes this end.
-func (l *Line) Close() error { return l.conn.Close() }
+// Close closes this end. Who waits for an answer gets an error.
+func (l *Line) Close() error {
+	err := l.conn.Close()
+	l.asking.Wait()
+	return err
+}
 
 // Sockets is what a host does for the plugin at the other end of a line.
 type Sockets interface {
@@ -106,15 +111,40 @@ func (l *Line) Admit(ctx context.Context, local, remote netip.AddrPort) error {
 	return err
 }
 
-// ask makes one request. An answer that was not waited for would be taken for another's, so a line that failed is closed.
+// ask makes one request. If ctx ends before the answer has come, the line is of use again once it has: until then whatever is
+// asked waits as long as its own ctx lets it.
 func (l *Line) ask(ctx context.Context, r request, wantsFile bool) (*os.File, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	stop := context.AfterFunc(ctx, func() { l.conn.Close() })
-	defer stop()
+	type answered struct {
+		file *os.File
+		err  error
+	}
+	answer := make(chan answered)
+	l.asking.Go(func() {
+		f, err := l.exchange(r, wantsFile)
+		<-l.turn
+		select {
+		case answer <- answered{f, err}:
+		case <-ctx.Done():
+			if f != nil {
+				_ = f.Close() // nobody waits for it
+			}
+		}
+	})
+	select {
+	case a := <-answer:
+		return a.file, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// exchange sends a request and reads its answer. A line that failed is closed.
+func (l *Line) exchange(r request, wantsFile bool) (*os.File, error) {
 	if err := l.send(r, -1); err != nil {
 		return nil, errors.Join(err, l.conn.Close())
 	}

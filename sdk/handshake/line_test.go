@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -166,27 +167,49 @@ func TestGarbageEndsTheLine(t *testing.T) {
 	}
 }
 
-// A call whose context ends closes the line: the answer to it could be taken for another's.
-func TestLineThatDoesNotAnswer(t *testing.T) {
+// late answers once it may.
+type late struct {
+	switchboard
+	may chan struct{}
+}
+
+func (l late) Listen(network, address string) (int, error) {
+	<-l.may
+	return l.switchboard.Listen(network, address)
+}
+
+// A request that nobody waits for any more costs the line nothing: the next one gets its own answer.
+func TestLineWhoseHostIsLate(t *testing.T) {
 	t.Parallel()
-	host, file, err := handshake.NewPair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.Close()
-	plugin, err := handshake.NewLine(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	sockets, address := held(t)
+	host := late{sockets, make(chan struct{})}
+	plugin := lines(t, host)
 	ctx, cancel := context.WithCancel(t.Context())
-	context.AfterFunc(t.Context(), cancel)
 	asked := make(chan error, 1)
 	go func() {
 		_, err := plugin.Listen(ctx, "tcp", "here")
 		asked <- err
 	}()
 	cancel()
-	if err := <-asked; err == nil {
-		t.Error("a host that says nothing has answered")
+	if err := <-asked; !errors.Is(err, context.Canceled) {
+		t.Errorf("a host that says nothing: %v", err)
+	}
+	one, two := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := plugin.Admit(short, one, one); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("behind a request without an answer: %v", err)
+	}
+	close(host.may)
+	if err := plugin.Admit(t.Context(), one, two); err == nil || err.Error() != "127.0.0.1:2 is the agent's" {
+		t.Errorf("one that is not admitted: %v", err)
+	}
+	listener, err := plugin.Listen(t.Context(), "tcp", "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if listener.Addr().String() != address.String() {
+		t.Errorf("it listens at %s, want %s", listener.Addr(), address)
 	}
 }
