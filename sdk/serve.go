@@ -58,8 +58,8 @@ func serve(name, version string, components []Component) int {
 	}
 	cookie := handshake.Config()
 	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue {
-		startedByHand(os.Stderr, os.Args[0], p.description)
-		return 1
+		startedByHand(os.Stdout, os.Args[0], p.description)
+		return 0
 	}
 	if err := forbidDump(); err != nil {
 		p.log.Warn("other processes of this user can read this one's memory", "error", err)

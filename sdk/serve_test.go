@@ -274,7 +274,7 @@ plugin "ticker" {
 Commands:
   /pid  Answers the process's id.
 `
-	if out != want || code != 1 {
+	if out != want || code != 0 {
 		t.Errorf("exit code %d and the text:\n%s\nwant:\n%s", code, out, want)
 	}
 }
