@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // spawn starts the session's process in a slot that the caller has, and gives the slot back when it fails.
@@ -45,7 +45,7 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 	from := p.origin(t)
 	for switched := false; ; {
 		s, err := p.launch(ctx, t, from)
-		if short(err) && p.makeRoom(ctx) {
+		if process.Exhausted(err) && !process.DiskFull(err) && p.makeRoom(ctx) { // idle processes hold all but disk space
 			continue
 		}
 		if err != nil {
@@ -70,16 +70,6 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 			return nil, failure
 		}
 	}
-}
-
-// short reports whether a start failed for want of descriptors, processes or memory, which idle processes hold.
-func short(err error) bool {
-	for _, want := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
-		if errors.Is(err, want) {
-			return true
-		}
-	}
-	return false
 }
 
 // makeRoom ends the process that has been idle for the longest, and reports whether there was one.

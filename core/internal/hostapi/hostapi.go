@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media"
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -133,19 +133,6 @@ func (c caller) key(kind, key string) (string, error) {
 	return kind + ":" + c.instance + ":" + hex.EncodeToString(sum[:]), nil
 }
 
-// diskFull reports whether an error says that there is no room on the disk, or none for the host's user.
-func diskFull(err error) bool {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return true
-	}
-	const full, primary = 13, 0xff // SQLite's code, and the part of one that is of a sort
-	database, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err)
-	return ok && database.Code()&primary == full
-}
-
 // refuse makes a gRPC error of one of ours. What the plugin cannot mend is told in the host's log, not to the plugin.
 func (c caller) refuse(doing string, err error) error {
 	switch {
@@ -155,7 +142,7 @@ func (c caller) refuse(doing string, err error) error {
 		return status.Error(codes.Canceled, "cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "too late")
-	case diskFull(err):
+	case process.DiskFull(err):
 		if now := time.Now().Unix(); now-c.complained.Swap(now) >= int64(complainEvery/time.Second) {
 			c.log.Error("the disk is full; plugins are told to try again later", "plugin", c.instance, "doing", doing, "error", err)
 		}

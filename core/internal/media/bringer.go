@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -230,7 +230,5 @@ func ownWant(err error) bool {
 	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
 		return true
 	}
-	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
-		return errors.Is(err, want)
-	})
+	return process.Exhausted(err)
 }
