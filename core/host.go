@@ -184,7 +184,7 @@ func (h *Host) wire() {
 	}, h.log.Named("hostapi"))
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
-		Register: api.Register, Processes: h.store, Children: h.options.Children, Operator: operators{h}, Opened: h.opened, Grace: pluginGrace,
+		Register: api.Register, Processes: h.store, Children: h.options.Children, Operator: owners{h}, Opened: h.opened, Grace: pluginGrace,
 	}, h.log)
 	h.reactor = h.newReactor()
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))

@@ -22,7 +22,7 @@ func (s submitting) Submit(ctx context.Context, channel string, e chat.Event) (i
 	outcome, err := s.Inbox.Submit(ctx, channel, e)
 	s.host.points.pass("accepted") // the event is durable, the plugin does not know it yet
 	if outcome.Stranger {
-		s.host.tellOfStranger(ctx, channel)
+		owners{s.host}.StrangerAsks(channel)
 	}
 	return outcome, err
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
@@ -144,33 +143,4 @@ func quoted(s string) string {
 		line = append(line[:most], '…')
 	}
 	return string(line)
-}
-
-// operators are the owners, as those who hear of plugins that do not run.
-type operators struct{ host *Host }
-
-// PluginFails tells the owners why a plugin does not run and what helps.
-func (o operators) PluginFails(name, why, advice string) {
-	o.host.tellOwners(name, fmt.Sprintf("The plugin %s does not run:\n\n```\n%s\n```\n\n%s", name, quoted(why), advice))
-}
-
-// PluginRuns tells the owners that a plugin runs again.
-func (o operators) PluginRuns(name string) {
-	o.host.tellOwners(name, fmt.Sprintf("The plugin %s runs again.", name))
-}
-
-// tellOwners tells the owners something of a plugin, in chats that they can be reached in without it.
-func (h *Host) tellOwners(name, text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for _, owner := range h.config.Access.Owners {
-		channel, user, _ := strings.Cut(owner, ":")
-		if channel == name || h.config.Plugin(channel) == nil || !h.config.Plugin(channel).Enabled {
-			continue
-		}
-		to := h.likelyChat(ctx, channel, chat.UserID(user))
-		if _, err := h.store.Post(ctx, "", h.told(to, chat.Direct, text)...); err != nil {
-			h.log.Error("tell an owner of a plugin", "channel", channel, "error", err)
-		}
-	}
 }
