@@ -121,13 +121,14 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 // its environment cannot be found once its parent is gone.
 func (s *session) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
-	known := s.started()
+	known, _ := s.started()
 	s.withdraw()
 	if s.finishes(answer) {
 		killAll(known, s.started)
 		return
 	}
-	known = append(known, s.started()...)
+	more, _ := s.started()
+	known = append(known, more...)
 	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	timer := time.NewTimer(leave)
 	defer timer.Stop()

@@ -121,7 +121,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.work.Wait()
 		close(done)
 	}()
-	defer killAll(nil, func() []proc { return descendants(0, p.family) }) // what nobody has
+	defer killAll(nil, func() ([]proc, error) { return descendants(0, p.family) }) // what nobody has
 	select {
 	case <-done:
 		return nil

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -16,22 +18,24 @@ type proc struct {
 	started uint64
 }
 
-func newProc(pid int) proc {
+// newProc returns a process that this one has started and not waited for. One that has ended has no start time.
+func newProc(pid int) (proc, error) {
 	started, err := process.StartTime(pid)
-	if err != nil {
-		return proc{} // it has ended
+	if err != nil && !errors.Is(err, process.ErrGone) {
+		return proc{}, fmt.Errorf("identify the process: %w", err)
 	}
-	return proc{pid: pid, started: started}
+	return proc{pid: pid, started: started}, nil
 }
 
+// alive reports whether the process runs, or may run.
 func (p proc) alive() bool { return p.pid > 0 && process.Alive(p.pid, p.started) }
 
 // patience bounds the wait for killed processes. One that is stuck in the kernel cannot be waited for.
 const patience = 2 * time.Second
 
-// killAll kills the known processes, in their order, and all that find still finds, until none is left. The kernel tells
-// nobody of the end of a process that is not its child, so it is polled.
-func killAll(known []proc, find func() []proc) {
+// killAll kills the known processes, in their order, and all that find still finds, until none is left and find has seen all
+// there are. The kernel tells nobody of the end of a process that is not its child, so it is polled.
+func killAll(known []proc, find func() ([]proc, error)) {
 	const step = 2 * time.Millisecond
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -44,8 +48,9 @@ func killAll(known []proc, find func() []proc) {
 				left = append(left, p)
 			}
 		}
-		left = append(left, find()...)
-		if len(left) == 0 {
+		found, err := find()
+		left = append(left, found...)
+		if len(left) == 0 && err == nil {
 			return
 		}
 		for _, p := range left {
@@ -82,13 +87,14 @@ func Reap(ctx context.Context, left []store.Process, processes Processes, log hc
 func reap(old store.Process, log hclog.Logger) {
 	root := proc{pid: old.PID, started: old.StartTime}
 	// Its tools outlive it, as children of nobody. They carry the session's name and the mark of some life of a host.
-	find := func() []proc { return descendants(0, nil, sessionMarker+"="+old.Name, marker+"=") }
+	find := func() ([]proc, error) { return descendants(0, nil, sessionMarker+"="+old.Name, marker+"=") }
 	var known []proc
 	if root.alive() {
 		// Claude goes first, so that it does not take the end of its tools for their results.
-		known = append([]proc{root}, descendants(root.pid, nil)...)
+		below, _ := descendants(root.pid, nil) // those that are not seen yet are found by their marks
+		known = append([]proc{root}, below...)
 	}
-	if len(known) > 0 || len(find()) > 0 {
+	if found, err := find(); len(known) > 0 || len(found) > 0 || err != nil {
 		log.Warn("ending a claude of an earlier life", "session", old.Name, "pid", old.PID)
 		killAll(known, find)
 	}
@@ -102,7 +108,7 @@ func IsTool(pid int) bool {
 		if pid <= 1 {
 			return false
 		}
-		if carries(pid, []string{marker + "="}) {
+		if carried, err := carries(pid, []string{marker + "="}); carried || err != nil {
 			return true
 		}
 		parent, err := process.Parent(pid)

@@ -13,11 +13,11 @@ import (
 
 // descendants returns the live processes below root, and those that carry all the variables in their environment though
 // their parents are gone, with what is below them. Root itself is not among them. Of what the host has adopted it returns
-// the strays of the family, too; nil: nothing was adopted.
-func descendants(root int, f *family, variables ...string) []proc {
+// the strays of the family, too; nil: nothing was adopted. Beside an error there may be more than it returns.
+func descendants(root int, f *family, variables ...string) (_ []proc, unsure error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	below := map[int][]proc{}
 	var found []proc
@@ -36,11 +36,24 @@ func descendants(root int, f *family, variables ...string) []proc {
 		}
 		info, err := process.Look(pid)
 		if err != nil {
+			if short(err) {
+				unsure = err
+			}
 			continue
 		}
 		p := proc{pid: pid, started: info.Started}
 		below[info.Parent] = append(below[info.Parent], p)
-		if len(variables) > 0 && carries(pid, variables) || f != nil && info.Parent == host && f.stray(pid, info.Session, root) {
+		ends := false
+		if len(variables) > 0 {
+			ends, err = carries(pid, variables)
+		}
+		if err == nil && !ends && f != nil && info.Parent == host {
+			ends, err = f.stray(pid, info.Session, root)
+		}
+		if err != nil {
+			unsure = err
+		}
+		if ends {
 			add(p)
 		}
 	}
@@ -54,27 +67,30 @@ func descendants(root int, f *family, variables ...string) []proc {
 			add(child)
 		}
 	}
-	return found
+	return found, unsure
 }
 
 // stray reports whether a child of the host's, which is in a session of the system's, is an adopted one that ends with the claude
 // at root: it is in that one's session, or nobody can tell that it is another running claude's. Of a root of 0 it is whatever was
 // adopted and is no running claude's.
-func (f *family) stray(pid, session, root int) bool {
+func (f *family) stray(pid, session, root int) (bool, error) {
 	switch {
 	case f.children == nil || f.children.Own(pid) || f.children.Had(pid):
-		return false
+		return false, nil
 	case session == root:
-		return true
+		return true, nil
+	case f.children.Own(session):
+		return false, nil
 	}
-	return !f.children.Own(session) && !f.marks(pid)
+	marked, err := f.marks(pid)
+	return !marked && err == nil, err
 }
 
 // marks reports whether a process carries the marks of this life of the host and of a claude that runs.
-func (f *family) marks(pid int) bool {
-	env, err := process.Environ(pid)
+func (f *family) marks(pid int) (bool, error) {
+	env, err := environ(pid)
 	if err != nil {
-		return false
+		return false, err
 	}
 	own, session := false, ""
 	for variable := range bytes.SplitSeq(env, []byte{0}) {
@@ -86,14 +102,23 @@ func (f *family) marks(pid int) bool {
 			session = string(value)
 		}
 	}
-	return own && f.runs(session)
+	return own && f.runs(session), nil
+}
+
+// environ returns a process's environment, which is empty where it cannot be read. The error says that this may pass.
+func environ(pid int) ([]byte, error) {
+	env, err := process.Environ(pid)
+	if short(err) {
+		return nil, err
+	}
+	return env, nil
 }
 
 // carries reports whether a process was started with all the variables. One that ends in "=" may have any value.
-func carries(pid int, variables []string) bool {
-	env, err := process.Environ(pid)
+func carries(pid int, variables []string) (bool, error) {
+	env, err := environ(pid)
 	if err != nil {
-		return false
+		return false, err
 	}
 	env = append([]byte{0}, env...)
 	for _, v := range variables {
@@ -102,10 +127,10 @@ func carries(pid int, variables []string) bool {
 			want = append(want, 0)
 		}
 		if !bytes.Contains(env, want) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // kill sends SIGKILL to exactly this process: the descriptor is held while the start time is compared, so that a reused
@@ -116,13 +141,19 @@ func (p proc) kill() {
 	}
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
-		if p.alive() {
+		if p.certain() {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
 		return
 	}
 	defer unix.Close(fd)
-	if p.alive() {
+	if p.certain() {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}
+}
+
+// certain reports whether the process was seen to run.
+func (p proc) certain() bool {
+	started, err := process.StartTime(p.pid)
+	return err == nil && started == p.started
 }

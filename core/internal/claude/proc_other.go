@@ -9,9 +9,9 @@ import (
 // There is no /proc here, so the tools of a turn are not found: those that run in sessions of their own outlive a claude
 // that does not take an interrupt, and what an earlier life left is not ended, as start times and boots are unknown.
 
-func descendants(int, *family, ...string) []proc { return nil }
+func descendants(int, *family, ...string) ([]proc, error) { return nil, nil }
 
-func carries(int, []string) bool { return false }
+func carries(int, []string) (bool, error) { return false, nil }
 
 func (p proc) kill() {
 	if p.pid > 0 {

@@ -50,7 +50,7 @@ func (s *session) condemn(fault string) {
 	s.mu.Lock()
 	s.fault = fault
 	s.mu.Unlock()
-	s.self.kill()
+	s.kill()
 }
 
 // line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
@@ -117,7 +117,7 @@ func (s *session) observe(e *event) {
 	}
 	if s.intruder == nil && e.Origin != nil && e.Origin.Kind == "peer" {
 		s.intruder = &e.Origin.PID
-		s.self.kill()
+		s.kill()
 		return
 	}
 	if s.track == nil {

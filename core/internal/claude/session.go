@@ -107,18 +107,17 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 	}
 	s.attend(ctx, t)
 	s.family.join(s.id) // before it can start anything
-	if err := s.family.children.Start(s.cmd); err != nil {
+	err = s.execute()
+	s.closeChildEnds()
+	if err != nil {
 		s.family.leave(s.id)
 		s.dismiss()
 		for _, f := range []*os.File{stdin, stdout, stderr} {
 			f.Close()
 		}
-		s.closeChildEnds()
 		return nil, err
 	}
-	s.closeChildEnds()
 	s.stdin = stdin
-	s.self = newProc(s.cmd.Process.Pid)
 	var readers sync.WaitGroup
 	readers.Go(func() { s.read(stdout) })
 	readers.Go(func() { s.stderr.read(stderr) })
@@ -126,6 +125,22 @@ func (c *command) launch(ctx context.Context, t agent.Turn, from origin, prompt 
 	go s.wait(&readers, stdout, stderr, done)
 	return s, nil
 }
+
+// execute starts the process. One that cannot be identified is of no use: the host's next life could not end it.
+func (s *session) execute() error {
+	if err := s.family.children.Start(s.cmd); err != nil {
+		return err
+	}
+	var err error
+	if s.self, err = newProc(s.cmd.Process.Pid); err != nil {
+		s.kill()
+		_ = s.family.children.Wait(s.cmd)
+	}
+	return err
+}
+
+// kill kills the process. Unlike [proc.kill] it needs no descriptor, of which there may be none.
+func (s *session) kill() { _ = s.cmd.Process.Kill() }
 
 // record is what the host's next life needs to end the process.
 func (s *session) record() store.Process {
@@ -240,7 +255,7 @@ func (s *session) queue(line []byte) {
 	case <-s.gone:
 	default:
 		s.log.Error("claude does not read its stdin and is killed")
-		s.self.kill()
+		s.kill()
 	}
 }
 
@@ -300,16 +315,15 @@ func (s *session) variables() []string {
 }
 
 // started returns what the process has started and what else is to end with it: what nobody has.
-func (s *session) started() []proc {
+func (s *session) started() ([]proc, error) {
 	return descendants(s.self.pid, s.family, s.variables()...)
 }
 
 // destroy kills the process and all that it started, beside what is known already, and waits until they are gone.
 func (s *session) destroy(known ...proc) {
-	// This needs no descriptor, of which there may be none: then nothing else is found and killed, and its end would never come.
-	_ = s.cmd.Process.Kill()
-	known = append([]proc{s.self}, append(known, s.started()...)...)
-	killAll(known, s.started)
+	s.kill()
+	more, _ := s.started()
+	killAll(append(known, more...), s.started)
 	<-s.exited
 }
 

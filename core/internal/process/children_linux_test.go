@@ -18,22 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// adopting is the variable that makes the test binary a process that adopts: one for itself, as it waits for whatever the
-// tests' own process would have started.
-const adopting = "PROCESS_TEST_ADOPTS"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(adopting) != "" {
-		if err := adopts(); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// adopts starts processes that leave the tree while it starts and waits for its own.
+// adopts is a process of its own, as it waits for whatever the tests' own process would have started. It starts processes that leave the tree while it starts and waits for its own.
 func adopts() error {
 	var children process.Children
 	if err := children.Adopt(); err != nil {
@@ -118,11 +103,4 @@ func adopts() error {
 }
 
 // Nothing leaves the tree of a process that adopts, which takes nobody's wait away.
-func TestChildrenAreAdopted(t *testing.T) {
-	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), adopting+"=yes")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
+func TestChildrenAreAdopted(t *testing.T) { apart(t, "adopts") }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -16,6 +17,9 @@ import (
 // stat returns the fields of /proc/PID/stat behind the command, which may hold anything: the first is the state.
 func stat(pid int) ([]string, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		err = ErrGone
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look at process %d: %w", pid, err)
 	}
@@ -33,14 +37,14 @@ type Info struct {
 	Started uint64 // in clock ticks since the machine booted
 }
 
-// Look returns what the system says of a process. One that has ended and was not waited for counts as gone.
+// Look returns what the system says of a process, or [ErrGone].
 func Look(pid int) (Info, error) {
 	fields, err := stat(pid)
 	if err != nil {
 		return Info{}, err
 	}
 	if fields[0] == "Z" || fields[0] == "X" {
-		return Info{}, fmt.Errorf("look at process %d: it has ended", pid)
+		return Info{}, fmt.Errorf("look at process %d: %w", pid, ErrGone)
 	}
 	parent, noParent := strconv.Atoi(fields[1])
 	session, noSession := strconv.Atoi(fields[3])

@@ -2,10 +2,16 @@ package process_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/process"
 )
@@ -54,4 +60,48 @@ func TestEnvironOfWhatHasNone(t *testing.T) {
 	if _, err := process.Environ(cmd.Process.Pid); err == nil {
 		t.Error("a process that is gone has an environment")
 	}
+}
+
+// A process that cannot be looked at is not taken for one that is gone, and is not killed either.
+func TestAliveWithoutDescriptors(t *testing.T) { apart(t, "without room") }
+
+func withoutRoom() error {
+	cmd := exec.Command("sleep", "100")
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	pid := cmd.Process.Pid
+	started, err := process.StartTime(pid)
+	if err != nil {
+		return err
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	none := limit
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		return err
+	}
+	_, look := process.StartTime(pid)
+	alive := process.Alive(pid, started)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	end := process.End(ctx, pid, started)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if !errors.Is(look, unix.EMFILE) || !alive || !errors.Is(end, context.DeadlineExceeded) {
+		return fmt.Errorf("without descriptors it is alive: %v (%v), and is ended: %v", alive, look, end)
+	}
+	if now, err := process.StartTime(pid); err != nil || now != started {
+		return fmt.Errorf("a process that could not be looked at was killed: %v", err)
+	}
+	return nil
 }

@@ -14,7 +14,11 @@ import (
 
 // StartTime returns zero for a live process: start times are not told here.
 func StartTime(pid int) (uint64, error) {
-	if err := syscall.Kill(pid, 0); err != nil {
+	err := syscall.Kill(pid, 0)
+	if errors.Is(err, syscall.ESRCH) {
+		err = ErrGone
+	}
+	if err != nil {
 		return 0, fmt.Errorf("look at process %d: %w", pid, err)
 	}
 	return 0, nil

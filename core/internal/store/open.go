@@ -27,6 +27,7 @@ type Options struct {
 // none of this package's and no context's leaves open whether the step was done.
 type Store struct {
 	id     string // begins the idempotency keys
+	host   Host   // this process
 	now    func() time.Time
 	lock   lock
 	write  *sql.DB
@@ -68,6 +69,9 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 			_ = s.Close()
 		}
 	}()
+	if s.host, err = self(); err != nil {
+		return nil, err
+	}
 	if s.lock, err = takeLock(path); err != nil {
 		return nil, err
 	}

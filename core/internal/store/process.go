@@ -25,18 +25,20 @@ type Host struct {
 	StartTime uint64
 }
 
+// self returns this process.
+func self() (Host, error) {
+	pid := os.Getpid()
+	started, err := process.StartTime(pid)
+	return Host{PID: pid, StartTime: started}, err
+}
+
 // RecordProcess keeps a child of this process until it is forgotten.
 func (s *Store) RecordProcess(ctx context.Context, p Process) error {
-	host := os.Getpid()
-	started, err := process.StartTime(host)
-	if err != nil {
-		return fmt.Errorf("record process: %w", err)
-	}
-	_, err = step(ctx, s, "record process", func(t *tx) (nothing, error) {
+	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT (pid, start_time) DO UPDATE SET kind = excluded.kind, name = excluded.name, boot_id = excluded.boot_id,
 				host_pid = excluded.host_pid, host_start = excluded.host_start`,
-			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, host, int64(started))
+			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, s.host.PID, int64(s.host.StartTime))
 		return nothing{}, err
 	})
 	return err

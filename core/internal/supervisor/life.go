@@ -60,8 +60,11 @@ func (i *instance) life(ctx context.Context) error {
 // record remembers the process, so that the host's next life can end it. Forget is never nil.
 func (i *instance) record(ctx context.Context, pid int) (forget func(), err error) {
 	started, err := process.StartTime(pid)
-	if err != nil {
-		return func() {}, nil // it has ended already, which the next call tells better
+	switch {
+	case errors.Is(err, process.ErrGone):
+		return func() {}, nil // which the next call tells better
+	case err != nil:
+		return func() {}, fmt.Errorf("record the plugin's process: %w: %w", errWant, err)
 	}
 	forget = func() {
 		if err := i.options.Processes.ForgetProcess(context.WithoutCancel(ctx), pid, started); err != nil {
