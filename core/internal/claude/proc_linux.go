@@ -36,7 +36,7 @@ func descendants(root int, f *family, variables ...string) (_ []proc, unsure err
 		}
 		info, err := process.Look(pid)
 		if err != nil {
-			if short(err) {
+			if process.Exhausted(err) {
 				unsure = err
 			}
 			continue
@@ -108,7 +108,7 @@ func (f *family) marks(pid int) (bool, error) {
 // environ returns a process's environment, which is empty where it cannot be read. The error says that this may pass.
 func environ(pid int) ([]byte, error) {
 	env, err := process.Environ(pid)
-	if short(err) {
+	if process.Exhausted(err) {
 		return nil, err
 	}
 	return env, nil
