@@ -44,7 +44,7 @@ func (in *inbox) upload(ctx context.Context, channel FileFetcher, files []chat.M
 		}
 		stored, err := in.move(ctx, channel, m)
 		if err != nil {
-			in.plugin.log.Warn("a file could not be fetched; its message goes on without it", "kind", m.Kind.String(), "error", err)
+			in.plugin.log.Warn("a file could not be fetched; its message goes on without it", "kind", m.Kind, "error", err)
 			stored, stored.Problem = m, FileProblem(err)
 		}
 		stored.Token = ""

@@ -18,7 +18,7 @@ func TestDocumentation(t *testing.T) {
 		t.Errorf("go doc shows no Serve:\n%s", page)
 	}
 	for line := range strings.Lines(string(page)) {
-		for _, name := range []string{"grpc", "go-plugin", "pluginv1"} {
+		for _, name := range []string{"grpc", "go-plugin", "hclog", "pluginv1"} {
 			if strings.Contains(strings.ToLower(line), name) {
 				t.Errorf("the documentation names %s: %s", name, line)
 			}

@@ -3,9 +3,8 @@ package sdk
 import (
 	"context"
 	"io"
+	"log/slog"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -13,8 +12,9 @@ import (
 
 // Env is what a plugin instance has from its host. It is handed to a component's open function.
 type Env struct {
-	// Log goes to the host's log under the instance's name.
-	Log hclog.Logger
+	// Log goes to the host's log under the instance's name, with its levels and fields. What is below slog.LevelDebug is
+	// dropped. The config's secrets are taken out; what else is secret, and what people write, does not belong there.
+	Log *slog.Logger
 	// Instance is the label of the plugin's block: the channel's name in session keys.
 	Instance string
 	// StateDir is a folder (0700) of the instance's own, for what does not fit State.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,7 +24,7 @@ import (
 const hostTimeout = 30 * time.Second
 
 // newEnv is the environment of a configured plugin.
-func newEnv(log hclog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
+func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
 	return Env{
 		Log:      log,
 		Instance: r.GetInstance(),

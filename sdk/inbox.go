@@ -73,7 +73,7 @@ func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 		if ctx.Err() != nil || !worthAnotherTry(err) {
 			return 0, fmt.Errorf("submit event %s: %w", e.ID, err)
 		}
-		in.plugin.log.Warn("the host cannot take events now", "event", string(e.ID), "error", err, "again_in", wait.String())
+		in.plugin.log.Warn("the host cannot take events now", "event", string(e.ID), "error", err, "again_in", wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -41,7 +40,7 @@ type listener struct {
 
 	line   *handshake.Line
 	within time.Duration // for the host to look
-	log    hclog.Logger
+	log    *slog.Logger
 }
 
 // Accept waits for the next connection that is admitted.

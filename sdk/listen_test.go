@@ -4,13 +4,12 @@ package sdk
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
@@ -48,7 +47,7 @@ func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bare.Close()
-	l := &listener{Listener: bare, line: line, within: 20 * time.Millisecond, log: hclog.NewNullLogger()}
+	l := &listener{Listener: bare, line: line, within: 20 * time.Millisecond, log: slog.New(slog.DiscardHandler)}
 	accepted := make(chan error, 1)
 	go func() {
 		conn, err := l.Accept()

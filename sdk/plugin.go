@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"regexp"
 	"slices"
 	"sync"
@@ -24,7 +25,8 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 type plugin struct {
 	description *pluginv1.DescribeResponse
 	components  []Component
-	log         hclog.Logger
+	log         *slog.Logger
+	lines       hclog.Logger // what log and go-plugin write to
 	redact      *redactor
 	line        *handshake.Line // to the host; nil where it has none
 
@@ -67,6 +69,9 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		return nil, err
 	}
 	redact := &redactor{}
+	lines := hclog.New(&hclog.LoggerOptions{
+		Name: name, Level: hclog.Debug, JSONFormat: true, Output: redact.writer(logs),
+	})
 	p := &plugin{
 		description: &pluginv1.DescribeResponse{Name: name, Version: version},
 		components:  components,
@@ -74,9 +79,8 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		calls:       &gate{},
 		runs:        &gate{},
 		failed:      make(chan error, 1),
-		log: hclog.New(&hclog.LoggerOptions{
-			Name: name, Level: hclog.Debug, JSONFormat: true, Output: redact.writer(logs),
-		}),
+		lines:       lines,
+		log:         slog.New(logHandler{to: lines}),
 	}
 	p.life, p.end = context.WithCancel(context.Background())
 	told := map[pluginv1.Capability]bool{}

@@ -73,7 +73,7 @@ func serve(name, version string, components []Component) int {
 	// Signals are taken and dropped, not ignored: ignoring would be inherited by what the plugin starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(p.log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}))
+	stdlog.SetOutput(p.lines.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}))
 
 	served := make(chan struct{})
 	go func() {
@@ -82,7 +82,7 @@ func serve(name, version string, components []Component) int {
 			HandshakeConfig: cookie,
 			Plugins:         goplugin.PluginSet{handshake.PluginName: &entry{plugin: p}},
 			GRPCServer:      p.NewServer,
-			Logger:          p.log.Named("go-plugin"),
+			Logger:          p.lines.Named("go-plugin"),
 		})
 	}()
 	parent := time.NewTicker(parentPoll)

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -35,7 +35,7 @@ type channel struct {
 	content bool // the bot may read all messages
 	flags   int  // of every message
 	env     sdk.Env
-	log     hclog.Logger
+	log     *slog.Logger
 	pace    pace
 	reacted reacted
 	directs directs

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-func quiet() hclog.Logger { return hclog.NewNullLogger() }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func newHarness(t *testing.T, states *ledgers) *sdktest.Harness {
 	return sdktest.New(t, component(states))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -18,7 +18,7 @@ type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
 	state   sdk.State
-	log     hclog.Logger
+	log     *slog.Logger
 	pace    pace
 	places  places
 	cursors cursors

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -46,7 +46,7 @@ type session struct {
 	content  bool
 	rest     *rest
 	state    sdk.State
-	log      hclog.Logger
+	log      *slog.Logger
 	pace     pace
 	report   func(chat.State, string)
 	receiver *receiver
@@ -106,7 +106,7 @@ func (s *session) run(ctx context.Context) error {
 		if after > 0 {
 			s.tell(chat.Disconnected, err.Error())
 		}
-		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after.String())
+		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after)
 		if !pause(ctx, after) {
 			return ctx.Err()
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -127,7 +126,7 @@ func benchmarked(b *testing.B, dir string) *memory {
 			b.Fatal(err)
 		}
 	}
-	env := sdk.Env{StateDir: b.TempDir(), Log: hclog.NewNullLogger()}
+	env := sdk.Env{StateDir: b.TempDir(), Log: slog.New(slog.DiscardHandler)}
 	m, err := open(b.Context(), env, config{Workspace: dir, MaxPassages: 5, MaxBytes: 6000, Sessions: true}, func() time.Time { return today.Add(time.Hour) })
 	if err != nil {
 		b.Fatal(err)

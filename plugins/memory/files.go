@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"slices"
@@ -16,8 +17,6 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
-
-	"github.com/hashicorp/go-hclog"
 )
 
 // What is read of a workspace at most.
@@ -36,7 +35,7 @@ var errUnfit = errors.New("the file cannot be indexed")
 type files struct {
 	workspace string
 	index     *index
-	log       hclog.Logger
+	log       *slog.Logger
 	now       func() time.Time
 
 	turn    chan struct{}     // holds one token: one walk at a time
@@ -49,7 +48,7 @@ type known struct {
 	hash                 []byte
 }
 
-func newFiles(workspace string, x *index, log hclog.Logger, now func() time.Time) *files {
+func newFiles(workspace string, x *index, log *slog.Logger, now func() time.Time) *files {
 	return &files{workspace: workspace, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
 }
 

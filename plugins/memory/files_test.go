@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 )
 
 // workspace is a workspace with an index of its own.
@@ -25,7 +24,7 @@ type workspace struct {
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir(), logs: &bytes.Buffer{}, time: today}
-	log := hclog.New(&hclog.LoggerOptions{Output: w.logs, Level: hclog.Debug})
+	log := slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.files = newFiles(w.dir, opened(t), log, func() time.Time { return w.time })
 	if err := os.Mkdir(filepath.Join(w.dir, "memory"), 0o700); err != nil {
 		t.Fatal(err)

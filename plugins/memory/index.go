@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -36,7 +36,7 @@ type index struct {
 
 // openIndex opens the index in the folder, or makes it. One that is damaged or of another version is made anew, which
 // the log tells: files are read again, conversations are not.
-func openIndex(ctx context.Context, folder string, log hclog.Logger) (*index, error) {
+func openIndex(ctx context.Context, folder string, log *slog.Logger) (*index, error) {
 	path := filepath.Join(folder, "index.db")
 	x, err := tryIndex(ctx, path)
 	if !errors.Is(err, errDamaged) {

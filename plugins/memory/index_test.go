@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -136,7 +135,7 @@ func TestRecallEndsWithItsContext(t *testing.T) {
 	if _, err := x.recall(ctx, view{session: "s"}, "zebra", today, 5); !errors.Is(err, context.Canceled) {
 		t.Errorf("recall: %v", err)
 	}
-	f := newFiles(t.TempDir(), x, hclog.NewNullLogger(), time.Now)
+	f := newFiles(t.TempDir(), x, slog.New(slog.DiscardHandler), time.Now)
 	f.turn <- struct{}{} // somebody else reads the files
 	if err := f.sync(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("sync: %v", err)

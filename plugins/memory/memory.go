@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 )
@@ -25,7 +24,7 @@ var (
 // memory is the plugin.
 type memory struct {
 	config      config
-	log         hclog.Logger
+	log         *slog.Logger
 	now         func() time.Time
 	index       *index
 	files       *files

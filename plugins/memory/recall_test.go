@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -23,7 +22,7 @@ var today = time.Date(2026, time.May, 1, 9, 0, 0, 0, time.UTC)
 // opened is an index of its own for a test.
 func opened(t testing.TB) *index {
 	t.Helper()
-	x, err := openIndex(t.Context(), t.TempDir(), hclog.NewNullLogger())
+	x, err := openIndex(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func TestRank(t *testing.T) {
 
 // No prompt is taken for the index's query language.
 func FuzzRecall(f *testing.F) {
-	x, err := openIndex(f.Context(), f.TempDir(), hclog.NewNullLogger())
+	x, err := openIndex(f.Context(), f.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func TestRecallOfTheLabelledSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := opened(t)
-	if err := newFiles(workspace, x, hclog.NewNullLogger(), time.Now).sync(t.Context()); err != nil {
+	if err := newFiles(workspace, x, slog.New(slog.DiscardHandler), time.Now).sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, passages := x.words.snapshot()

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -22,7 +21,7 @@ const (
 // channel is one bot.
 type channel struct {
 	api      *api
-	log      hclog.Logger
+	log      *slog.Logger
 	media    sdk.Media // of what is sent
 	pace     pace
 	previews bool

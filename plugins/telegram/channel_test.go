@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -103,7 +103,7 @@ func quick() pace {
 
 func newChannel(t *testing.T, s *telegramtest.Server) *channel {
 	t.Helper()
-	c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger()}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL()})
+	c, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler)}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL()})
 	if err != nil {
 		t.Fatal(err)
 	}

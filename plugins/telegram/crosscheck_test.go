@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os/exec"
@@ -16,8 +17,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -170,7 +169,7 @@ func TestAnotherServer(t *testing.T) {
 	listener.Close()
 	address := script(ctx, t, "server.mjs", strconv.Itoa(port))
 	const token = "4242:token-of-the-other-server"
-	c, err := open(ctx, sdk.Env{Log: hclog.NewNullLogger()}, config{Token: sdk.NewSecret(token), APIEndpoint: address})
+	c, err := open(ctx, sdk.Env{Log: slog.New(slog.DiscardHandler)}, config{Token: sdk.NewSecret(token), APIEndpoint: address})
 	if err != nil {
 		t.Fatal(err)
 	}

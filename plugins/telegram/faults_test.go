@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -99,7 +98,7 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	tally := &sendTally{unknown: map[string]int{}}
 	for life := range lives {
 		s.Chaos(seed+uint64(life), 0.2)
-		c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger()}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL()})
+		c, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler)}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL()})
 		if err != nil {
 			t.Fatal(err)
 		}

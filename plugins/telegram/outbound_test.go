@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -11,7 +12,6 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/hashicorp/go-hclog"
 )
 
 func TestSend(t *testing.T) {
@@ -99,7 +99,7 @@ func TestLinkPreviews(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		s := telegramtest.New(t)
 		s.User(7)
-		c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger()},
+		c, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler)},
 			config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL() + "/", LinkPreviews: on})
 		if err != nil {
 			t.Fatal(err)

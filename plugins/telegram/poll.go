@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -42,7 +42,7 @@ const wanted = `["message","edited_message","callback_query","my_chat_member","m
 type receiver struct {
 	api   *api
 	in    sdk.Inbox
-	log   hclog.Logger
+	log   *slog.Logger
 	pace  pace
 	noted func(trouble error)
 
@@ -93,7 +93,7 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 			after = max(wait, failed.retryAfter)
 			r.disconnected(failed)
 		}
-		r.log.Warn("receiving failed", "error", err, "again_in", after.String())
+		r.log.Warn("receiving failed", "error", err, "again_in", after)
 		if !pause(ctx, after) {
 			return ctx.Err()
 		}

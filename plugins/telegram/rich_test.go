@@ -1,10 +1,9 @@
 package main
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
@@ -13,7 +12,7 @@ import (
 
 func newRich(t *testing.T, s *telegramtest.Server) *channel {
 	t.Helper()
-	c, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger()}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL(), RichMessages: true})
+	c, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler)}, config{Token: sdk.NewSecret(s.Token()), APIEndpoint: s.URL(), RichMessages: true})
 	if err != nil {
 		t.Fatal(err)
 	}

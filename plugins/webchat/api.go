@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -42,7 +41,7 @@ type api struct {
 	changed *broadcast
 	render  func(markdown string) string
 	title   string
-	log     hclog.Logger
+	log     *slog.Logger
 	// submit hands an event to the host. It ends with the channel, not with the request.
 	submit    func(chat.Event) (chat.Verdict, error)
 	busy      chan struct{} // a slot a request

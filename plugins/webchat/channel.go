@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/plugins/webchat/internal/proof"
@@ -64,7 +64,7 @@ func everyKind() []chat.MediaLimit {
 
 // channel is the web chat: a journal of the conversations, and a server that shows them to the pages.
 type channel struct {
-	log      hclog.Logger
+	log      *slog.Logger
 	title    string
 	token    string
 	listener net.Listener
@@ -108,7 +108,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          c.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		ErrorLog:          slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 	}
 	group.Go(func() error {
 		if err := server.Serve(c.listener); !errors.Is(err, http.ErrServerClosed) {

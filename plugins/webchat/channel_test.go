@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -264,7 +264,7 @@ func TestOpenRefusesBadConfig(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: t.TempDir()}
+			env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: t.TempDir()}
 			_, err := open(t.Context(), env, config{Listen: test.listen, Token: sdk.NewSecret(test.token)})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
@@ -289,7 +289,7 @@ func TestTwoNeverShareAFolder(t *testing.T) {
 	b := setup(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}
+	env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: b.dir}
 	if _, err := open(ctx, env, config{Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "another web chat") {
 		t.Fatalf("got %v", err)
 	}
@@ -299,7 +299,7 @@ func TestTwoNeverShareAFolder(t *testing.T) {
 func TestWaitsForItsPredecessor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}
+	env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: b.dir}
 	opened := make(chan error, 1)
 	go func() {
 		c, err := open(t.Context(), env, config{Listen: strings.TrimPrefix(b.base, "http://")})
@@ -335,7 +335,7 @@ func TestKeepsItsToken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, "token"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := open(t.Context(), sdk.Env{Log: hclog.NewNullLogger(), StateDir: b.dir}, config{Listen: "127.0.0.1:0"})
+	_, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: b.dir}, config{Listen: "127.0.0.1:0"})
 	if err == nil || !strings.Contains(err.Error(), "holds no token") {
 		t.Errorf("an empty token file: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/webchat/webchattest"
 	"github.com/clawhost/clawhost/sdk"
@@ -95,7 +95,7 @@ func start(t *testing.T, dir string, v verdict) *bundle {
 func startAt(t *testing.T, dir, listen string, v verdict) *bundle {
 	t.Helper()
 	store := mediaStore{dir: filepath.Join(dir, "media"), begun: make(chan struct{}, maxTransfers)}
-	env := sdk.Env{Log: hclog.NewNullLogger(), Instance: "webchat", StateDir: dir, Media: store}
+	env := sdk.Env{Log: slog.New(slog.DiscardHandler), Instance: "webchat", StateDir: dir, Media: store}
 	c, err := open(t.Context(), env, config{Listen: listen})
 	if err != nil {
 		t.Fatal(err)

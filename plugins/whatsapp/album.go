@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 
@@ -124,7 +124,7 @@ func (a *albums) announce(key string, size int) {
 }
 
 // load takes up what an earlier life has left. What is missing may still come.
-func (a *albums) load(ctx context.Context, log hclog.Logger) error {
+func (a *albums) load(ctx context.Context, log *slog.Logger) error {
 	keys, err := a.state.List(ctx, albumKeys, "")
 	if err != nil {
 		return fmt.Errorf("list albums: %w", err)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types"
 
@@ -32,7 +32,7 @@ type channel struct {
 	config   config
 	instance string
 	folder   string
-	log      hclog.Logger
+	log      *slog.Logger
 	state    sdk.State
 	media    sdk.Media
 	pace     pace

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
@@ -108,7 +108,7 @@ func (t *tray) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
 // TestAFileThatComesAgain behind the others, which had overtaken it, is no second message, in the next Run neither.
 func TestAFileThatComesAgain(t *testing.T) {
 	t.Parallel()
-	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
+	c := &channel{recent: newRecent(), log: slog.New(slog.DiscardHandler), pace: quick()}
 	in := &tray{}
 	newLine := func() *line {
 		return &line{channel: c, in: in, ctx: t.Context(), read: inbound{channel: c}, albums: newAlbums(drawer{}, c.pace)}

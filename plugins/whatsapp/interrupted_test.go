@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -185,7 +185,7 @@ func TestWhatCannotBeReadAtTheEndComesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &channel{recent: newRecent(), log: hclog.NewNullLogger(), pace: quick()}
+	c := &channel{recent: newRecent(), log: slog.New(slog.DiscardHandler), pace: quick()}
 	client := whatsmeow.NewClient(device, nil)
 	reaction := &events.Message{
 		Info: types.MessageInfo{ID: "3A", MessageSource: types.MessageSource{

@@ -2,16 +2,16 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"go.mau.fi/libsignal/logger"
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
 // libraryLog takes the library's warnings and errors. What it says below that holds whole messages and keys.
-type libraryLog struct{ log hclog.Logger }
+type libraryLog struct{ log *slog.Logger }
 
 // maxLogged is the longest line of the library that is logged, in bytes.
 const maxLogged = 300

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -17,8 +18,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/plugins/whatsapp/whatsapptest"
 	"github.com/clawhost/clawhost/sdk"
@@ -244,7 +243,7 @@ func die(raw string) error {
 		return err
 	}
 	host := over(told.host())
-	env := sdk.Env{Log: hclog.NewNullLogger(), StateDir: told.State, State: keeper{host: host}}
+	env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: told.State, State: keeper{host: host}}
 	c, err := open(context.Background(), env, config{TestEndpoint: told.Endpoint, TestNoiseRoot: told.Root})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 )
@@ -64,7 +64,7 @@ func newProxy(t *testing.T) (address string, asked chan string) {
 // ask has both clients of a channel go out.
 func ask(t *testing.T, proxy string) {
 	t.Helper()
-	c, err := open(t.Context(), sdk.Env{StateDir: t.TempDir(), Log: hclog.NewNullLogger()}, config{Proxy: sdk.NewSecret(proxy)})
+	c, err := open(t.Context(), sdk.Env{StateDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}, config{Proxy: sdk.NewSecret(proxy)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -33,7 +32,7 @@ type settings struct {
 type resident struct {
 	sin     string
 	village *village
-	log     hclog.Logger
+	log     *slog.Logger
 	media   sdk.Media
 	life    int
 }
