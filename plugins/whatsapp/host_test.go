@@ -132,6 +132,8 @@ func (h *host) until(pattern string, args ...string) string {
 func (h *host) login(s *whatsapptest.Server) {
 	h.t.Helper()
 	command := exec.CommandContext(h.t.Context(), filepath.Join(h.bin, "clawhost"), "plugin", "login", "-config", h.config, "-json", "whatsapp")
+	var said bytes.Buffer
+	command.Stderr = &said
 	out, err := command.StdoutPipe()
 	if err := errors.Join(err, command.Start()); err != nil {
 		h.t.Fatal(err)
@@ -153,7 +155,7 @@ func (h *host) login(s *whatsapptest.Server) {
 		}
 	}
 	if err := command.Wait(); err != nil || account != "+15550000001" {
-		h.t.Fatalf("logged in as %q, %v", account, err)
+		h.t.Fatalf("logged in as %q, %v: %s", account, err, &said)
 	}
 }
 
@@ -210,7 +212,7 @@ func selfChat(t *testing.T, bin string) {
 	if err := s.Unlink(); err != nil {
 		t.Fatal(err)
 	}
-	h.until("logged out", "plugin", "list")
+	h.until("whatsapp +parked .*logged out", "plugin", "list") // Before, it is about to end, which a login would wait for.
 	h.login(s)
 	h.until("whatsapp +running +", "plugin", "list")
 	say("claw, are you there?")
