@@ -47,6 +47,16 @@ func (p *Plugin) Place(path []string, summary, detail string) Problem {
 	return p.problem(spot{path: path}.at(p), summary, detail)
 }
 
+// PlaceAttribute turns a finding about the plugin into a problem at an attribute of its block, or at the block where that is
+// not given.
+func (p *Plugin) PlaceAttribute(name, summary, detail string) Problem {
+	at := p.block.DefRange()
+	if a := p.block.Body.Attributes[name]; a != nil {
+		at = a.Expr.Range()
+	}
+	return p.problem(at, summary, detail)
+}
+
 func (p *Plugin) problem(at hcl.Range, summary, detail string) Problem {
 	return p.source.problem(at, summary, detail)
 }
@@ -62,9 +72,18 @@ func (p *Plugin) header() hcl.Range {
 // A spot is a path from the config's root.
 type spot struct {
 	path []string
+	name string // as messages write the path
 }
 
-func (s spot) step(name string) spot { return spot{path: append(slices.Clone(s.path), name)} }
+// step leads to an argument.
+func (s spot) step(name string) spot {
+	return spot{append(slices.Clone(s.path), name), strings.TrimPrefix(s.name+"."+name, ".")}
+}
+
+// element leads to an element of a list.
+func (s spot) element(i int) spot {
+	return spot{append(slices.Clone(s.path), strconv.Itoa(i)), fmt.Sprintf("%s[%d]", s.name, i)}
+}
 
 func (s spot) at(p *Plugin) hcl.Range {
 	if len(s.path) == 0 || p.configBlock == nil {
@@ -83,7 +102,7 @@ func (s spot) title() string {
 	if len(s.path) == 0 {
 		return "The plugin's config"
 	}
-	return strings.Join(s.path, ".")
+	return s.name
 }
 
 // fit converts a config to what a schema asks for.
@@ -130,7 +149,7 @@ func (f *fit) value(v cty.Value, node *jsonschema.Schema, s spot) any {
 			if inner == nil {
 				inner = &jsonschema.Schema{}
 			}
-			elements = append(elements, f.value(element, inner, s.step(strconv.Itoa(i))))
+			elements = append(elements, f.value(element, inner, s.element(i)))
 		}
 		found = elements
 	case "string":

@@ -257,7 +257,11 @@ func rules(node *jsonschema.Schema, secret bool) []rule {
 	add(node.MultipleOf != nil, jsonschema.Schema{MultipleOf: node.MultipleOf}, "must be a multiple of %v", deref(node.MultipleOf))
 	add(node.MinLength != nil, jsonschema.Schema{MinLength: node.MinLength}, "must have at least %d characters", deref(node.MinLength))
 	add(node.MaxLength != nil, jsonschema.Schema{MaxLength: node.MaxLength}, "must have at most %d characters", deref(node.MaxLength))
-	add(node.Pattern != "", jsonschema.Schema{Pattern: node.Pattern}, "must match the pattern %s", node.Pattern)
+	shape := "match the pattern " + node.Pattern
+	if len(node.Examples) > 0 && !secret {
+		shape = "look like " + values(node.Examples)
+	}
+	add(node.Pattern != "", jsonschema.Schema{Pattern: node.Pattern}, "must %s", shape)
 	add(node.MinItems != nil, jsonschema.Schema{MinItems: node.MinItems}, "must have at least %d elements", deref(node.MinItems))
 	add(node.MaxItems != nil, jsonschema.Schema{MaxItems: node.MaxItems}, "must have at most %d elements", deref(node.MaxItems))
 	add(node.UniqueItems, jsonschema.Schema{UniqueItems: true}, "must not have an element twice")

@@ -34,6 +34,8 @@ const botSchema = `{
     "size":    {"type": "integer", "default": 7},
     "headers": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1, "maxProperties": 2},
     "any":     {},
+    "wait":    {"type": "string", "pattern": "^([0-9]+[smh])+$", "examples": ["30s", "1h30m"]},
+    "rooms":   {"type": "array", "items": {"$ref": "#/$defs/proxy"}},
     "never":   false
   },
   "$defs": {
@@ -158,6 +160,8 @@ func TestDecodeFindsEverything(t *testing.T) {
     size    = 1e400
     headers = {}
     never   = (1)
+    wait    = "soon"
+    rooms   = [{ url = "u" }, { url = "u", next = { url = 7, tls = "perhaps" } }]
   }`, nil)
 	_, err := p.Decode([]byte(botSchema))
 	if err == nil {
@@ -177,7 +181,7 @@ F:10:15: Unsuitable value; debug must be true or false.
 F:11:15: Unsuitable value; mode must be "poll" or "push".
 F:12:15: Unsuitable value; version must be 2.
 F:13:15: Unsuitable value; allowed must not have an element twice.
-F:13:26: Unsuitable value; allowed.2 must be text in quotes.
+F:13:26: Unsuitable value; allowed[2] must be text in quotes.
 F:14:15: Unsuitable value; limit must be a whole number or text in quotes.
 F:15:15: Missing argument; proxy needs the argument "url".
 F:17:16: Unsuitable value; proxy.next.url must have at least 1 characters.
@@ -186,6 +190,8 @@ F:18:24: Unsuitable value; proxy.next.next.tls must be true or false.
 F:21:15: Unsuitable value; size is too large a number.
 F:22:15: Unsuitable value; headers must have at least 1 arguments.
 F:23:15: Unsuitable value; never must be left out.
+F:24:15: Unsuitable value; wait must look like "30s" or "1h30m".
+F:25:68: Unsuitable value; rooms[1].next.tls must be true or false.
 `)
 	if diff := cmp.Diff(want, strings.ReplaceAll(err.Error(), file, "F")); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -340,6 +346,17 @@ func TestPlace(t *testing.T) {
 	}
 	if got := plugin(t, "", nil).Place([]string{"a"}, "s", ""); got.Line != 1 || got.Column != 1 {
 		t.Errorf("without a config block: %v", got)
+	}
+}
+
+func TestPlaceAttribute(t *testing.T) {
+	t.Parallel()
+	p := plugin(t, `  source = "/opt/bot"
+  config {}`, nil)
+	for attribute, want := range map[string]string{"source": "2:12", "sha256": "1:1", "": "1:1"} {
+		if got := p.PlaceAttribute(attribute, "Bad", "worse"); fmt.Sprintf("%d:%d", got.Line, got.Column) != want || got.Detail != "worse" {
+			t.Errorf("%q: %v, want it at %s", attribute, got, want)
+		}
 	}
 }
 
