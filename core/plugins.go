@@ -46,6 +46,9 @@ func spec(p *config.Plugin) supervisor.Spec {
 	return supervisor.Spec{
 		Name: p.Label, Path: p.Source, SHA256: p.SHA256, Env: env, Decode: p.Decode,
 		Place: func(path []string, summary, detail string) string { return p.Place(path, summary, detail).String() },
+		PlaceBinary: func(attribute, detail string) string {
+			return p.PlaceAttribute(attribute, "Plugin does not start", detail).String()
+		},
 	}
 }
 

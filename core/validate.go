@@ -45,7 +45,11 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 	}
 	description, err := supervisor.Describe(ctx, spec(p), version, os.TempDir(), children, hclog.NewNullLogger())
 	if err != nil {
-		return config.Problems{p.Place(nil, "Plugin does not start", err.Error())}, command.PluginCommands{}
+		attribute := ""
+		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
+			attribute = unfit.Attribute
+		}
+		return config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}, command.PluginCommands{}
 	}
 	commands := command.PluginCommands{Plugin: p.Label}
 	for _, c := range description.Commands {

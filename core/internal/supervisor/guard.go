@@ -3,7 +3,6 @@ package supervisor
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,6 +21,8 @@ const (
 	keptLines = 20
 	// maxFields bounds what one structured line may add to the log.
 	maxFields = 32
+	// maxLines is how many lines a field may have in the log; what follows stands in the last one.
+	maxLines = 100
 )
 
 // guard turns what a plugin writes into log lines. The plugin may write anything: nothing that it writes is trusted to
@@ -101,15 +102,15 @@ func (g *guard) structured(line []byte) bool {
 	if line[0] != '{' {
 		return false
 	}
-	var fields map[string]any
+	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) != nil {
 		return false
 	}
-	message, ok := fields["@message"].(string)
+	message, ok := text(fields["@message"])
 	if !ok {
 		return false
 	}
-	name, _ := fields["@level"].(string)
+	name, _ := text(fields["@level"])
 	level := hclog.LevelFromString(name)
 	if level == hclog.NoLevel {
 		level = hclog.Info
@@ -123,10 +124,28 @@ func (g *guard) structured(line []byte) bool {
 	}
 	slices.Sort(keys)
 	for _, key := range keys[:min(len(keys), maxFields)] {
-		args = append(args, printable(key), printable(fmt.Sprint(fields[key])))
+		value, ok := text(fields[key])
+		if !ok {
+			value = string(fields[key])
+		}
+		args = append(args, printable(key), printableLines(value))
 	}
 	g.log.Log(level, printable(message), args...)
 	return true
+}
+
+// text returns a JSON value that is a string.
+func text(raw json.RawMessage) (s string, ok bool) {
+	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+}
+
+// printableLines is printable and keeps the lines of a value, such as a stack: the log puts each behind a mark of its own.
+func printableLines(s string) string {
+	lines := strings.SplitN(strings.ReplaceAll(strings.TrimRight(s, "\n"), "\t", "    "), "\n", maxLines)
+	for n := range lines {
+		lines[n] = printable(lines[n])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // lastWords is the beginning of the panic that ended the plugin, or else the last line that was no structured log.

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -58,11 +56,6 @@ type Status struct {
 	Connection chat.State // of a channel
 	URL        string     // where a person opens the channel; it may hold a secret
 }
-
-// errFatal marks what a restart does not mend.
-var errFatal = errors.New("it cannot work as it is")
-
-func fatal(err error) error { return fmt.Errorf("%w: %w", errFatal, err) }
 
 // instance is one plugin over all its processes.
 type instance struct {
@@ -116,7 +109,7 @@ func (i *instance) run(ctx context.Context) {
 			deaths = deaths[1:]
 		}
 		switch {
-		case errors.Is(err, errFatal), errors.Is(err, remote.ErrTerminal), len(deaths) >= quickDeaths:
+		case remedyOf(err) != unknown, len(deaths) >= quickDeaths:
 			i.park(ctx, err)
 			deaths, wait = nil, i.options.Backoff
 		case lacks:
@@ -166,23 +159,14 @@ func (i *instance) recovered() {
 	}
 }
 
-// advice says what helps a parked plugin.
-func (i *instance) advice(why error) string {
-	switch {
-	case errors.Is(why, remote.ErrTerminal):
-		return "Correct its credentials and restart the host."
-	case errors.Is(why, errFatal):
-		return fmt.Sprintf("If its config is wrong, correct it and restart the host. Anything else that is in its way, such as "+
-			"a port that is taken, remove: the host tries again every few minutes, and at once after `clawhost plugin restart %s`.", i.spec.Name)
-	default:
-		return fmt.Sprintf("The host tries again every few minutes, and at once after `clawhost plugin restart %s`.", i.spec.Name)
-	}
-}
-
-// park leaves the plugin alone until somebody asks for it, its binary changes or some minutes have passed. One whose
-// network refuses its credentials is not tried by itself: the config is read only as the host starts.
+// park leaves the plugin alone until somebody asks for it, its binary changes or some minutes have passed. One that needs
+// another config is not tried by itself: the config is read only as the host starts.
 func (i *instance) park(ctx context.Context, why error) {
-	advice := i.advice(why)
+	if unfit, ok := errors.AsType[*Unfit](why); ok {
+		why = placed{i.spec.PlaceBinary(unfit.Attribute, why.Error()), why}
+	}
+	remedy := remedyOf(why)
+	advice := remedy.advice(i.spec.Name)
 	i.log.Error("the plugin is parked", "plugin", i.spec.Name, "error", why, "advice", advice)
 	i.set(func(s *Status) { s.State, s.Detail = Parked, why.Error() })
 	i.fails(why, advice)
@@ -190,7 +174,7 @@ func (i *instance) park(ctx context.Context, why error) {
 	tick := time.NewTicker(binaryEvery)
 	defer tick.Stop()
 	var again <-chan time.Time
-	if !errors.Is(why, remote.ErrTerminal) {
+	if !remedy.rereads() {
 		timer := time.NewTimer(i.options.Retry)
 		defer timer.Stop()
 		again = timer.C

@@ -1,9 +1,17 @@
 package supervisor
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -16,7 +24,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// startTimeout bounds the time from the start of a binary to its handshake.
+// startTimeout bounds the time from the start of a binary to the end of its handshake.
 const startTimeout = 20 * time.Second
 
 // launched is a process that has shaken hands.
@@ -25,24 +33,30 @@ type launched struct {
 	client  *plugin.Client
 	*handshake.Connection
 	plugin *remote.Plugin
+	tls    *tls.Config // of this one connection
+
+	services *grpc.Server // of the host, for the plugin; nil: none yet
+	serving  sync.WaitGroup
 }
 
-// launch starts a plugin's binary and shakes hands. An error leaves nothing behind.
-func launch(spec Spec, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
+// launch starts a plugin's binary and shakes hands. An error, such as that of ctx, leaves nothing behind.
+func launch(ctx context.Context, spec Spec, socketDir string, children *process.Children, sockets *sockets, log hclog.Logger) (*launched, error) {
 	program, err := open(spec, log)
 	if err != nil {
 		return nil, err
 	}
 	defer program.close()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	var started *child
+	var ownDir string
 	lines := &guard{log: log}
-	client := plugin.NewClient(&plugin.ClientConfig{
+	config := &plugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
 		Plugins:          plugin.PluginSet{handshake.PluginName: &handshake.Client{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
-		StartTimeout:     startTimeout,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir},
 		// An idle connection must stay: its end would be taken for the plugin's.
 		GRPCDialOptions: append(handshake.DialOptions(), grpc.WithIdleTimeout(0)),
@@ -51,17 +65,23 @@ func launch(spec Spec, socketDir string, children *process.Children, sockets *so
 		// Once it serves, a plugin's os.Stdout and os.Stderr come over the connection.
 		SyncStdout: lines.stream(),
 		SyncStderr: lines.stream(),
-		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			started = newChild(command, program, spec.Env, children, lines, sockets)
+		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, dir string) (runner.Runner, error) {
+			ownDir = dir
+			started = newChild(ctx, command, program, spec.Env, children, lines, sockets)
 			return started, nil
 		},
-	})
+	}
+	client := plugin.NewClient(config)
 	connection, err := dispense(client)
+	if started != nil && !started.keep() && err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		client.Kill()
-		return nil, explain(err, started)
+		_ = os.RemoveAll(ownDir) // which Kill leaves where nothing was started
+		return nil, explain(ctx, err, started)
 	}
-	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn)}, nil
+	return &launched{process: started, client: client, Connection: connection, plugin: remote.New(connection.Conn), tls: config.TLSConfig}, nil
 }
 
 func dispense(client *plugin.Client) (*handshake.Connection, error) {
@@ -76,16 +96,72 @@ func dispense(client *plugin.Client) (*handshake.Connection, error) {
 	return raw.(*handshake.Connection), nil
 }
 
-// explain says of a failed start what the binary itself said.
-func explain(err error, started *child) error {
-	if wanting(err) {
-		return fmt.Errorf("start the plugin: %w", err)
-	}
-	text := strings.TrimRight(strings.SplitN(err.Error(), "\n", 2)[0], ": ")
-	if started != nil {
-		if last := started.guard.lastWords(); last != "" {
-			text += ": " + last
+// serve serves the host's services to the plugin. One that cannot reach them has no use for them.
+func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger) {
+	l.services = services
+	l.serving.Go(func() {
+		listener, err := l.Broker.Accept(broker)
+		if err != nil {
+			log.Info("the plugin cannot call the host: it serves no broker", "error", err)
+			return
 		}
+		if err := services.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			log.Warn("serve the plugin", "error", err)
+		}
+	})
+}
+
+// end ends the process, whatever state it is in, and waits for it.
+func (l *launched) end() error {
+	err := l.process.Kill(context.Background())
+	l.client.Kill()
+	if l.services != nil {
+		l.services.Stop()
 	}
-	return fmt.Errorf("start the plugin: %s", text)
+	l.serving.Wait()
+	<-l.process.done
+	return err
+}
+
+// explain says of a failed start what the binary itself did and said.
+func explain(ctx context.Context, err error, started *child) error {
+	if started == nil || started.cmd.Process == nil {
+		err = fmt.Errorf("start the plugin: %w", err)
+		if errors.Is(err, syscall.ENOEXEC) || errors.Is(err, fs.ErrPermission) {
+			return &Unfit{Attribute: "source", err: err}
+		}
+		return err
+	}
+	<-started.done
+	line, _, _ := strings.Cut(string(started.said), "\n")
+	line = printable(strings.TrimRight(line, "\r"))
+	version, shakes := protocolOf(line)
+	var why string
+	switch {
+	case shakes && version != handshake.Config().ProtocolVersion:
+		return &Unfit{Attribute: "source", err: fmt.Errorf("the plugin speaks version %d of the protocol, this host version %d", version, handshake.Config().ProtocolVersion)}
+	case !started.killed():
+		why = "it ended before it served, with " + started.outcome()
+	case ctx.Err() != nil:
+		why = "it did not begin to serve in time"
+	case shakes || line == "":
+		why, _, _ = strings.Cut(err.Error(), "\n")
+	}
+	if line != "" && !shakes {
+		why = strings.TrimPrefix(why+fmt.Sprintf("; it wrote %q to its standard output, which is for sdk.Serve alone", line), "; ")
+	}
+	if last := started.guard.lastWords(); last != "" {
+		why += ": " + last
+	}
+	return fmt.Errorf("start the plugin: %s", why)
+}
+
+// protocolOf returns the version of the protocol that a plugin announces by its first line, if that is such a line.
+func protocolOf(line string) (version uint, is bool) {
+	parts := strings.Split(line, "|")
+	if len(parts) < 4 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(parts[1], 10, 32)
+	return uint(n), err == nil
 }

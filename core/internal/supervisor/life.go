@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -31,14 +32,18 @@ const (
 
 // life is one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was asked for.
 func (i *instance) life(ctx context.Context) error {
-	l, err := launch(i.spec, i.options.SocketDir, i.options.Children, i.sockets, i.log)
+	l, err := launch(ctx, i.spec, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
 		return err
 	}
 	pid := l.process.cmd.Process.Pid
 	forget, err := i.record(ctx, pid)
 	defer forget() // once it is gone: until then the host's next life must find it
-	defer i.end(l)
+	defer func() {
+		if err := l.end(); err != nil {
+			i.log.Error("kill the plugin", "error", err)
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -93,23 +98,23 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	}
 	if i.spec.Accept != nil {
 		if err := i.spec.Accept(description); err != nil {
-			return nil, fatal(err)
+			return nil, refusal{err}
 		}
 	}
 	config, err := i.spec.Decode(description.Schema)
 	if err != nil {
-		return nil, fatal(err)
+		return nil, misfit{err}
 	}
 	dir := filepath.Join(i.options.StateDir, "plugins", i.spec.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the plugin's state folder: %w", err)
 	}
+	services := grpc.NewServer(slices.Concat(
+		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
+	)...)
+	i.options.Register(i.spec.Name, services)
 	broker := l.Broker.NextId()
-	go l.Broker.AcceptAndServe(broker, func(options []grpc.ServerOption) *grpc.Server { // ends with the client, which end waits for
-		server := grpc.NewServer(slices.Concat(options, handshake.ServerOptions(), intakeOptions(), recovering(i.log))...)
-		i.options.Register(i.spec.Name, server)
-		return server
-	})
+	l.serve(broker, services, i.log)
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
@@ -154,7 +159,7 @@ func (i *instance) findings(found []remote.Diagnostic) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fatal(errors.Join(errs...))
+	return refusal{errors.Join(errs...)}
 }
 
 // watch returns when the process has ended or must: its channel ended, it does not answer any more, or ctx or the operator
@@ -257,13 +262,4 @@ func (i *instance) drain(ctx context.Context, live *Live) {
 	if err := live.Shutdown(ctx, i.options.Grace); err != nil {
 		i.log.Warn("the plugin did not drain", "error", err)
 	}
-}
-
-// end ends the process, whatever state it is in, and waits for it.
-func (i *instance) end(l *launched) {
-	if err := l.process.Kill(context.Background()); err != nil {
-		i.log.Error("kill the plugin", "error", err)
-	}
-	l.client.Kill()
-	<-l.process.done
 }

@@ -31,6 +31,8 @@ type Spec struct {
 	Accept func(remote.Description) error
 	// Place words a finding of the plugin's own about its config, with its place in the file.
 	Place func(path []string, summary, detail string) string
+	// PlaceBinary words what is wrong with the binary, with the place of the attribute of its block that is to blame.
+	PlaceBinary func(attribute, detail string) string
 }
 
 // Processes remembers child processes, so that the host's next life can end them.
@@ -159,6 +161,7 @@ func (l *Live) Kinds() []string {
 	}{
 		{pluginv1.Capability_CAPABILITY_CHANNEL, "channel"},
 		{pluginv1.Capability_CAPABILITY_COMMANDS, "commands"},
+		{pluginv1.Capability_CAPABILITY_TOOLS, "tools"},
 		{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START, "hook"},
 		{pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED, "hook"},
 		{pluginv1.Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED, "hook"},
@@ -258,12 +261,12 @@ func (s *Supervisor) Restart(name string) error {
 func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (remote.Description, error) {
 	sockets := &sockets{plugins: &pids{}}
 	defer sockets.close()
-	l, err := launch(spec, socketDir, children, sockets, log)
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	l, err := launch(ctx, spec, socketDir, children, sockets, log)
 	if err != nil {
 		return remote.Description{}, err
 	}
-	defer l.client.Kill()
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
-	defer cancel()
+	defer l.end() // what cannot be killed has ended
 	return l.plugin.Describe(ctx, hostVersion)
 }

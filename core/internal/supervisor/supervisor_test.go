@@ -38,10 +38,19 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "panic: no more")
 		os.Exit(3)
 	case "mute":
-		select {}
+		fmt.Fprintln(os.Stderr, "I say nothing")
+		<-time.After(time.Hour)
 	case "chatter":
 		fmt.Println("hello, I am no plugin")
 		select {}
+	case "quitter":
+		fmt.Print("half a line")
+		os.Exit(4)
+	case "future":
+		fmt.Println("1|2|unix|/nowhere|grpc|")
+		select {}
+	case "foreign":
+		serveForeign()
 	case "flood":
 		serveFlood()
 	default:
@@ -113,7 +122,7 @@ func (c *talker) Run(ctx context.Context, in sdk.Inbox) error {
 	case "noise":
 		in.ReportURL(chat.Connected, "\x1b[2J\u009b2J", "http://127.0.0.1/\x1b]0;title\a\n\u009b2J\u202e")
 		for _, line := range []string{
-			`{"@message":1}`, `{"@message":"structured","@level":"warn","n":{"deep":[1,2]}}`, `{"@level":{}}`, `{`, `[]`, `null`,
+			`{"@message":1}`, `{"@message":"structured","@level":"warn","n":{"deep":[1,2]},"wait":1500000000,"stack":"one\n\ttwo\u009b\n2026-01-01T00:00:00Z"}`, `{"@level":{}}`, `{`, `[]`, `null`,
 			strings.Repeat("x", 1<<20), "\x00\x1b[31mred\u2028line", "\u009b31mred again \u202eenil", "forged\r2026-01-01T00:00:00Z [ERROR] other: line",
 		} {
 			fmt.Fprintln(os.Stderr, line)
@@ -220,6 +229,7 @@ func spec(t *testing.T, kind string) supervisor.Spec {
 		Place: func(path []string, summary, detail string) string {
 			return "config.hcl:7:3 " + strings.Join(path, ".") + ": " + summary + detail
 		},
+		PlaceBinary: func(attribute, detail string) string { return "config.hcl:2:3 " + attribute + ": " + detail },
 	}
 }
 
@@ -423,20 +433,31 @@ func TestParking(t *testing.T) {
 	unfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("config.hcl:9:5: word must be a text") }
 	pinned := spec(t, "pinned")
 	pinned.SHA256 = make([]byte, sha256.Size)
+	plain, garbage := spec(t, "plain"), spec(t, "garbage")
+	plain.Path, garbage.Path = filepath.Join(t.TempDir(), "plugin"), filepath.Join(t.TempDir(), "plugin")
+	for path, mode := range map[string]os.FileMode{plain.Path: 0o600, garbage.Path: 0o700} {
+		if err := os.WriteFile(path, []byte("no program\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, test := range map[string]struct {
-		spec supervisor.Spec
-		want string
+		spec   supervisor.Spec
+		want   string
+		advice string
 	}{
-		"a config that the plugin refuses": {bad, "config.hcl:7:3 word: is bad"},
-		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text"},
-		"another binary than pinned":       {pinned, "the config pins 0000"},
-		"refused credentials":              {spec(t, "credentials"), "the network says no"},
+		"a config that the plugin refuses": {bad, "config.hcl:7:3 word: is bad", "clawhost plugin restart"},
+		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
+		"another binary than pinned":       {pinned, "config.hcl:2:3 sha256: ", "Put another binary in its place"},
+		"no program":                       {plain, "config.hcl:2:3 source: start the plugin: fork/exec ", "Put another binary in its place"},
+		"garbage":                          {garbage, "exec format error", "Put another binary in its place"},
+		"another protocol":                 {spec(t, "future"), "config.hcl:2:3 source: the plugin speaks version 2 of the protocol, this host version 1", "Put another binary in its place"},
+		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := begin(t, test.spec)
-			if why := <-r.parked; !strings.Contains(why, test.want) {
-				t.Errorf("parked by %q, want %q", why, test.want)
+			if why := <-r.parked; !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
+				t.Errorf("parked by %q, want %q and %q", why, test.want, test.advice)
 			}
 			if s := r.status(test.spec.Name); s.State != supervisor.Parked || !strings.Contains(s.Detail, test.want) {
 				t.Errorf("status %+v", s)
@@ -456,7 +477,8 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		spec supervisor.Spec
 		want string
 	}{
-		"it exits":           {spec(t, "exit"), "panic: no more"},
+		"it exits":           {spec(t, "exit"), "it ended before it served, with exit status 3: panic: no more"},
+		"it says and exits":  {spec(t, "quitter"), `it ended before it served, with exit status 4; it wrote "half a line" to its standard output`},
 		"it is no plugin":    {spec(t, "chatter"), "hello, I am no plugin"},
 		"there is no file":   {missing, "no such file"},
 		"it dies in its run": {spec(t, "die"), "panic: I die young"},
@@ -507,8 +529,9 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 		<-time.After(5 * time.Millisecond) // the log gives no event
 		log = r.log.String()
 	}
-	if !strings.Contains(log, "structured") || !strings.Contains(log, `n=`) {
-		t.Errorf("the structured line is missing:\n%.2000s", log)
+	const want = "structured: n=\"{\\\"deep\\\":[1,2]}\"\n  stack=\n  | one\n  |     two \n  | 2026-01-01T00:00:00Z\n   wait=1500000000\n"
+	if !strings.Contains(log, want) {
+		t.Errorf("the structured line is missing:\n%.2000s\nwant:\n%s", log, want)
 	}
 	for _, line := range strings.Split(log, "\n") {
 		if strings.ContainsAny(line, "\x00\x1b\r\u0085\u009b\u2028\u202e") || strings.HasPrefix(line, "2026-01-01") || len(line) > 20<<10 {
