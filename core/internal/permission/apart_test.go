@@ -66,13 +66,14 @@ func TestTheSameSideBySideIsSpared(t *testing.T) {
 func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 	t.Parallel()
 	for _, q := range []agent.Question{ls, plan, colour, odd} {
-		r := newRoom()
-		d := r.desk(t)
-		go func() { _ = d.Ask(t.Context(), runOf("owner", chat.Owner), q) }()
-		<-r.posted
-		if _, answer, ok := reading(t, d, caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
-			t.Errorf("%s is answered by %q", q.Tool, answer)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			r := newRoom()
+			d := r.desk(t)
+			asked(t, d, r, runOf("owner", chat.Owner), q)
+			if _, answer, ok := reading(t, d, caller("owner", chat.Owner), "1"); ok != (q.Tool == colour.Tool) {
+				t.Errorf("%s is answered by %q", q.Tool, answer)
+			}
+		})
 	}
 }
 

@@ -517,55 +517,59 @@ func TestNobodyToAsk(t *testing.T) {
 
 func TestReading(t *testing.T) {
 	t.Parallel()
-	r := newRoom()
-	r.buttons = chat.ButtonLimits{}
-	d := r.desk(t)
-	owner := caller("owner", chat.Owner)
-	if _, _, ok := reading(t, d, owner, "1"); ok {
-		t.Error("a number answers although nothing is asked")
-	}
-	decided := make(chan agent.Decision, 2)
-	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
-	id := <-r.posted
-	for text, want := range map[string]bool{"2": true, " 4 ": true, "6": false, "0": false, "yes": false, "2 apples": false, "": false} {
-		if got, _, ok := reading(t, d, owner, text); ok != want || ok && got != id {
-			t.Errorf("%q answers: %v", text, ok)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom()
+		r.buttons = chat.ButtonLimits{}
+		d := r.desk(t)
+		owner := caller("owner", chat.Owner)
+		if _, _, ok := reading(t, d, owner, "1"); ok {
+			t.Error("a number answers although nothing is asked")
 		}
-	}
-	if _, _, ok := reading(t, d, caller("bob", chat.Other), "1"); ok {
-		t.Error("somebody else's number answers")
-	}
-	// Who says that they have a reason gives it with their next message.
-	if said, _, _ := d.Answer(t.Context(), owner, id, "why"); said == "" {
-		t.Error("the reason is not asked for")
-	}
-	got, answer, ok := reading(t, d, owner, "it is late")
-	if !ok || got != id || answer != "no it is late" {
-		t.Fatal(got, answer, ok)
-	}
-	if _, _, err := d.Answer(t.Context(), owner, got, answer); err != nil {
-		t.Fatal(err)
-	}
-	if got := <-decided; got.Message != "It was not allowed, for this reason: it is late" {
-		t.Errorf("%+v", got)
-	}
-	// Of two open questions a number could mean either.
-	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
-	go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), rm) }()
-	<-r.posted
-	<-r.posted
-	if _, _, ok := reading(t, d, owner, "1"); ok {
-		t.Error("a number answers one of two questions")
-	}
-	d.End(t.Context(), "s", 7, false)
-	if _, _, ok := reading(t, d, owner, "1"); ok {
-		t.Error("a number answers a question that is over")
-	}
-	for _, q := range r.questions[1:] {
-		if q.State != store.QuestionWithdrawn {
-			t.Errorf("%+v", q)
+		decided := make(chan agent.Decision, 2)
+		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+		id := <-r.posted
+		synctest.Wait()
+		for text, want := range map[string]bool{"2": true, " 4 ": true, "6": false, "0": false, "yes": false, "2 apples": false, "": false} {
+			if got, _, ok := reading(t, d, owner, text); ok != want || ok && got != id {
+				t.Errorf("%q answers: %v", text, ok)
+			}
 		}
-	}
+		if _, _, ok := reading(t, d, caller("bob", chat.Other), "1"); ok {
+			t.Error("somebody else's number answers")
+		}
+		// Who says that they have a reason gives it with their next message.
+		if said, _, _ := d.Answer(t.Context(), owner, id, "why"); said == "" {
+			t.Error("the reason is not asked for")
+		}
+		got, answer, ok := reading(t, d, owner, "it is late")
+		if !ok || got != id || answer != "no it is late" {
+			t.Fatal(got, answer, ok)
+		}
+		if _, _, err := d.Answer(t.Context(), owner, got, answer); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-decided; got.Message != "It was not allowed, for this reason: it is late" {
+			t.Errorf("%+v", got)
+		}
+		// Of two open questions a number could mean either.
+		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
+		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), rm) }()
+		<-r.posted
+		<-r.posted
+		synctest.Wait()
+		if _, _, ok := reading(t, d, owner, "1"); ok {
+			t.Error("a number answers one of two questions")
+		}
+		d.End(t.Context(), "s", 7, false)
+		if _, _, ok := reading(t, d, owner, "1"); ok {
+			t.Error("a number answers a question that is over")
+		}
+		for _, q := range r.questions[1:] {
+			if q.State != store.QuestionWithdrawn {
+				t.Errorf("%+v", q)
+			}
+		}
+	})
 }
 
 func TestExpiry(t *testing.T) {
