@@ -93,9 +93,8 @@ func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) 
 // choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
 // or none, and a turn that is taken up again asks all.
 func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
-	in := readInput(q.Input)
-	var questions []choice
-	if err := json.Unmarshal(in.value("questions"), &questions); err != nil || !in.plain || len(questions) == 0 || len(questions) > maxChoices {
+	questions, ok := readChoices(q.Input)
+	if !ok || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
 	}
 	answers, asked := map[string]string{}, []string{}
@@ -109,7 +108,7 @@ func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (a
 		if !v.Allow {
 			return v.decision(b), d.taken(ctx, asked...)
 		}
-		answers[c.Question] = v.Said
+		answers[c.question] = v.Said
 	}
 	full := map[string]json.RawMessage{}
 	err := json.Unmarshal(q.Input, &full)

@@ -63,21 +63,11 @@ type body struct {
 	Unread []store.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
 }
 
-// choice is one of the questions of AskUserQuestion.
-type choice struct {
-	Question string `json:"question"`
-	Options  []struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	} `json:"options"`
-	Several bool `json:"multiSelect"`
-}
-
 func choiceBody(c choice) body {
-	b := body{About: aboutChoice, Line: cut(oneLine(c.Question), maxShown), Several: c.Several}
-	for _, o := range c.Options[:min(len(c.Options), maxOptions)] {
-		b.Labels = append(b.Labels, cut(oneLine(o.Label), maxLabel))
-		b.Details = append(b.Details, cut(oneLine(o.Description), maxLine))
+	b := body{About: aboutChoice, Line: cut(oneLine(c.question), maxShown), Several: c.several}
+	for _, o := range c.options[:min(len(c.options), maxOptions)] {
+		b.Labels = append(b.Labels, cut(oneLine(o.label), maxLabel))
+		b.Details = append(b.Details, cut(oneLine(o.description), maxLine))
 	}
 	return b
 }

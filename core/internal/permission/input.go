@@ -66,6 +66,28 @@ func (in input) text(name string) (text string) {
 	return text
 }
 
+// read reads a field, if there is one, into a text, a truth value or a list. It reports whether the field can be read so.
+func (in input) read(name string, into any) bool {
+	value := in.value(name)
+	return value == nil || json.Unmarshal(value, into) == nil
+}
+
+// objects reads a field that is a list of objects, in none of which a name stands twice.
+func (in input) objects(name string) (list []input, ok bool) {
+	var values []json.RawMessage
+	if !in.read(name, &values) {
+		return nil, false
+	}
+	for _, value := range values {
+		object := readInput(value)
+		if !object.plain {
+			return nil, false
+		}
+		list = append(list, object)
+	}
+	return list, true
+}
+
 // without returns the fields but for the texts of these names. A field of such a name that is no text was not shown by
 // [input.text], so it stays.
 func (in input) without(names ...string) []field {
