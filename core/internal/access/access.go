@@ -234,3 +234,15 @@ func (p person) in(list []string) bool {
 	listed := func(id chat.UserID) bool { return id != "" && slices.Contains(list, p.channel+":"+string(id)) }
 	return listed(p.sender.ID) || slices.ContainsFunc(p.sender.Aliases, listed)
 }
+
+// Audience names the people whose messages have an authority, as in "for owners".
+func Audience(a chat.Authority) string {
+	switch a {
+	case chat.Owner:
+		return "owners"
+	case chat.Authorised:
+		return "people who may use commands"
+	default:
+		return "people who may not use commands"
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -117,7 +118,7 @@ func grantList(call Call, held []store.Grant) string {
 				span = "in a conversation that is over"
 			}
 		}
-		fmt.Fprintf(&b, "\n%d. %s, %s, for %s (allowed by %s)", i+1, rule(g.Rule), span, audience(g.Authority), code(g.By))
+		fmt.Fprintf(&b, "\n%d. %s, %s, for %s (allowed by %s)", i+1, rule(g.Rule), span, access.Audience(g.Authority), code(g.By))
 	}
 	b.WriteString("\n\n`/grants revoke NUMBER` or `/grants revoke all` takes it back.")
 	return b.String()
@@ -150,16 +151,4 @@ func verbatim(rule string) string {
 		return marks + " " + rule + " " + marks
 	}
 	return marks + rule + marks
-}
-
-// audience names the people whose messages have an authority.
-func audience(a chat.Authority) string {
-	switch a {
-	case chat.Owner:
-		return "owners"
-	case chat.Authorised:
-		return "people who may use commands"
-	default:
-		return "people who may not use commands"
-	}
 }

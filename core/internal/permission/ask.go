@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -149,7 +150,7 @@ func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b bod
 func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
-	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), whose(m.Authority)
+	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(m.Authority)
 	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
 		decider, ok := d.options.Deciders(ctx)
 		if !ok {
@@ -179,18 +180,6 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		d.log.Info("a question was asked", "question", id, "session", row.Session, "about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
 	}
 	return row, row.ID == id, nil
-}
-
-// whose names the people whose messages have an authority.
-func whose(a chat.Authority) string {
-	switch a {
-	case chat.Owner:
-		return "owners"
-	case chat.Authorised:
-		return "people who may use commands"
-	default:
-		return "people who may not use commands"
-	}
 }
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.
