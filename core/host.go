@@ -195,7 +195,7 @@ func (h *Host) wire() {
 		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
-		Turns: h.config.Claude.MaxProcesses, Commands: commands, Reserved: h.reserved(), Grace: turnGrace,
+		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
 	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
@@ -207,14 +207,6 @@ func (h *Host) wire() {
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
 		Login: h.login, Welcome: welcome, Refuse: refused,
 	}, h.log.Named("admin"))
-}
-
-// reserved is how many places are kept for owners: one, where there are owners and another place.
-func (h *Host) reserved() int {
-	if len(h.config.Access.Owners) == 0 || h.config.Claude.MaxProcesses < 2 {
-		return 0
-	}
-	return 1
 }
 
 // refused reports whether a process may not use the control socket: whatever the host or a previous one has started.

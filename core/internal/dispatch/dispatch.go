@@ -40,7 +40,7 @@ type Handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) e
 type Options struct {
 	Turns    int           // turns that work at the same time, over all sessions; those that wait for people come on top
 	Commands int           // commands of the host, and as many of plugins, at the same time, over all sessions
-	Reserved int           // of the turns, and of each kind of commands, those that only owners may have
+	Owners   bool          // there are owners: the last of the turns, and of each kind of commands, is for them
 	Grace    time.Duration // how long running runs may go on after the dispatcher's context has ended
 }
 
@@ -77,7 +77,7 @@ func (r *running) owner() bool { return r.run.Message.Message.Authority == chat.
 
 // New returns a dispatcher. Run starts it.
 func New(s Store, handle Handler, options Options, log hclog.Logger) *Dispatcher {
-	return &Dispatcher{store: s, handle: handle, options: options, log: log, turns: newPlaces(options.Turns, options.Reserved), running: map[int64]*running{}}
+	return &Dispatcher{store: s, handle: handle, options: options, log: log, turns: newPlaces(options.Turns, options.Owners), running: map[int64]*running{}}
 }
 
 // Run claims and handles runs until ctx ends, then waits for those that are running, at most for the grace.
@@ -88,10 +88,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	var runs, loops sync.WaitGroup
 	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.turns, &runs) })
 	loops.Go(func() {
-		d.claim(ctx, work, store.ControlLane, newPlaces(d.options.Commands, d.options.Reserved), &runs)
+		d.claim(ctx, work, store.ControlLane, newPlaces(d.options.Commands, d.options.Owners), &runs)
 	})
 	loops.Go(func() {
-		d.claim(ctx, work, store.CommandLane, newPlaces(d.options.Commands, d.options.Reserved), &runs)
+		d.claim(ctx, work, store.CommandLane, newPlaces(d.options.Commands, d.options.Owners), &runs)
 	})
 	beats, stopBeats := context.WithCancel(work)
 	defer stopBeats()

@@ -8,12 +8,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// places are what the runs of one kind of lane share: so many may work at the same time, and some of them only for owners.
-// A run that waits for people gives its place back, and gets one again before it goes on. As many may wait as may work, two
-// at least, and the last of these is for owners, too.
+// places are what the runs of one kind of lane share: so many may work at the same time. A run that waits for people gives its
+// place back, and gets one again before it goes on; as many may wait as may work, two at least. Where there are owners, the last
+// place of each of both, if it is not the only one, is for them alone.
 type places struct {
-	total    int
-	reserved int // of total, for owners alone
+	total  int
+	owners bool // there are owners
 
 	mu             sync.Mutex
 	working        int // runs that have a place
@@ -27,15 +27,25 @@ type places struct {
 	left           chan struct{}      // somebody has left a place; it has room for one signal
 }
 
-func newPlaces(total, reserved int) *places {
-	return &places{total: total, reserved: reserved, left: make(chan struct{}, 1)}
+func newPlaces(total int, owners bool) *places {
+	return &places{total: total, owners: owners, left: make(chan struct{}, 1)}
 }
 
 // forOthers is how many places others than owners may have.
-func (p *places) forOthers() int { return max(p.total-p.reserved, 1) }
+func (p *places) forOthers() int { return p.others(p.total) }
 
-// waits is how many runs may wait for people.
+// waits is how many runs may wait for people, and othersWait how many of others than owners.
 func (p *places) waits() int { return max(p.total, 2) }
+
+func (p *places) othersWait() int { return p.others(p.waits()) }
+
+// others is how many of several places others than owners may have.
+func (p *places) others(of int) int {
+	if p.owners {
+		return max(of-1, 1)
+	}
+	return of
+}
 
 // claim waits for a place and keeps it for a run that is about to be claimed, until claimed is called. It returns whose run
 // that may be, and a context that ends when that is to be decided anew. False: ctx has ended.
@@ -136,7 +146,7 @@ func (p *places) pause(r *running) bool {
 		return true
 	}
 	switch {
-	case p.pausing < p.waits() && (r.owner() || p.othersPausing < p.waits()-1):
+	case p.pausing < p.waits() && (r.owner() || p.othersPausing < p.othersWait()):
 		r.questions, r.paused = r.questions+1, true
 		p.pausing++
 		if !r.owner() {

@@ -17,8 +17,12 @@ func TestPlaces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(1, 4).Draw(t, "total")
-		reserved := rapid.IntRange(0, total-1).Draw(t, "reserved")
-		p := newPlaces(total, reserved)
+		owners := rapid.Bool().Draw(t, "owners")
+		reserved, waits, othersWait := 0, max(total, 2), max(total, 2)
+		if owners {
+			reserved, othersWait = min(1, total-1), waits-1
+		}
+		p := newPlaces(total, owners)
 		var runs []*running
 		var looking context.Context // of the claim under way; nil: none
 		var whose store.Whose
@@ -57,6 +61,8 @@ func TestPlaces(t *testing.T) {
 				switch ok := p.pause(r); {
 				case ok && r.questions != asked+1, !ok && r.questions != asked:
 					t.Fatalf("a run that had asked %d questions has asked %d", asked, r.questions)
+				case !ok && p.pausing < waits && p.othersPausing < othersWait:
+					t.Fatalf("%d wait for people, %d of them not owners', and one more may not, with %d places", p.pausing, p.othersPausing, total)
 				case !ok && (r.owner() || r.paused):
 					t.Fatal("an owner's run, or one that waits already, may not wait")
 				case ok && !r.paused && !r.owner():
@@ -104,7 +110,7 @@ func TestPlaces(t *testing.T) {
 				if working+kept > total || others+keptOthers > total-reserved {
 					t.Fatalf("%d work, %d of them not owners', and %d and %d are being claimed, with %d places and %d reserved", working, others, kept, keptOthers, total, reserved)
 				}
-				if pausing > max(total, 2) || othersPausing > max(total, 2)-1 {
+				if pausing > waits || othersPausing > othersWait {
 					t.Fatalf("%d wait for people, %d of them not owners', with %d places", pausing, othersPausing, total)
 				}
 				for _, r := range p.returning {
