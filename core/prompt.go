@@ -93,15 +93,9 @@ func (h *Host) messages(queued []store.Queued, read map[string]media.Read) (list
 	return list, collected
 }
 
-// steerTime is how long a running turn waits for the files of a message that it is to be told.
-const steerTime = 10 * time.Second
-
-// steered is what Claude reads of a message in the midst of a turn. Where its files take too long it is an error: the message waits
-// for a turn of its own.
+// steered is what Claude reads of a message in the midst of a turn.
 func (h *Host) steered(ctx context.Context, q store.Queued) (string, error) {
-	bounded, cancel := context.WithTimeout(ctx, steerTime)
-	defer cancel()
-	messages, err := h.media.bringer.Bring(bounded, q)
+	messages, err := h.media.bringer.Bring(ctx, q)
 	if err != nil {
 		return "", err
 	}

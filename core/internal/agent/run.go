@@ -59,7 +59,7 @@ type Turn struct {
 	// OnConsumed is called at most once, when Claude has read the message. It must not block.
 	OnConsumed func()
 	// Steer takes the lines that wait for the turn; it is called while a tool runs: when it begins, and each time that Nudged
-	// fires. What it returned is written. nil: nothing is steered.
+	// fires. What it returned is written, also beside an error. nil: nothing is steered.
 	Steer  func(ctx context.Context) ([]Line, error)
 	Nudged <-chan struct{}
 	// Progress is told how far the turn is whenever that changes, one call after the other. It must not block. nil: nobody

@@ -146,11 +146,8 @@ func (t *track) covered(stopped bool) []string {
 // steer writes the lines that wait for the running turn.
 func (p *Pool) steer(ctx context.Context, s *session, t agent.Turn) {
 	lines, err := t.Steer(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.log.Warn("messages wait for the end of the turn", "error", err)
-		}
-		return
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("messages wait for the end of the turn", "error", err)
 	}
 	for _, l := range lines {
 		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !s.expect(l.UUID) {

@@ -47,7 +47,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 	}
 	if run.Message.Message.Origin == "" {
 		t.Nudged = nudged
-		t.Steer = func(ctx context.Context) ([]agent.Line, error) { return h.steer(ctx, run) }
+		t.Steer = (&steering{handler: h, run: run}).lines
 	}
 	if t.Profile.Unasked() {
 		h.log.Info("a turn asks nothing", "session", t.Key, "run", run.ID, "by", asked(run))
@@ -77,7 +77,9 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 		return agent.Result{}, err
 	}
 	t.Session, t.Started, t.ForkOf, t.Attempt, t.Consumed = session.ClaudeSession, false, "", 1, false
-	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits.
+	// What the lost session had been told in the midst of the turn the fresh one does not know: it is not covered, and waits. What
+	// came after it must not overtake it.
+	t.Steer, t.Nudged = nil, nil
 	return h.try(ctx, run, t)
 }
 
@@ -93,23 +95,6 @@ func move(run *store.Run, s store.Session) {
 	of.ClaudeSession, of.Replaced, of.ClaudeStarted, of.ResetAt = s.ClaudeSession, s.Replaced, s.ClaudeStarted, s.ResetAt
 	of.ForkOf, of.Starter = s.ForkOf, s.Starter
 	of.ContextTokens, of.Compactions, of.Flushed = s.ContextTokens, s.Compactions, s.Flushed
-}
-
-// steer takes the messages that wait to be told to the running turn.
-func (h *Handler) steer(ctx context.Context, run *store.Run) ([]agent.Line, error) {
-	joined, err := h.options.Store.Join(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
-	lines := make([]agent.Line, len(joined))
-	for i, m := range joined {
-		text, err := h.options.Steered(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		lines[i] = agent.Line{UUID: m.UUID, Text: text}
-	}
-	return lines, nil
 }
 
 // consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.

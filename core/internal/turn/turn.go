@@ -81,7 +81,7 @@ type Options struct {
 	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
 	Over func(ctx context.Context, run *store.Run, c store.Completion)
 	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, or an [*Unusable].
-	// Steered builds what it reads of a message in the midst of a turn; after an error the message waits for a turn of its own.
+	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
 	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.

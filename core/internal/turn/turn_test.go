@@ -40,6 +40,7 @@ type room struct {
 	refuse    error // what Complete says
 	spent     int64 // input tokens of turns that were not completed
 	joined    []store.Queued
+	slow      map[string]time.Duration // how long it takes to bring the files of messages
 	next      *store.Inbound
 	over      []store.RunState
 	overFiles []store.OutgoingFile
@@ -161,7 +162,14 @@ func (r *room) handler() *turn.Handler {
 		Over: func(_ context.Context, _ *store.Run, c store.Completion) {
 			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
 		},
-		Steered: func(_ context.Context, m store.Queued) (string, error) { return "[host] " + m.Message.Text, nil },
+		Steered: func(ctx context.Context, m store.Queued) (string, error) {
+			select {
+			case <-time.After(r.slow[m.UUID]):
+				return "[host] " + m.Message.Text, nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		},
 		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
 		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
 		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
@@ -445,6 +453,9 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"w"}, r.completed[0].Covered); diff != "" {
 		t.Errorf("covered (-want +got):\n%s", diff)
+	}
+	if r.turns[0].Steer == nil || r.turns[1].Steer != nil {
+		t.Error("the fresh session is told what came after that")
 	}
 }
 

@@ -1,0 +1,59 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/store"
+)
+
+// A message whose files take too long waits for a turn of its own, and nothing that came behind it overtakes it. What stands
+// before it is told. All of them together hold the turn up for ten seconds at most.
+func TestASlowMessageIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		slow map[string]time.Duration
+		took time.Duration
+		told []agent.Line
+	}{
+		"none":           {nil, 0, []agent.Line{{UUID: "a", Text: "[host] one"}, {UUID: "b", Text: "[host] two"}, {UUID: "c", Text: "[host] three"}}},
+		"the second":     {map[string]time.Duration{"b": time.Hour}, 10 * time.Second, []agent.Line{{UUID: "a", Text: "[host] one"}}},
+		"each by itself": {map[string]time.Duration{"a": 6 * time.Second, "b": 6 * time.Second}, 10 * time.Second, []agent.Line{{UUID: "a", Text: "[host] one"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}, slow: test.slow}
+				if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
+					t.Fatal(err)
+				}
+				steer := r.turns[0].Steer
+				r.joined = []store.Queued{
+					{UUID: "a", Message: store.Message{Text: "one"}}, {UUID: "b", Message: store.Message{Text: "two"}}, {UUID: "c", Message: store.Message{Text: "three"}},
+				}
+				began := time.Now()
+				told, err := steer(t.Context())
+				if diff := cmp.Diff(test.told, told); diff != "" {
+					t.Errorf("told (-want +got):\n%s", diff)
+				}
+				if took := time.Since(began); took != test.took || (err != nil) != (test.slow != nil) {
+					t.Errorf("it took %v, error %v", took, err)
+				}
+				if test.slow != nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v", err)
+				}
+				r.joined = []store.Queued{{UUID: "d", Message: store.Message{Text: "four"}}}
+				told, err = steer(t.Context())
+				if err != nil || (len(told) == 0) != (test.slow != nil) {
+					t.Errorf("then it is told %+v, error %v", told, err)
+				}
+			})
+		})
+	}
+}
