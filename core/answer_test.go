@@ -36,7 +36,11 @@ func TestAnEmptyAnswer(t *testing.T) {
 			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
 			v := &view{host: h, run: run, options: h.streaming(run)}
 			var said []string
-			for _, p := range v.Reply(t.Context(), agent.Result{}).Pieces {
+			got, err := v.Reply(t.Context(), agent.Result{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range got.Pieces {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" {
@@ -54,9 +58,9 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}}
 	v := &view{host: h, run: run, options: h.streaming(run)}
 	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
-	got := v.Reply(t.Context(), agent.Result{}).Pieces
-	if len(got) != 1 || got[0].Text != "the rest of a sentence." {
-		t.Errorf("said %+v", got)
+	got, err := v.Reply(t.Context(), agent.Result{})
+	if err != nil || len(got.Pieces) != 1 || got.Pieces[0].Text != "the rest of a sentence." {
+		t.Errorf("said %+v, %v", got, err)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -60,13 +59,16 @@ func (a attachments) forget(ctx context.Context) error {
 // networkOf fetches files from the networks of a host's channels.
 type networkOf struct{ host *Host }
 
-// FetchFile implements media.Network. A plugin that does not run may be back soon.
+// FetchFile implements media.Network.
 func (n networkOf) FetchFile(ctx context.Context, channel string, token chat.FileToken, most int64) (io.ReadCloser, error) {
-	live, running := n.host.supervisor.Get(channel)
-	if !running {
-		return nil, remote.ErrGone
+	switch live, running := n.host.supervisor.Get(channel); {
+	case running:
+		return live.FetchFile(ctx, token, most)
+	case n.host.supervisor.Starts(channel):
+		return nil, media.ErrAway
+	default:
+		return nil, &chat.FileError{Problem: "could not be fetched, because its channel is not running"}
 	}
-	return live.FetchFile(ctx, token, most)
 }
 
 // crowding tells the operator and the owners that files were removed because a folder was full.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -54,6 +56,19 @@ func TestAttachment(t *testing.T) {
 	}
 }
 
+// The files of a channel that is being started are waited for. Those of one that there is not, or no longer, can never be had.
+func TestFilesOfAChannelThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	h := &Host{supervisor: supervisor.New(supervisor.Options{Plugins: []supervisor.Spec{{Name: "telegram"}}}, hclog.NewNullLogger())}
+	if _, err := (networkOf{h}).FetchFile(t.Context(), "telegram", "token", 1); !errors.Is(err, media.ErrAway) {
+		t.Errorf("a channel that is being started: %v", err)
+	}
+	_, err := networkOf{h}.FetchFile(t.Context(), "discord", "token", 1)
+	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != "could not be fetched, because its channel is not running" {
+		t.Errorf("a channel that is disabled: %v", err)
+	}
+}
+
 // What is in the folder of outgoing files stays with an answer that can take none along.
 func TestFilesThatDoNotGoStay(t *testing.T) {
 	t.Parallel()
@@ -79,9 +94,9 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &view{host: h, run: run, options: h.streaming(run)}
-	said := v.Reply(t.Context(), agent.Result{Text: "here it is"}) // the channel has not told what it takes
-	if len(said.Pieces) != 1 || said.Pieces[0].Text != "here it is" || said.Files != nil {
-		t.Errorf("said %+v", said)
+	said, err := v.Reply(t.Context(), agent.Result{Text: "here it is"}) // the channel has not told what it takes
+	if err != nil || len(said.Pieces) != 1 || said.Pieces[0].Text != "here it is" || said.Files != nil {
+		t.Errorf("said %+v, %v", said, err)
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error("the file is gone:", err)

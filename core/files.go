@@ -37,8 +37,8 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 }
 
 // files takes what the answer sends beside its text: the files that it, or a text before it, names or that are in their folder,
-// its speech, and what could not be sent.
-func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files) {
+// its speech, and what could not be sent. Its error is that of taking them.
+func (v *view) files(ctx context.Context, said answer.Answer, before []string) (f files, err error) {
 	m, h := v.run.Message.Message, v.host
 	w := v.wanted()
 	_, dealt := v.told.files()
@@ -63,7 +63,10 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 		name(said, len(said.Text))
 	}
 	if len(w.Paths) > 0 || w.Session != "" {
-		found := h.media.outgoing.Collect(ctx, w)
+		found, err := h.media.outgoing.Collect(ctx, w)
+		if err != nil {
+			return files{}, err
+		}
 		for i, taken := range found.Media {
 			place := behind
 			if named := found.By[i]; named >= 0 {
@@ -78,7 +81,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 	}
 	f.behind = append(f.behind, h.spoken(ctx, v.run, said, w.Limits)...)
 	f.dealt = dealt
-	return f
+	return f, nil
 }
 
 // wanted is what the run's files are taken by, without any that are named.
@@ -101,8 +104,8 @@ func (v *view) wanted() media.Wanted {
 func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e store.Early, sent func()) {
 	w := v.wanted()
 	w.Paths, w.Named, w.Voice = paths, true, voice
-	found := v.host.media.outgoing.Collect(ctx, w)
-	if len(found.Media) == 0 {
+	found, err := v.host.media.outgoing.Collect(ctx, w)
+	if err != nil || len(found.Media) == 0 {
 		return store.Early{}, nil
 	}
 	told := store.Told{Files: found.Sent}

@@ -115,7 +115,11 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		if own {
 			wanted.Session = v.run.Message.ClaudeSession
 		}
-		found := h.media.outgoing.Collect(ctx, wanted)
+		found, err := h.media.outgoing.Collect(ctx, wanted)
+		if err != nil {
+			h.log.Warn("a tool cannot send files for now", "error", err)
+			return tools.Refusal("This machine has no room for files at the moment. Try again later.")
+		}
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))
 		}

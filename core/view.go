@@ -94,17 +94,20 @@ func (v *view) End() turn.Sent {
 }
 
 // Reply returns what the turn brought, as far as the chat does not have it.
-func (v *view) Reply(ctx context.Context, r agent.Result) turn.Reply {
+func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	m := v.run.Message.Message
 	if m.Origin == store.OriginCompact {
-		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}
+		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}, nil
 	}
 	said := answer.Parse(r.Text, true)
 	if m.Origin == store.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
-	files := v.files(ctx, said, r.Before)
-	return turn.Reply{Pieces: append(v.pieces(said, r, files), files.behind...), Files: files.dealt}
+	files, err := v.files(ctx, said, r.Before)
+	if err != nil {
+		return turn.Reply{}, err
+	}
+	return turn.Reply{Pieces: append(v.pieces(said, r, files), files.behind...), Files: files.dealt}, nil
 }
 
 // pieces makes pieces of an answer, with the files that stand in it: what the session wants to see of the work, then the text, or

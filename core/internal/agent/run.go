@@ -184,6 +184,8 @@ const (
 	GivenUp                 // every attempt ended with the host
 	Hook                    // a hook that the config requires failed
 	Intruded                // something else than the host wrote into Claude's session
+	NoRoom                  // this machine has no room for the turn's files, for now; Detail says what it lacks
+	ChannelAway             // the channel, which has the turn's files, does not run, for now
 )
 
 // String returns the class's name as the log prints it.
@@ -225,13 +227,17 @@ func (c Class) String() string {
 		return "hook"
 	case Intruded:
 		return "intruded"
+	case NoRoom:
+		return "no_room"
+	case ChannelAway:
+		return "channel_away"
 	default:
 		return "unknown"
 	}
 }
 
-// HeldError says that a turn could not begin, for want of something that is no fault of its message: its run goes back to its
-// lane, is tried again after Wait, and this counts as no attempt.
+// HeldError says that a turn could not begin or end, for want of something that is no fault of its message: its run goes back to
+// its lane, is tried again after Wait, and this counts as no attempt.
 type HeldError struct {
 	Wait time.Duration
 	Err  error

@@ -7,11 +7,13 @@ import (
 	"io"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -29,13 +31,18 @@ const (
 	patience     = 2 * time.Minute
 	firstPause   = 500 * time.Millisecond
 	longestPause = 15 * time.Second
+	// inPlace is how long a turn waits, in its place, for what is missing and is no fault of its files.
+	inPlace = 5 * time.Second
 )
 
 // unfetched is the problem of a file that could not be had for reasons that mean nothing to the agent.
 const unfetched = "could not be fetched"
 
+// ErrAway says that a channel does not run, and is started again by itself.
+var ErrAway = errors.New("the channel is not running")
+
 // Network fetches a file of a channel's by its token. Its errors, and those of reading, are a [*chat.FileError] where the
-// channel has given a reason.
+// channel has given a reason, and [ErrAway] where it is none of the file's.
 type Network interface {
 	FetchFile(ctx context.Context, instance string, token chat.FileToken, most int64) (io.ReadCloser, error)
 }
@@ -55,8 +62,8 @@ func NewBringer(files *Files, inbound *Inbound, network Network, log hclog.Logge
 }
 
 // Bring returns messages with each of their files, and of those that they answer, in the workspace, or with the reason why it
-// cannot be had. What was fetched once is not fetched again, so that the next attempt of a turn finds it. While the host itself has
-// no room for a file, it waits. The error is that of ctx.
+// cannot be had. What was fetched once is not fetched again, so that the next attempt of a turn finds it. The error is that of ctx,
+// or an [*agent.Failure] that says that files cannot be had for now, which is not counted against them.
 func (b *Bringer) Bring(ctx context.Context, messages ...store.Queued) ([]store.Queued, error) {
 	messages = slices.Clone(messages)
 	var room atomic.Int64
@@ -87,27 +94,30 @@ func (b *Bringer) Bring(ctx context.Context, messages ...store.Queued) ([]store.
 // together is how many bytes are fetched for the messages of one turn.
 func (b *Bringer) together() int64 { return max(maxTogether, b.files.maxBytes) }
 
-// bring brings one file. Its error is that of ctx.
+// bring brings one file. Its errors are those of [Bringer.Bring].
 func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, room *atomic.Int64) error {
-	began, told := time.Now(), false
+	began := time.Now()
+	var lacking time.Time // since when something is missing
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		tried := time.Now()
 		err := b.try(ctx, instance, m, room)
 		if err == nil {
-			if told {
-				b.log.Info("there is room for files again")
-			}
 			return nil
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		wait := pause
-		if ownWant(err) {
-			if began = time.Now(); !told { // it is not the file's fault
-				b.log.Warn("the host has no room for a file; its turn waits", "error", err)
-				told = true
+		if failure := missing(err); failure != nil {
+			if lacking.IsZero() {
+				lacking, pause, wait = tried, firstPause, firstPause
 			}
+			if time.Since(lacking)+wait > inPlace {
+				return failure
+			}
+			began = began.Add(time.Since(tried) + wait) // it is not the file's fault
 		} else {
+			lacking = time.Time{}
 			m.Problem = b.problem(err)
 			if failed, ok := errors.AsType[*chat.FileError](err); ok {
 				wait = max(wait, failed.RetryAfter)
@@ -163,7 +173,7 @@ func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, room 
 	case errors.Is(err, store.ErrNotFound) && m.Token != "": // it was the oldest, and room was made
 		m.Ref = ""
 		return err
-	case ownWant(err):
+	case missing(err) != nil:
 		return err
 	}
 	return nil // what else is wrong is told by the one who shows it
@@ -224,11 +234,21 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ownWant reports whether an error is a want of this machine's, which passes: of room on its disk, of descriptors or of memory, the
-// host's or a plugin's.
-func ownWant(err error) bool {
-	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
-		return true
+// missing returns the failure of a turn that needs what is missing for now, and that is no fault of its files; nil: an error says
+// something else.
+func missing(err error) *agent.Failure {
+	failure := &agent.Failure{Class: agent.NoRoom, Err: err}
+	if errors.Is(err, ErrAway) {
+		failure.Class = agent.ChannelAway
+		return failure
 	}
-	return process.Exhausted(err)
+	if why, ok := errors.AsType[syscall.Errno](err); ok && process.Exhausted(err) {
+		failure.Detail = why.Error()
+		return failure
+	}
+	if failed, ok := errors.AsType[*chat.FileError](err); ok && failed.NoRoom {
+		failure.Detail = "a plugin has no room for a file"
+		return failure
+	}
+	return nil
 }

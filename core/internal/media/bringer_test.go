@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -235,23 +236,72 @@ func TestAFetchedFileOfAnotherType(t *testing.T) {
 	}
 }
 
-// The host's own want of room is waited out for as long as it lasts, and not counted against the file.
-func TestAFullDiskIsWaitedOut(t *testing.T) {
+// What this machine lacks, and a channel that is being started, hold the turn up in its place for some seconds only, and are not
+// counted against the file, however long they take.
+func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	for _, want := range []error{syscall.ENOSPC, syscall.EMFILE, &chat.FileError{NoRoom: true}} {
-		b := setup(t)
-		synctest.Test(t, func(t *testing.T) {
-			full := func(context.Context) (io.ReadCloser, error) { return nil, fmt.Errorf("open a file: %w", want) }
-			n := &network{files: map[chat.FileToken][]byte{"text": text}, turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){full}, 50)}
-			began := time.Now()
-			if m := brought(t, b, n, chat.Media{Token: "text"}); shows(t, b, m) != string(text) {
-				t.Errorf("the file is %+v", m)
-			}
-			if took := time.Since(began); took < 10*time.Minute {
-				t.Errorf("50 tries took %v", took)
-			}
+	for name, test := range map[string]struct {
+		err  error
+		want agent.Failure
+	}{
+		"a full disk":         {fmt.Errorf("write x: %w", syscall.ENOSPC), agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}},
+		"no descriptor":       {&os.PathError{Err: syscall.EMFILE}, agent.Failure{Class: agent.NoRoom, Detail: "too many open files"}},
+		"a plugin's own want": {&chat.FileError{NoRoom: true}, agent.Failure{Class: agent.NoRoom, Detail: "a plugin has no room for a file"}},
+		"no plugin":           {media.ErrAway, agent.Failure{Class: agent.ChannelAway}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			synctest.Test(t, func(t *testing.T) {
+				missing := func(context.Context) (io.ReadCloser, error) { return nil, test.err }
+				n := &network{files: map[chat.FileToken][]byte{"text": text}, turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){missing}, 200)}
+				held := 0
+				for ; len(n.turns) > 0; held++ {
+					began := time.Now()
+					_, err := b.bringer(n).Bring(t.Context(), withFiles(chat.Media{Token: "text"}))
+					if took := time.Since(began); took > 5*time.Second {
+						t.Fatalf("the turn waited %v in its place", took)
+					}
+					if err == nil {
+						break
+					}
+					var failure *agent.Failure
+					if !errors.As(err, &failure) || failure.Class != test.want.Class || failure.Detail != test.want.Detail || !errors.Is(err, test.err) {
+						t.Fatalf("the error is %v", err)
+					}
+				}
+				if held < 10 {
+					t.Errorf("it was held %d times", held)
+				}
+				if m := brought(t, b, n, chat.Media{Token: "text"}); shows(t, b, m) != string(text) {
+					t.Errorf("the file is %+v", m)
+				}
+			})
 		})
 	}
+}
+
+// The time for which something is missing does not count as the file's, and what is the file's fault still does.
+func TestAFileThatFailsBetweenOutages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	synctest.Test(t, func(t *testing.T) {
+		fails := broken(errors.New("cut off"))
+		away := func(context.Context) (io.ReadCloser, error) { return nil, media.ErrAway }
+		n := &network{turns: slices.Repeat([]func(context.Context) (io.ReadCloser, error){fails, fails, away, fails}, 50)}
+		for range 50 {
+			messages, err := b.bringer(n).Bring(t.Context(), withFiles(chat.Media{Token: "text"}))
+			var failure *agent.Failure
+			if errors.As(err, &failure) {
+				continue
+			}
+			if err != nil || messages[0].Message.Media[0].Problem != "could not be fetched" {
+				t.Errorf("got %+v, %v", messages, err)
+			}
+			return
+		}
+		t.Errorf("it was not given up in %d tries", len(n.tries))
+	})
 }
 
 // A stop ends the fetching at once.

@@ -29,7 +29,7 @@ func versionOf(t *testing.T, path string) string {
 // answer has an answer become durable with what is collected for it, and returns what is sent with it and what is told.
 func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []store.OutgoingFile) {
 	t.Helper()
-	found := b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
+	found := taken(t, b.outgoing(), media.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
 	if err := b.rows.ForgetOutgoing(t.Context(), found.Files...); err != nil {
 		t.Fatal(err)
 	}
@@ -153,11 +153,11 @@ func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
 	b := setup(t)
 	b.write(t, own+"/a.txt", text)
 	b.rows.fail = fmt.Errorf("the disk is full")
-	found := b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Session: run, Private: true, Limits: all})
+	found := taken(t, b.outgoing(), media.Wanted{Channel: "telegram", Session: run, Private: true, Limits: all})
 	if len(found.Media)+len(found.Problems)+len(found.Files) != 0 {
 		t.Errorf("without the ledger: %+v", found)
 	}
-	found = b.outgoing().Collect(t.Context(), media.Wanted{Channel: "telegram", Paths: []string{own + "/a.txt"}, Session: run, Private: true, Limits: all})
+	found = taken(t, b.outgoing(), media.Wanted{Channel: "telegram", Paths: []string{own + "/a.txt"}, Session: run, Private: true, Limits: all})
 	if len(found.Media)+len(found.Files) != 0 || len(found.Problems) != 1 {
 		t.Errorf("without rows: %+v", found)
 	}
@@ -177,7 +177,7 @@ func TestFilesThatWereSentBefore(t *testing.T) {
 	collect := func(w media.Wanted) (names string, found media.Collected) {
 		t.Helper()
 		w.Channel, w.Session, w.Limits = "telegram", run, all
-		found = b.outgoing().Collect(t.Context(), w)
+		found = taken(t, b.outgoing(), w)
 		for _, m := range found.Media {
 			names += m.FileName + " "
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image"
 	"image/gif"
 	"image/jpeg"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +35,7 @@ type rows struct {
 	mutex sync.Mutex
 	known map[string]chat.Media
 	fail  error
+	room  *int // for how many files more there is room; nil: for any number
 	dealt []store.OutgoingFile
 }
 
@@ -63,6 +66,12 @@ func (r *rows) PutMedia(_ context.Context, instance string, m chat.Media, _ time
 	defer r.mutex.Unlock()
 	if r.fail != nil {
 		return r.fail
+	}
+	if r.room != nil {
+		if *r.room == 0 {
+			return fmt.Errorf("note a file: %w", syscall.ENOSPC)
+		}
+		*r.room--
 	}
 	if r.known == nil {
 		r.known = map[string]chat.Media{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -96,12 +97,16 @@ type Collected struct {
 // limits do not admit is sent as a plainer kind, or not at all. What is too much stays in the folder, for the next answer. All that
 // comes of the web has a minute; where ctx ends nothing more comes of it, and the files of the workspace are taken all the same.
 //
-// It may be called again for the same answer: what was taken before and is in no message is forgotten with time.
-func (o *Outgoing) Collect(ctx context.Context, w Wanted) Collected {
+// It may be called again for the same answer: what was taken before and is in no message is forgotten with time. An error, which is
+// an [*agent.Failure], says that the files cannot be taken for now; then none is.
+func (o *Outgoing) Collect(ctx context.Context, w Wanted) (Collected, error) {
 	root, err := os.OpenRoot(o.workspace)
 	if err != nil {
+		if failure := missing(err); failure != nil {
+			return Collected{}, failure
+		}
 		o.log.Error("look for outgoing files", "error", err)
-		return Collected{Problems: []string{"The files could not be sent. The host's log says why."}}
+		return Collected{Problems: []string{"The files could not be sent. The host's log says why."}}, nil
 	}
 	defer root.Close()
 	c := &collection{Outgoing: o, Wanted: w, root: root, own: Folder(w.Session)}
@@ -109,12 +114,21 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) Collected {
 	defer cancel()
 	ctx = context.WithoutCancel(ctx)
 	for i, path := range w.Paths {
+		if c.missing != nil {
+			break
+		}
 		c.named(ctx, web, path)
 		c.namedBy(i)
 	}
-	if !w.Named {
+	if !w.Named && c.missing == nil {
 		c.folder(ctx)
 		c.namedBy(-1)
+	}
+	if c.missing != nil {
+		for _, m := range c.Media {
+			c.files.drop(c.Channel, m.Ref)
+		}
+		return Collected{}, c.missing
 	}
 	if len(c.Problems) > maxProblems {
 		c.Problems = append(c.Problems[:maxProblems], fmt.Sprintf("There were problems with %d more files.", len(c.Problems)-maxProblems))
@@ -131,7 +145,7 @@ func (o *Outgoing) Collect(ctx context.Context, w Wanted) Collected {
 	case c.waiting > 1:
 		c.problem("%d more files go with my next answers in this conversation: one takes %d.", c.waiting, maxFiles)
 	}
-	return c.Collected
+	return c.Collected, nil
 }
 
 // collection is what goes with one answer.
@@ -145,8 +159,9 @@ type collection struct {
 
 	looked  []looked // at the agent's own files, so that none is sent twice
 	fetched []string
-	beyond  int // how many are too many
-	waiting int // how many of the folder are
+	beyond  int            // how many are too many
+	waiting int            // how many of the folder are
+	missing *agent.Failure // what could not be taken for now
 }
 
 // namedBy notes which of the paths named what was taken since.
@@ -339,6 +354,10 @@ func (c *collection) unsent(name string, err error) fate {
 	var why reason
 	if errors.As(err, &why) {
 		return c.problem("%s %s, so it was not sent.", shown(name), why)
+	}
+	if failure := missing(err); failure != nil {
+		c.missing = failure
+		return kept
 	}
 	c.log.Warn("a file of the agent's is not sent", "channel", c.Channel, "error", err)
 	c.problem("%s could not be read, so it was not sent.", shown(name))

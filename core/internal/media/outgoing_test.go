@@ -3,6 +3,7 @@ package media_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -46,8 +48,21 @@ func (b *bundle) outgoing() *media.Outgoing {
 
 // collect collects what an answer on telegram sends.
 func collect(ctx context.Context, out *media.Outgoing, paths []string, session string, private bool, limits []chat.MediaLimit) ([]chat.Media, []string) {
-	found := out.Collect(ctx, media.Wanted{Channel: "telegram", Paths: paths, Session: session, Private: private, Limits: limits})
+	found, err := out.Collect(ctx, media.Wanted{Channel: "telegram", Paths: paths, Session: session, Private: private, Limits: limits})
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
 	return found.Media, found.Problems
+}
+
+// taken is what an answer sends.
+func taken(t *testing.T, out *media.Outgoing, w media.Wanted) media.Collected {
+	t.Helper()
+	found, err := out.Collect(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // sent describes files, in order.
@@ -193,7 +208,7 @@ func TestSoundAsVoice(t *testing.T) {
 		"a chat with sound":          {[]chat.MediaLimit{{Kind: chat.Audio}, {Kind: chat.File}}, "audio audio file audio"},
 		"a chat with files":          {[]chat.MediaLimit{{Kind: chat.File}}, "file file file file"},
 	} {
-		found := b.outgoing().Collect(t.Context(), media.Wanted{
+		found := taken(t, b.outgoing(), media.Wanted{
 			Channel: "telegram", Paths: []string{"song.mp3", "said.ogg", "film.mp4"}, Session: run, Voice: true, Limits: tc.limits,
 		})
 		var kinds []string
@@ -275,6 +290,32 @@ func TestWhatIsNotSentIsNotKept(t *testing.T) {
 	got, problems = collect(t.Context(), b.outgoing(), []string{"report.pdf"}, "", true, all)
 	if diff := cmp.Diff([]string{"report.pdf could not be read, so it was not sent."}, problems); diff != "" || got != nil || len(b.kept(t)) != 0 {
 		t.Errorf("sent %v, kept %q, problems %s", got, b.kept(t), diff)
+	}
+}
+
+// While this machine has no room for a copy, no file goes, none is given up, and nothing of the others is left behind.
+func TestOutgoingFilesWaitForRoom(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, "a.pdf", pdf)
+	b.write(t, "b.pdf", pdf)
+	b.write(t, own+"/c.pdf", pdf)
+	w := media.Wanted{Channel: "telegram", Paths: []string{"a.pdf", "b.pdf"}, Session: run, Private: true, Limits: all}
+	for most := range 3 {
+		room := most
+		b.rows.room = &room
+		found, err := b.outgoing().Collect(t.Context(), w)
+		var failure *agent.Failure
+		if !errors.As(err, &failure) || failure.Class != agent.NoRoom || failure.Detail != "no space left on device" {
+			t.Errorf("with room for %d files: %v", most, err)
+		}
+		if diff := cmp.Diff(media.Collected{}, found); diff != "" || len(b.kept(t)) != 0 {
+			t.Errorf("with room for %d files %q are kept, and taken is %s", most, b.kept(t), diff)
+		}
+	}
+	b.rows.room = nil
+	if found := taken(t, b.outgoing(), w); len(found.Media) != 3 || len(found.Problems) != 0 {
+		t.Errorf("with room: %+v", found)
 	}
 }
 

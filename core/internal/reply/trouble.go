@@ -40,6 +40,10 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return "Claude has lost our conversation and could not begin a new one. Send /new, then your message again."
 	case agent.Unavailable:
 		return "Claude cannot be started at the moment. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it."
+	case agent.NoRoom:
+		return "This machine has no room for files at the moment. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it."
+	case agent.ChannelAway:
+		return "Your files cannot be fetched while their channel is not running. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it."
 	case agent.Refused:
 		return "Claude does not run as it is set up here. " + keeper("look into it")
 	case agent.Died:

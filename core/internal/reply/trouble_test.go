@@ -27,6 +27,8 @@ func TestTrouble(t *testing.T) {
 		agent.Aborted:           "The work on this message was stopped. Send it again if it still matters.",
 		agent.TranscriptMissing: "Claude has lost our conversation and could not begin a new one. Send /new, then your message again.",
 		agent.Unavailable:       "Claude cannot be started at the moment. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it.",
+		agent.NoRoom:            "This machine has no room for files at the moment. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it.",
+		agent.ChannelAway:       "Your files cannot be fetched while their channel is not running. Your message is kept: I go on trying, and answer as soon as I can. /stop drops it.",
 		agent.Refused:           "Claude does not run as it is set up here. Whoever runs clawhost has to look into it; then send your message again.",
 		agent.Died:              "Claude broke down at this message, several times. Put it in other words and send it again. If that does not help, whoever runs clawhost has to look into it.",
 		agent.Hook:              "A plugin that must prepare each answer is not working. Whoever runs clawhost has to look into it; then send your message again.",
@@ -74,7 +76,7 @@ func TestTroubleTellsWhenALimitEnds(t *testing.T) {
 func TestTroubleHasNoInsides(t *testing.T) {
 	t.Parallel()
 	insides := regexp.MustCompile(`(?i)api|http|[45]\d\d|error|exit|stderr|token|transcript|context|session|process|sqlite|_`)
-	for class := agent.Class(0); class <= agent.Intruded; class++ {
+	for class := agent.Class(0); class <= agent.ChannelAway; class++ {
 		if text := reply.Trouble(class, time.Time{}, time.UTC); insides.MatchString(text) {
 			t.Errorf("%v: %q in %q", class, insides.FindString(text), text)
 		}

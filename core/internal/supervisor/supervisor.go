@@ -186,6 +186,17 @@ func (s *Supervisor) Get(name string) (*Live, bool) {
 	return live, live != nil
 }
 
+// Starts reports whether a plugin that is not running is started soon by itself: it is not one that is parked, or that there is not.
+func (s *Supervisor) Starts(name string) bool {
+	i, ok := s.byName[name]
+	if !ok {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.status.State != Parked && i.status.State != Stopped
+}
+
 // Await returns the plugin once it is running. Its error is ctx's, or tells that there is no such plugin. A plugin that
 // runs is returned even if ctx has ended.
 func (s *Supervisor) Await(ctx context.Context, name string) (*Live, error) {

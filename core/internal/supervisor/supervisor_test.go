@@ -465,6 +465,9 @@ func TestParking(t *testing.T) {
 			if _, ok := r.Get(test.spec.Name); ok {
 				t.Error("a parked plugin is reachable")
 			}
+			if r.Starts(test.spec.Name) {
+				t.Error("a parked plugin is said to be started soon")
+			}
 		})
 	}
 }
@@ -493,6 +496,9 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 					}
 					if s.PID != 0 || s.Connection != 0 || s.URL != "" {
 						t.Errorf("what has ended is still shown: %+v", s)
+					}
+					if !r.Starts(test.spec.Name) {
+						t.Error("it is not said to be started again")
 					}
 					return
 				}

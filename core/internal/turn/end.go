@@ -15,7 +15,7 @@ import (
 )
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) Reply) error {
+func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) (Reply, error)) error {
 	visible := answer.Parse(r.Text, true).Text
 	done := store.Completion{
 		State:   store.RunDone,
@@ -25,9 +25,13 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sen
 		Then:    h.options.Next(run, r),
 	}
 	if !run.Message.Message.Silent {
-		said := reply(ctx, r)
+		said, err := reply(ctx, r)
+		if err != nil {
+			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
+		}
 		done.Pieces, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
 	}
+	h.handled(run)
 	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
@@ -101,7 +105,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 	switch {
 	case !errors.As(err, &failure), again(failure) && run.Message.Attempts < maxAttempts:
 		return err
-	case failure.Class == agent.Unavailable:
+	case h.outages[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)

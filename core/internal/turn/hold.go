@@ -2,9 +2,11 @@ package turn
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,36 +26,54 @@ const (
 	oneOutage = time.Hour
 )
 
-// outage is what is known of turns that cannot begin because claude cannot be started: while it is upgraded, or the machine
-// is short of memory or processes.
+// outage is what is known of turns that are held for one class of failure.
 type outage struct {
+	begins, over string // what the owners are told; empty: nothing is told, as others tell of it
+
 	mu    sync.Mutex
 	held  map[string]heldTurn // by the ids of their messages
-	since time.Time           // no turn has begun since then; zero: the last one has
+	since time.Time           // no turn that needs what is missing has had it since then; zero: the last one has
 	told  string              // the cause that the owners know of; empty: they know of none
 	last  string              // the cause that they were told last
 	at    time.Time           // when that was
 }
 
-// heldTurn is a turn that cannot begin.
+// heldTurn is a turn that is held.
 type heldTurn struct{ since, seen time.Time }
 
-// hold has a turn tried again later that could not begin. Its chat is told once, and the owners of the cause.
+// newOutages returns an outage for each class of failure that is no fault of a message and passes.
+func newOutages() map[agent.Class]*outage {
+	return map[agent.Class]*outage{
+		// While it is upgraded, or the machine is short of memory or processes.
+		agent.Unavailable: {begins: "Claude cannot be started", over: "Claude can be started again."},
+		agent.NoRoom:      {begins: "This machine has no room for files", over: "This machine has room for files again."},
+		agent.ChannelAway: {}, // The supervisor tells the owners, and nobody could tell the chat.
+	}
+}
+
+// hold has a turn tried again later that could not begin or end. Its chat is told once, and the owners of the cause.
 func (h *Handler) hold(ctx context.Context, run *store.Run, f *agent.Failure) error {
+	o := h.outages[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
-	wait, old, cause := h.outage.add(run.Message.UUID, why)
-	h.log.Warn("a turn cannot begin and is tried again", "session", run.Session.Key, "run", run.ID, "in", wait, "error", why)
-	if old {
+	cause := why
+	if f.Class == agent.NoRoom {
+		cause = f.Detail // The rest tells the file, which is another one each time.
+	}
+	wait, old, begins := o.add(run.Message.UUID, cause)
+	h.log.Warn("a turn is held and tried again", "session", run.Session.Key, "run", run.ID, "in", wait, "class", f.Class, "error", why)
+	if old && o.begins != "" {
 		h.tellHeld(ctx, run, f)
 	}
-	if cause != "" && h.options.Owners != nil {
-		h.options.Owners.Tell(fmt.Sprint("held:", time.Now().UnixNano()),
-			fmt.Sprintf("Claude cannot be started:\n\n```\n%s\n```\n\nMessages are kept, and I go on trying.", strings.ReplaceAll(cause, "`", "'")))
+	if begins && o.begins != "" && h.options.Owners != nil {
+		// A host that was killed meanwhile does not tell it again.
+		of := sha256.Sum256([]byte(cause))
+		h.options.Owners.Tell(fmt.Sprintf("held:%s:%x:%s", f.Class, of[:8], time.Now().UTC().Format("2006-01-02T15")),
+			fmt.Sprintf("%s:\n\n```\n%s\n```\n\nMessages are kept, and I go on trying.", o.begins, strings.ReplaceAll(cause, "`", "'")))
 	}
 	return &agent.HeldError{Wait: wait, Err: f}
 }
 
-// tellHeld tells a run's chat that its message is kept, once.
+// tellHeld tells a run's chat that its message is kept, once for each class.
 func (h *Handler) tellHeld(ctx context.Context, run *store.Run, f *agent.Failure) {
 	m := run.Message.Message
 	if m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat {
@@ -63,7 +83,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *store.Run, f *agent.Failure
 	if len(pieces) == 0 {
 		return
 	}
-	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "held:"+run.Message.UUID, pieces...); err != nil {
+	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Message.UUID), pieces...); err != nil {
 		h.log.Warn("tell a chat that its message is kept", "run", run.ID, "error", err)
 	}
 }
@@ -74,20 +94,36 @@ func (h *Handler) begun(run *store.Run, err error) {
 	if errors.As(err, &f) && (f.Class == agent.Unavailable || f.Class == agent.Aborted) {
 		return
 	}
-	if h.outage.end(run.Message.UUID) && h.options.Owners != nil {
-		h.log.Info("turns can begin again")
-		h.options.Owners.Tell(fmt.Sprint("held over:", time.Now().UnixNano()), "Claude can be started again.")
+	h.endOutage(agent.Unavailable, run, true)
+}
+
+// handled takes that all files of a run could be had and kept.
+func (h *Handler) handled(run *store.Run) {
+	files := slices.ContainsFunc(append([]store.Queued{run.Message}, run.More...), func(q store.Queued) bool { return len(q.Message.Media) > 0 })
+	h.endOutage(agent.NoRoom, run, files)
+	h.endOutage(agent.ChannelAway, run, files)
+}
+
+// endOutage takes that a run has had what runs are held for. That ends the outage where the run was held for it, or needs it.
+func (h *Handler) endOutage(class agent.Class, run *store.Run, needs bool) {
+	o := h.outages[class]
+	if o.end(run.Message.UUID, needs) && o.over != "" && h.options.Owners != nil {
+		h.log.Info("turns are held no longer", "class", class)
+		h.options.Owners.Tell(fmt.Sprint("held over:", time.Now().UnixNano()), o.over)
 	}
 }
 
-// add takes that a turn could not begin. It returns how long to wait before it is tried again, whether that has gone on for
-// long enough to be told, and the cause if the owners are to be told.
-func (o *outage) add(id, why string) (wait time.Duration, old bool, cause string) {
+// add takes that a turn is held. It returns how long to wait before it is tried again, whether that has gone on for long
+// enough to be told, and whether the owners are to be told of the cause.
+func (o *outage) add(id, why string) (wait time.Duration, old, begins bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
 	// What was dropped while it waited comes no more.
 	maps.DeleteFunc(o.held, func(_ string, t heldTurn) bool { return now.Sub(t.seen) > 5*longestHold })
+	if len(o.held) == 0 {
+		o.since, o.told = time.Time{}, ""
+	}
 	t, known := o.held[id]
 	if !known {
 		t.since = now
@@ -101,16 +137,20 @@ func (o *outage) add(id, why string) (wait time.Duration, old bool, cause string
 		o.since = now
 	}
 	if o.told == "" && now.Sub(o.since) >= quietHold && (o.last != why || now.Sub(o.at) >= oneOutage) {
-		o.told, o.last, o.at, cause = why, why, now, why
+		o.told, o.last, o.at, begins = why, why, now, true
 	}
 	age := now.Sub(t.since)
-	return min(max(age/2, shortestHold), longestHold), age >= quietHold, cause
+	return min(max(age/2, shortestHold), longestHold), age >= quietHold, begins
 }
 
-// end takes that a turn has begun. It reports whether the owners are to be told that the outage is over.
-func (o *outage) end(id string) bool {
+// end takes that a turn has had what is missing, if it was held or needs it. It reports whether the owners are to be told that the
+// outage is over.
+func (o *outage) end(id string, needs bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if _, held := o.held[id]; !held && !needs {
+		return false
+	}
 	delete(o.held, id)
 	told := o.told != ""
 	o.since, o.told = time.Time{}, ""

@@ -69,6 +69,93 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	})
 }
 
+// Files that cannot be had as a turn begins, or be kept as it ends, for want of room hold it as well. It says what is missing, and
+// only a turn with files shows that it is over.
+func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
+	t.Parallel()
+	full := &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device", Err: errors.New("write /media/x7")}
+	for name, lack := range map[string]func(r *room, err error){
+		"as it begins": func(r *room, err error) { r.missing = err },
+		"as it ends":   func(r *room, err error) { r.view.unkept = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &room{}
+				h := r.handler()
+				handle := func(run *store.Run) error {
+					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
+					return h.Handle(t.Context(), run, nil)
+				}
+				run := message(1)
+				lack(r, full)
+				for began := time.Now(); time.Since(began) < time.Hour; {
+					var held *agent.HeldError
+					if err := handle(run); !errors.As(err, &held) || held.Wait > 2*time.Minute {
+						t.Fatalf("error %v: it is not held", err)
+					}
+					time.Sleep(held.Wait)
+				}
+				if len(r.completed) != 0 || len(r.posted) == 0 || r.posted[0].Text != "trouble: no_room" || r.keys[0] != r.keys[len(r.keys)-1] {
+					t.Errorf("completed %+v, the chat was told %+v under %q", r.completed, r.posted, r.keys)
+				}
+				if len(r.owners) != 1 || !strings.Contains(r.owners[0], "no room for files:\n\n```\nno space left on device\n```") {
+					t.Errorf("the owners were told %q", r.owners)
+				}
+				lack(r, nil)
+				other := message(1)
+				other.Message.UUID = "other"
+				if err := handle(other); err != nil || len(r.owners) != 1 {
+					t.Errorf("a turn without files: %v, the owners were told %q", err, r.owners)
+				}
+				if err := handle(run); err != nil || len(r.owners) != 2 || !strings.Contains(r.owners[1], "again") {
+					t.Errorf("with room: %v, the owners were told %q", err, r.owners)
+				}
+			})
+		})
+	}
+}
+
+// What was held and then dropped does not hide the next outage.
+func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &room{missing: &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device"}}
+		h := r.handler()
+		for n, id := range []string{"first", "second"} {
+			run := message(1)
+			run.Message.UUID = id
+			for range 10 {
+				r.wait(t, h, run)
+			}
+			if len(r.owners) != n+1 {
+				t.Errorf("the owners were told %q at the %s", r.owners, id)
+			}
+			time.Sleep(2 * time.Hour)
+		}
+	})
+}
+
+// A channel that is being started holds the turns that need its files. Nobody is told: the chat could not be, and the owners are by
+// others.
+func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &room{missing: &agent.Failure{Class: agent.ChannelAway}}
+		h := r.handler()
+		for range 10 {
+			r.wait(t, h, message(1))
+		}
+		r.missing, r.results = nil, []outcome{{result: agent.Result{Text: "hello"}}}
+		if err := h.Handle(t.Context(), message(1), nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.posted)+len(r.owners) != 0 || len(r.completed) != 1 {
+			t.Errorf("the chat was told %+v, the owners %q", r.posted, r.owners)
+		}
+	})
+}
+
 // What passes within seconds nobody is told.
 func TestAShortOutageIsNotTold(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,8 @@ type View interface {
 	// Anew begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
 	Anew(ctx context.Context)
 	// Reply returns the answer, as far as the chat does not have it. It is called after End.
-	Reply(ctx context.Context, r agent.Result) Reply
+	// An [*agent.Failure] says that its files cannot be kept for now.
+	Reply(ctx context.Context, r agent.Result) (Reply, error)
 	// Close says that the run is completed, or is the turn's no longer. It is called last.
 	Close()
 }
@@ -80,7 +81,8 @@ type Options struct {
 	// it asked matters any more.
 	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
 	Over func(ctx context.Context, run *store.Run, c store.Completion)
-	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, or an [*Unusable].
+	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, an [*Unusable], or an
+	// [*agent.Failure] that says that the files cannot be had for now.
 	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
 	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
 	Steered func(ctx context.Context, m store.Queued) (string, error)
@@ -119,12 +121,12 @@ func (*Unusable) Error() string { return "none of the files could be had" }
 type Handler struct {
 	options Options
 	log     hclog.Logger
-	outage  outage
+	outages map[agent.Class]*outage
 }
 
 // New returns a handler.
 func New(options Options, log hclog.Logger) *Handler {
-	return &Handler{options: options, log: log}
+	return &Handler{options: options, log: log, outages: newOutages()}
 }
 
 // Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back

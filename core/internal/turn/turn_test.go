@@ -29,6 +29,7 @@ type room struct {
 	added     []string
 	addErr    error
 	unusable  *turn.Unusable
+	missing   error // what Prompt says
 	command   string
 	cmdErr    error
 	completed []store.Completion
@@ -61,6 +62,7 @@ type view struct {
 	sent     turn.Sent
 	said     string
 	files    []store.OutgoingFile
+	unkept   error // what Reply says
 	ended    int
 	anew     int
 	closed   int
@@ -70,8 +72,8 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
-func (v *view) Reply(_ context.Context, r agent.Result) turn.Reply {
-	return turn.Reply{Pieces: piece(strings.TrimPrefix(r.Text, v.said)), Files: v.files}
+func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
+	return turn.Reply{Pieces: piece(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
 }
 
 func (v *view) Close() { v.closed++ }
@@ -153,6 +155,9 @@ func (r *room) handler() *turn.Handler {
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
 		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
+			if r.missing != nil {
+				return "", r.missing
+			}
 			if r.unusable != nil {
 				return "", r.unusable
 			}
