@@ -97,6 +97,7 @@ type Host struct {
 	heartbeat  *heartbeat.Heartbeat // nil: there is none
 	supervisor *supervisor.Supervisor
 	dispatcher *dispatch.Dispatcher
+	handler    *turn.Handler
 	outbox     *outbox.Outbox
 	admin      *admin.Server
 }
@@ -125,6 +126,9 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 			return nil, fmt.Errorf("keep claude's keys: %w", err)
 		}
 	}
+	h.dispatcher = dispatch.New(h.store, dispatch.Options{
+		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
+	}, h.log.Named("dispatch"))
 	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
 	}
@@ -175,8 +179,8 @@ func (h *Host) wire() {
 	h.tools = h.newTools()
 	h.observers = hook.NewObservers(h.observing, h.log.Named("hook"))
 	h.inbox = inbox.New(inbox.Options{
-		Store: h.store, Commands: h.commands, Turns: turnsOf{h}, Settings: h.config.For, Policy: h.config.Send.Policy,
-		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Retire: h.claude.Retire, Zone: h.config.Agent.Timezone, Now: time.Now,
+		Store: h.store, Commands: h.commands, Turns: h.dispatcher, Claude: h.claude, Settings: h.config.For, Policy: h.config.Send.Policy,
+		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	api := hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h}, Store: h.store, Pieces: h.posted, Grants: h.grants,
@@ -189,14 +193,11 @@ func (h *Host) wire() {
 	h.reactor = h.newReactor()
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
-	handler := turn.New(turn.Options{
+	h.handler = turn.New(turn.Options{
 		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
 		Notice: h.notice, Undelivered: h.undelivered, Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
-	h.dispatcher = dispatch.New(h.store, handler.Handle, dispatch.Options{
-		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
-	}, h.log.Named("dispatch"))
 	h.heartbeat = h.heartbeats(h.inbox)
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
@@ -252,7 +253,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	deliveries := start(work, h.outbox.Run)
 	defer h.end("deliveries", deliveries.stop)
 	defer h.end("typing signals", h.typist.Wait)
-	turns := start(work, h.dispatcher.Run)
+	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
 	defer h.end("turns", turns.stop)
 	if h.heartbeat != nil {
 		defer h.end("the heartbeat", start(work, h.heartbeat.Run).stop)

@@ -58,7 +58,7 @@ func TestDirectChat(t *testing.T) {
 		c := &config.Config{Settings: config.Settings{Session: config.Session{Scope: scope}, Access: config.Access{Owners: []string{"discord:+7"}}}}
 		h := &Host{config: c, store: s}
 		h.inbox = inbox.New(inbox.Options{
-			Store: s, Settings: c.For, Now: time.Now, Policy: c.Send.Policy, Turns: turnsOf{h},
+			Store: s, Settings: c.For, Now: time.Now, Policy: c.Send.Policy,
 		}, hclog.NewNullLogger())
 		for _, user := range []chat.UserID{"7", "+7"} {
 			if to, known := h.directChat(ctx, "discord", user); known {
@@ -133,11 +133,7 @@ func TestNothingToWatch(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	begun := make(chan struct{})
 	h := &Host{config: &config.Config{Agent: config.Agent{Workspace: t.TempDir()}}, store: s}
-	h.dispatcher = dispatch.New(s, func(ctx context.Context, run *store.Run, _ <-chan struct{}) error {
-		close(begun)
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
+	h.dispatcher = dispatch.New(s, dispatch.Options{Turns: 1, Commands: 1}, hclog.NewNullLogger())
 
 	expect := func(why string) {
 		t.Helper()
@@ -177,9 +173,19 @@ func TestNothingToWatch(t *testing.T) {
 	expect("messages wait")
 	running, stop := context.WithCancel(ctx)
 	var room sync.WaitGroup
-	room.Go(func() { h.dispatcher.Run(running) })
+	room.Go(func() { h.dispatcher.Run(running, endless{begun}) })
 	<-begun
 	expect("a turn runs")
 	stop()
 	room.Wait()
+}
+
+// endless has runs go on until they are ended.
+type endless struct{ begun chan struct{} }
+
+// Handle implements dispatch.Handler.
+func (e endless) Handle(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+	close(e.begun)
+	<-ctx.Done()
+	return context.Cause(ctx)
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"time"
 
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/inbox"
@@ -62,31 +61,3 @@ func addedBy(hooks *hook.Chain) func(context.Context, string, chat.Caller, strin
 		return hooks.BeforeAgentStart(ctx, hook.Start{TurnID: turnID, Caller: caller, Prompt: prompt})
 	}
 }
-
-// turnsOf asks the host's dispatcher at each use.
-type turnsOf struct{ host *Host }
-
-// Stop ends a session's turn.
-func (t turnsOf) Stop(ctx context.Context, session string, before time.Time) (bool, error) {
-	return t.host.dispatcher.Stop(ctx, session, before)
-}
-
-// Running tells since when a session's turn runs.
-func (t turnsOf) Running(session string) (time.Time, bool) { return t.host.dispatcher.Running(session) }
-
-// Pause notes that a run waits for people. False: too many do.
-func (t turnsOf) Pause(run int64) bool { return t.host.dispatcher.Pause(run) }
-
-// Resume waits until a run may go on that waited for people.
-func (t turnsOf) Resume(ctx context.Context, run int64) { t.host.dispatcher.Resume(ctx, run) }
-
-// Nudge tells a session's running turn that messages wait.
-func (t turnsOf) Nudge(session string) { t.host.dispatcher.Nudge(session) }
-
-// Withdraw takes back a message that a claude session's running turn was told.
-func (t turnsOf) Withdraw(ctx context.Context, claudeSession, message string) bool {
-	return t.host.claude.Withdraw(ctx, claudeSession, message)
-}
-
-// End ends a run that has lost its lane.
-func (t turnsOf) End(run int64) { t.host.dispatcher.End(run) }

@@ -19,7 +19,7 @@ import (
 // registry builds the commands.
 func (h *Host) registry() *command.Registry {
 	c := h.config.Claude
-	return command.New(h.store, turnsOf{h}, command.Host{
+	return command.New(h.store, h.dispatcher, command.Host{
 		Log:     h.log.Named("command"),
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
 		ConfigPath: h.config.Path, ExportDir: filepath.Join(h.config.StateDir, "exports"),

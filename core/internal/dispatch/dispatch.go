@@ -29,12 +29,14 @@ type Store interface {
 	Hold(ctx context.Context, run int64, again time.Time, cause string) error
 }
 
-// Handler does a run and completes it in the store. A run whose handler returns an error is given back to its lane,
-// unless the error is [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an
-// [*agent.HeldError] that was no attempt. The cause
-// of its context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced]. Nudged fires when messages may wait
-// that the run could be told; one firing may stand for several.
-type Handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
+// Handler answers claimed messages.
+type Handler interface {
+	// Handle does a run and completes it in the store. After an error the run is given back to its lane, unless the error is
+	// [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an [*agent.HeldError] it
+	// was no attempt. The cause of the context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced]. Nudged
+	// fires when messages may wait that the run could be told; one firing may stand for several.
+	Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
+}
 
 // Options are a dispatcher's settings.
 type Options struct {
@@ -47,7 +49,6 @@ type Options struct {
 // Dispatcher claims runs and has them handled.
 type Dispatcher struct {
 	store   Store
-	handle  Handler
 	options Options
 	log     hclog.Logger
 	turns   *places
@@ -76,23 +77,24 @@ type running struct {
 func (r *running) owner() bool { return r.run.Message.Message.Authority == chat.Owner }
 
 // New returns a dispatcher. Run starts it.
-func New(s Store, handle Handler, options Options, log hclog.Logger) *Dispatcher {
-	return &Dispatcher{store: s, handle: handle, options: options, log: log, turns: newPlaces(options.Turns, options.Owners), running: map[int64]*running{}}
+func New(s Store, options Options, log hclog.Logger) *Dispatcher {
+	return &Dispatcher{store: s, options: options, log: log, turns: newPlaces(options.Turns, options.Owners), running: map[int64]*running{}}
 }
 
-// Run claims and handles runs until ctx ends, then waits for those that are running, at most for the grace.
-func (d *Dispatcher) Run(ctx context.Context) {
+// Run claims runs and has them handled until ctx ends, then waits for those that are running, at most for the grace.
+func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 
 	var runs, loops sync.WaitGroup
-	loops.Go(func() { d.claim(ctx, work, store.TurnLane, d.turns, &runs) })
-	loops.Go(func() {
-		d.claim(ctx, work, store.ControlLane, newPlaces(d.options.Commands, d.options.Owners), &runs)
-	})
-	loops.Go(func() {
-		d.claim(ctx, work, store.CommandLane, newPlaces(d.options.Commands, d.options.Owners), &runs)
-	})
+	handle := func(r *running) { runs.Go(func() { d.do(work, r, handler) }) }
+	for lane, places := range map[store.Lane]*places{
+		store.TurnLane:    d.turns,
+		store.ControlLane: newPlaces(d.options.Commands, d.options.Owners),
+		store.CommandLane: newPlaces(d.options.Commands, d.options.Owners),
+	} {
+		loops.Go(func() { d.claim(ctx, work, lane, places, handle) })
+	}
 	beats, stopBeats := context.WithCancel(work)
 	defer stopBeats()
 	var beating sync.WaitGroup
@@ -106,8 +108,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	beating.Wait()
 }
 
-// claim hands the ready runs of one kind of lane to the handler, as there are places.
-func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *places, runs *sync.WaitGroup) {
+// claim has the ready runs of one kind of lane handled, as there are places.
+func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *places, handle func(*running)) {
 	for {
 		looking, whose, ok := places.claim(ctx)
 		if !ok {
@@ -119,10 +121,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *p
 		places.claimed(r)
 		switch {
 		case r != nil:
-			runs.Go(func() {
-				defer places.end(r)
-				d.do(work, r)
-			})
+			handle(r)
 			continue
 		case ctx.Err() != nil:
 			return
@@ -149,8 +148,9 @@ func (d *Dispatcher) begin(work context.Context, run *store.Run, places *places)
 }
 
 // do handles one run and sees that its lane goes on whatever comes.
-func (d *Dispatcher) do(work context.Context, r *running) {
+func (d *Dispatcher) do(work context.Context, r *running, handler Handler) {
 	run := r.run
+	defer r.places.end(r)
 	defer func() {
 		r.cancel(nil)
 		d.mu.Lock()
@@ -159,7 +159,7 @@ func (d *Dispatcher) do(work context.Context, r *running) {
 		close(r.done)
 	}()
 
-	err := d.handle(r.ctx, run, r.nudge)
+	err := handler.Handle(r.ctx, run, r.nudge)
 	r.stopped = errors.Is(err, agent.ErrStopped)
 	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
 		return

@@ -123,13 +123,20 @@ func (l *lanes) free(r *store.Run) {
 	}
 }
 
+// handler is a function that handles runs.
+type handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
+
+func (h handler) Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
+	return h(ctx, run, nudged)
+}
+
 // begin runs a dispatcher until the returned function is called, which waits for it.
-func begin(t *testing.T, l *lanes, options dispatch.Options, handle dispatch.Handler) (*dispatch.Dispatcher, func()) {
+func begin(t *testing.T, l *lanes, options dispatch.Options, handle handler) (*dispatch.Dispatcher, func()) {
 	t.Helper()
-	d := dispatch.New(l, handle, options, hclog.NewNullLogger())
+	d := dispatch.New(l, options, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
-	done.Go(func() { d.Run(ctx) })
+	done.Go(func() { d.Run(ctx, handle) })
 	return d, func() { cancel(); done.Wait() }
 }
 
@@ -470,14 +477,16 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 				var d *dispatch.Dispatcher
 				lanes := claimed{newLanes(run(1, "a", store.TurnLane)), func() { end(d) }}
 				stopped := make(chan struct{})
-				d = dispatch.New(lanes, func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
-					defer close(stopped)
-					<-ctx.Done()
-					return context.Cause(ctx)
-				}, options(), hclog.NewNullLogger())
+				d = dispatch.New(lanes, options(), hclog.NewNullLogger())
 				ctx, cancel := context.WithCancel(t.Context())
 				var done sync.WaitGroup
-				done.Go(func() { d.Run(ctx) })
+				done.Go(func() {
+					d.Run(ctx, handler(func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+						defer close(stopped)
+						<-ctx.Done()
+						return context.Cause(ctx)
+					}))
+				})
 				<-stopped // else all of the bubble is blocked
 				cancel()
 				done.Wait()

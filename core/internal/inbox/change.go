@@ -94,7 +94,7 @@ func (in *Inbox) untold(ctx context.Context, f store.Found) (unread int64, ok bo
 	if f.Standing != store.StandingTold {
 		return 0, true
 	}
-	return f.Run, in.options.Turns.Withdraw(ctx, f.ClaudeSession, f.UUID)
+	return f.Run, in.options.Claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
 // takeBack drops a message that waits, or that the run unread was told, and tells its writer why.

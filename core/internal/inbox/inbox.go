@@ -67,11 +67,17 @@ type Commands interface {
 type Turns interface {
 	// Nudge tells a session's running turn that messages wait that it could be told.
 	Nudge(session string)
-	// Withdraw takes back a message that a claude session's running turn was told, by its id for claude. False: it was read, or
-	// may have been.
-	Withdraw(ctx context.Context, claudeSession, message string) bool
 	// End ends a run that has lost its lane.
 	End(run int64)
+}
+
+// Claude is what the inbox needs of the claude processes.
+type Claude interface {
+	// Withdraw takes back a message that a session's running turn was told, by its id for claude. False: it was read, or may
+	// have been.
+	Withdraw(ctx context.Context, session, message string) bool
+	// Retire is told of a session that a reset left behind.
+	Retire(session string)
 }
 
 // Options are what an inbox works with.
@@ -79,6 +85,7 @@ type Options struct {
 	Store    Store
 	Commands Commands
 	Turns    Turns
+	Claude   Claude
 	Settings func(channel string) config.Settings
 	// Reading makes a command of a message that answers what claude asks in the chat; false: it does not. Addressed says that it
 	// is meant for the agent.
@@ -93,10 +100,8 @@ type Options struct {
 	// Receipt makes what shows in the chat that a message waits, if it does, with buttons for what can be done about it; nil:
 	// nothing does.
 	Receipt func(m store.Message) func(store.Acceptance) store.Piece
-	// Retire is told of a claude session that a reset left behind.
-	Retire func(claudeSession string)
-	Zone   *time.Location
-	Now    func() time.Time
+	Zone    *time.Location
+	Now     func() time.Time
 }
 
 // Inbox takes events in.
@@ -307,7 +312,7 @@ func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, er
 		return Outcome{Verdict: chat.Duplicate, Session: inbound.Session}, nil
 	}
 	if accepted.Replaced != "" {
-		in.options.Retire(accepted.Replaced)
+		in.options.Claude.Retire(accepted.Replaced)
 	}
 	if accepted.Superseded != 0 {
 		in.options.Turns.End(accepted.Superseded)

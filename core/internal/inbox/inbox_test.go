@@ -86,6 +86,9 @@ func (j *journal) stands(unread int64) store.Standing {
 	}
 }
 
+// Retire notes a claude session that is not used again.
+func (j *journal) Retire(claudeSession string) { j.retired = append(j.retired, claudeSession) }
+
 // Withdraw takes back what claude has not read.
 func (j *journal) Withdraw(_ context.Context, claudeSession, message string) bool {
 	return j.unread && claudeSession == "claude" && message == "u"
@@ -364,7 +367,7 @@ func box(j *journal) *inbox.Inbox {
 
 func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.Options{
-		Store: j, Commands: known{}, Turns: j, Settings: settings,
+		Store: j, Commands: known{}, Turns: j, Claude: j, Settings: settings,
 		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
 		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
 		Behind:   func(_ context.Context, caller chat.Caller) { j.behind = append(j.behind, caller.Session) },
@@ -375,7 +378,7 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
 			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
 		},
-		Retire: func(s string) { j.retired = append(j.retired, s) }, Zone: time.UTC, Now: func() time.Time { return now },
+		Zone: time.UTC, Now: func() time.Time { return now },
 	}, hclog.NewNullLogger())
 }
 
