@@ -65,7 +65,7 @@ func killAll(known []proc, find func() ([]proc, error)) {
 }
 
 // Reap ends what an earlier life of the host left running: claude processes, known by pid, start time and boot, and the
-// tools that they started. A pid that is another process's by now is not touched. Each is forgotten once it is gone.
+// tools that they started, known by that life's mark. A pid that is another process's by now is not touched. Each is forgotten once it is gone.
 //
 // A claude whose host died goes on to the end of its turn and then leaves by itself, as its stdin has ended. It is ended
 // here because the message is run again, and two writers on a session lose messages.
@@ -86,8 +86,11 @@ func Reap(ctx context.Context, left []store.Process, processes Processes, log hc
 
 func reap(old store.Process, log hclog.Logger) {
 	root := proc{pid: old.PID, started: old.StartTime}
-	// Its tools outlive it, as children of nobody. They carry the session's name and the mark of some life of a host.
-	find := func() ([]proc, error) { return descendants(0, nil, sessionMarker+"="+old.Name, marker+"=") }
+	// Its tools outlive it, as children of nobody. They carry the session's name, which is also that of another host's session
+	// if the state folder is a copy, and the mark of the life that started them; of an old record, that of any.
+	find := func() ([]proc, error) {
+		return descendants(0, nil, sessionMarker+"="+old.Name, marker+"="+old.Mark)
+	}
 	var known []proc
 	if root.alive() {
 		// Claude goes first, so that it does not take the end of its tools for their results.

@@ -145,7 +145,7 @@ func (s *session) kill() { _ = s.cmd.Process.Kill() }
 // record is what the host's next life needs to end the process.
 func (s *session) record() store.Process {
 	return store.Process{
-		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(),
+		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(), Mark: s.life,
 	}
 }
 

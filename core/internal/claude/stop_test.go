@@ -217,24 +217,41 @@ func TestReap(t *testing.T) {
 		if list := r.processes.all(); len(list) > 0 {
 			t.Errorf("not forgotten: %v", list)
 		}
-		// Orphans whose claude is gone already are found by their environment.
-		orphan := exec.Command("sh", "-c", "echo; exec sleep 100")
-		orphan.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+r.session, "CLAWHOST_RUN=x")
-		out, err := orphan.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := orphan.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		// Orphans whose claude is gone already are found by their environment, but no other host's that has the session as well:
+		// the state folder may be a copy.
+		ended, spared := r.orphan(left[0].Mark), r.orphan("another")
 		claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
-		if err := orphan.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		if err := ended.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("the orphan ended with %v", err)
 		}
+		if err := syscall.Kill(spared.Process.Pid, 0); err != nil || len(tools(t, r.session)) != 1 {
+			t.Fatalf("a tool of another host was ended")
+		}
+		// A record of a build that knew no marks.
+		left[0].Mark = ""
+		claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
+		if err := spared.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("without a mark in the record the orphan ended with %v", err)
+		}
 	})
+}
+
+// orphan starts a process as a tool of the session that a life of a host left behind.
+func (r *rig) orphan(mark string) *exec.Cmd {
+	r.Helper()
+	cmd := exec.CommandContext(r.Context(), "sh", "-c", "echo; exec sleep 100")
+	cmd.Env = append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+r.session, "CLAWHOST_RUN="+mark)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		r.Fatal(err)
+	}
+	return cmd
 }
 
 func TestIsTool(t *testing.T) {

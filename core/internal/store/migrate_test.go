@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"io/fs"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -10,28 +11,64 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// writeOld makes a database as a build wrote it that knew only the first migrations, with some rows.
+func writeOld(t *testing.T, path string, schema int, inserts ...string) {
+	t.Helper()
+	ctx := t.Context()
+	db, err := sql.Open("sqlite", dataSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := fstest.MapFS{}
+	for _, name := range names[:schema] {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known[name] = &fstest.MapFile{Data: text}
+	}
+	if err := migrate(ctx, conn, known); err != nil {
+		t.Fatal(err)
+	}
+	for _, insert := range inserts {
+		if _, err := conn.ExecContext(ctx, insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process that a build recorded which knew no marks is still there to be ended.
+func TestProcessesOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	writeOld(t, path, 19, `INSERT INTO processes (pid, start_time, kind, name, boot_id, host_pid, host_start) VALUES (7, 2, 'claude', 'uuid', 'boot', 5, 1)`)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	want := Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Host: Host{PID: 5, StartTime: 1}}
+	if got, err := s.Processes(t.Context()); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("the process is %+v, %v, want %+v", got, err, want)
+	}
+}
+
 // TestMessagesOutliveAnUpgrade has a database of the first schema in which one message ran when the host ended, one had
 // been given back and two wait.
 func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "clawhost.db")
-	db, err := sql.Open("sqlite", dataSource(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const first = "migrations/0001_initial.sql"
-	text, err := migrations.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := migrate(ctx, conn, fstest.MapFS{first: {Data: text}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, insert := range []string{
+	writeOld(t, path, 1,
 		`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at)
 			VALUES ('a', 'ca', 1, '', 'c', 'a', '', 1, 1), ('b', 'cb', 1, '', 'c', 'b', '', 1, 1)`,
 		`INSERT INTO claude_sessions (id, session, begun_at, started_at) VALUES ('ca', 'a', 1, 1), ('cb', 'b', 1, 1)`,
@@ -39,19 +76,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 		`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, run_id) VALUES ('a', 'turn', 2, 2, NULL, 7), ('b', 'turn', 2, 2, 1, NULL)`,
 		`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, attempts, claude_session) VALUES
 			('a', 'turn', 1, 'c', 'a1', '{"text":"a1"}', 1, 1, 1, 'ca'), ('a', 'turn', 2, 'c', 'a2', '{"text":"a2"}', 1, 1, 0, NULL),
-			('b', 'turn', 1, 'c', 'b1', '{"text":"b1"}', 1, 1, 2, 'cb'), ('b', 'turn', 2, 'c', 'b2', '{"text":"b2"}', 1, 1, 0, NULL)`,
-	} {
-		if _, err := conn.ExecContext(ctx, insert); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-
+			('b', 'turn', 1, 'c', 'b1', '{"text":"b1"}', 1, 1, 2, 'cb'), ('b', 'turn', 2, 'c', 'b2', '{"text":"b2"}', 1, 1, 0, NULL)`)
 	s, err := Open(ctx, path, Options{})
 	if err != nil {
 		t.Fatal(err)

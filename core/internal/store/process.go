@@ -16,7 +16,8 @@ type Process struct {
 	PID       int
 	StartTime uint64 // /proc/PID/stat's starttime in ticks: a pid that was reused has another one
 	BootID    string
-	Host      Host // the store fills it in
+	Mark      string // what the environment of it and of all that it starts carries; empty: not known
+	Host      Host   // the store fills it in
 }
 
 // Host is the process that recorded another one. The zero Host is not known.
@@ -35,10 +36,10 @@ func self() (Host, error) {
 // RecordProcess keeps a child of this process until it is forgotten.
 func (s *Store) RecordProcess(ctx context.Context, p Process) error {
 	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, mark, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT (pid, start_time) DO UPDATE SET kind = excluded.kind, name = excluded.name, boot_id = excluded.boot_id,
-				host_pid = excluded.host_pid, host_start = excluded.host_start`,
-			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, s.host.PID, int64(s.host.StartTime))
+				mark = excluded.mark, host_pid = excluded.host_pid, host_start = excluded.host_start`,
+			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, p.Mark, s.host.PID, int64(s.host.StartTime))
 		return nothing{}, err
 	})
 	return err
@@ -56,11 +57,11 @@ func (s *Store) ForgetProcess(ctx context.Context, pid int, startTime uint64) er
 // Processes returns the recorded processes, by pid.
 func (s *Store) Processes(ctx context.Context) ([]Process, error) {
 	var processes []Process
-	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
+	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id, mark, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
 		func(rows *sql.Rows) error {
 			var p Process
 			var startTime, hostStart int64
-			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID, &p.Host.PID, &hostStart); err != nil {
+			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID, &p.Mark, &p.Host.PID, &hostStart); err != nil {
 				return err
 			}
 			p.StartTime, p.Host.StartTime = uint64(startTime), uint64(hostStart)

@@ -97,7 +97,7 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	plugin := store.Process{Kind: "plugin", Name: "telegram", PID: 7, StartTime: 1, BootID: "boot"}
-	claude := store.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot"}
+	claude := store.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Mark: "life"}
 	for _, p := range []store.Process{claude, plugin, plugin} {
 		if err := b.RecordProcess(b.ctx, p); err != nil {
 			t.Fatal(err)
