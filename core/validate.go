@@ -14,8 +14,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// Validate checks the plugins' own configs by the schemas that their binaries describe, and that no two have a command of
-// the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
+// Validate checks the plugins' own configs by the schemas that their binaries describe and by what these find themselves, and
+// that no two have a command of the same name. It starts each enabled plugin's binary, asks it and ends it; none is configured. The error is a
 // [config.Problems]. Children start the binaries, as those of [Options] do.
 func Validate(ctx context.Context, c *config.Config, version string, children *process.Children) error {
 	found := make([]config.Problems, len(c.Plugins))
@@ -43,7 +43,7 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 	if missing, is := p.Missing(); is {
 		return config.Problems{missing}, command.PluginCommands{}
 	}
-	description, err := supervisor.Describe(ctx, spec(p), version, os.TempDir(), children, hclog.NewNullLogger())
+	checked, err := supervisor.Check(ctx, spec(p), version, os.TempDir(), children, hclog.NewNullLogger())
 	if err != nil {
 		attribute := ""
 		if unfit, ok := errors.AsType[*supervisor.Unfit](err); ok {
@@ -52,13 +52,17 @@ func validate(ctx context.Context, p *config.Plugin, version string, children *p
 		return config.Problems{p.PlaceAttribute(attribute, "Plugin does not start", err.Error())}, command.PluginCommands{}
 	}
 	commands := command.PluginCommands{Plugin: p.Label}
-	for _, c := range description.Commands {
+	for _, c := range checked.Commands {
 		commands.Names = append(commands.Names, c.Name)
 	}
-	_, err = p.Decode(description.Schema)
 	var problems config.Problems
-	if err != nil && !errors.As(err, &problems) {
-		problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", err.Error())}
+	if checked.Misfit != nil && !errors.As(checked.Misfit, &problems) {
+		problems = config.Problems{p.Place(nil, "Plugin's config cannot be checked", checked.Misfit.Error())}
+	}
+	for _, d := range checked.Found {
+		if !d.Warning {
+			problems = append(problems, p.Place(d.Path, d.Summary, d.Detail))
+		}
 	}
 	return problems, commands
 }

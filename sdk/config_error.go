@@ -20,6 +20,12 @@ func ConfigError(path string, err error) error {
 	return &configError{path: parsePath(path), err: err}
 }
 
+// ConfigChecker is a config struct that can tell what its schema cannot. Check looks at the config alone: it is called before the
+// component is opened, and by `clawhost validate`, which opens none. Its errors are [ConfigError]s.
+type ConfigChecker interface {
+	Check() error
+}
+
 type configError struct {
 	path path
 	err  error

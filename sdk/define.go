@@ -26,7 +26,9 @@ type Component struct {
 	limits       func(chat.Kind) chat.Limits // of a channel
 	// open decodes the config and opens the component. What it returns is found out by its interfaces.
 	open func(ctx context.Context, env Env, config []byte) (any, error)
-	err  error // a mistake in the definition; Serve tells it
+	// check finds what is wrong with the config, which opens nothing; nil: nothing but the schema can tell.
+	check func(config []byte) error
+	err   error // a mistake in the definition; Serve tells it
 }
 
 // NewChannel is a channel. Open is called once with the checked config, of which C is the struct; its context ends when it
@@ -36,7 +38,7 @@ type Component struct {
 // Limits are the same for each kind of chat unless T is a [Limiter].
 func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context, Env, C) (T, error)) Component {
 	c := configured("channel", open)
-	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_CHANNEL}
+	c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_CHANNEL)
 	c.capabilities = append(c.capabilities, found(reflect.TypeFor[T](), extras)...)
 	c.limits = func(chat.Kind) chat.Limits { return limits }
 	var zero T
@@ -135,18 +137,36 @@ func configured[C, T any](name string, open func(context.Context, Env, C) (T, er
 	if err != nil {
 		err = fmt.Errorf("the config of the %s: %w", name, err)
 	}
-	return Component{
+	decode := func(raw []byte) (config C, err error) {
+		if schema == nil {
+			return config, nil
+		}
+		if err := decodeConfig(raw, schema, &config); err != nil {
+			return config, err
+		}
+		if checker, ok := any(config).(ConfigChecker); ok {
+			return config, checker.Check()
+		}
+		return config, nil
+	}
+	c := Component{
 		name: name, schema: schema, err: err,
 		open: func(ctx context.Context, env Env, raw []byte) (any, error) {
-			var config C
-			if schema != nil {
-				if err := decodeConfig(raw, schema, &config); err != nil {
-					return nil, err
-				}
+			config, err := decode(raw)
+			if err != nil {
+				return nil, err
 			}
 			return open(ctx, env, config)
 		},
 	}
+	if schema != nil && reflect.TypeFor[C]().Implements(reflect.TypeFor[ConfigChecker]()) {
+		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_CHECK_CONFIG)
+		c.check = func(raw []byte) error {
+			_, err := decode(raw)
+			return err
+		}
+	}
+	return c
 }
 
 // validate finds what an author got wrong in putting components together.

@@ -32,6 +32,32 @@ func (s *pluginServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pl
 	return s.description, nil
 }
 
+// CheckConfig asks the config that can tell.
+func (s *pluginServer) CheckConfig(_ context.Context, r *pluginv1.CheckConfigRequest) (*pluginv1.CheckConfigResponse, error) {
+	s.learn(r.GetConfigJson())
+	for _, c := range s.components {
+		if c.check == nil {
+			continue
+		}
+		if err := c.check(r.GetConfigJson()); err != nil {
+			return &pluginv1.CheckConfigResponse{Diagnostics: s.diagnostics(findingsOf([]error{err}))}, nil
+		}
+	}
+	return &pluginv1.CheckConfigResponse{}, nil
+}
+
+// learn keeps a config's secrets out of logs and errors from here on.
+func (s *pluginServer) learn(config []byte) {
+	for _, c := range s.components {
+		if c.schema == nil {
+			continue
+		}
+		if object, err := objectOf(config); err == nil {
+			s.redact.learn(secretsIn(object, c.schema))
+		}
+	}
+}
+
 // Configure opens the components, once. After diagnostics it may be called again.
 func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
 	if err := s.beginConfigure(); err != nil {
@@ -42,14 +68,7 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 	var fetches bool
 	defer func() { s.endConfigure(parts, conn, fetches) }()
 
-	for _, c := range s.components {
-		if c.schema == nil {
-			continue
-		}
-		if object, err := objectOf(r.GetConfigJson()); err == nil {
-			s.redact.learn(secretsIn(object, c.schema))
-		}
-	}
+	s.learn(r.GetConfigJson())
 	dialled, err := s.dial(r.GetHostBrokerId(), handshake.DialOptions()...)
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "dial the host: %v", err)
@@ -121,17 +140,21 @@ func (s *pluginServer) refuse(err error) (*pluginv1.ConfigureResponse, error) {
 	found := findings(err)
 	switch {
 	case len(found) > 0:
-		response := &pluginv1.ConfigureResponse{}
-		for _, f := range found {
-			f.summary = s.redact.text(f.summary)
-			response.Diagnostics = append(response.Diagnostics, f.diagnostic())
-		}
-		return response, nil
+		return &pluginv1.ConfigureResponse{Diagnostics: s.diagnostics(found)}, nil
 	case errors.Is(err, ErrBadCredentials), errors.Is(err, ErrLoggedOut):
 		return nil, status.Errorf(codes.FailedPrecondition, "open: %v", err)
 	default:
 		return nil, status.Errorf(codes.Aborted, "open: %v", err)
 	}
+}
+
+// diagnostics are findings as the host takes them.
+func (s *pluginServer) diagnostics(found []finding) (list []*pluginv1.Diagnostic) {
+	for _, f := range found {
+		f.summary = s.redact.text(f.summary)
+		list = append(list, f.diagnostic())
+	}
+	return list
 }
 
 // runService runs a service until the plugin shuts down.

@@ -21,8 +21,8 @@ type config struct {
 // tokenShape is the bot's id in base64, a time and a secret.
 var tokenShape = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{20,}$`)
 
-// validate checks what the schema cannot.
-func (c config) validate() error {
+// Check finds what the schema cannot.
+func (c config) Check() error {
 	return errors.Join(
 		sdk.ConfigError("token", checkToken(c.Token.Reveal())),
 		sdk.ConfigError("test_endpoint", checkEndpoint(c.TestEndpoint)),

@@ -50,9 +50,6 @@ var (
 
 // open makes a channel; it talks to nobody yet.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
 	return &channel{
 		api:      newAPI(cfg.Token.Reveal(), cfg.APIEndpoint),
 		log:      env.Log,

@@ -25,8 +25,8 @@ var tokenShape = regexp.MustCompile(`^[0-9]{1,19}:([A-Za-z0-9_-]+)$`)
 // shortestSecret is the least length of a secret that Telegram itself has given out. Servers for tests take shorter ones.
 const shortestSecret = 30
 
-// validate checks what the schema cannot.
-func (c config) validate() error {
+// Check finds what the schema cannot.
+func (c config) Check() error {
 	local, err := checkEndpoint(c.APIEndpoint)
 	return errors.Join(sdk.ConfigError("token", checkToken(c.Token.Reveal(), local)), sdk.ConfigError("api_endpoint", err))
 }

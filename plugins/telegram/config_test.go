@@ -32,7 +32,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			err := config{Token: sdk.NewSecret(c.token), APIEndpoint: c.endpoint}.validate()
+			err := config{Token: sdk.NewSecret(c.token), APIEndpoint: c.endpoint}.Check()
 			switch {
 			case c.complaint == "" && err != nil:
 				t.Errorf("refused: %v", err)

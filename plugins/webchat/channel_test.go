@@ -241,7 +241,7 @@ func TestHandsOverWhatAnEarlierRunCouldNot(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesBadConfig(t *testing.T) {
+func TestBadConfigIsRefused(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -265,7 +265,11 @@ func TestOpenRefusesBadConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: t.TempDir()}
-			_, err := open(t.Context(), env, config{Listen: test.listen, Token: sdk.NewSecret(test.token)})
+			cfg := config{Listen: test.listen, Token: sdk.NewSecret(test.token)}
+			err := cfg.Check()
+			if err == nil {
+				_, err = open(t.Context(), env, cfg)
+			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}

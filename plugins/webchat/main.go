@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,21 +26,18 @@ type config struct {
 	Title  string     `json:"title,omitempty" jsonschema:"the page's title (default Claw)"`
 }
 
+// Check finds what the schema cannot.
+func (c config) Check() error {
+	var token error
+	if c.Token.Reveal() != "" && !tokenPattern.MatchString(c.Token.Reveal()) {
+		token = errToken
+	}
+	return errors.Join(sdk.ConfigError("listen", checkListen(cmp.Or(c.Listen, defaultListen))), sdk.ConfigError("token", token))
+}
+
 // open loads the conversation and binds the address.
 func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) {
-	if cfg.Listen == "" {
-		cfg.Listen = defaultListen
-	}
-	if cfg.Title == "" {
-		cfg.Title = "Claw"
-	}
-	if err := checkListen(cfg.Listen); err != nil {
-		return nil, sdk.ConfigError("listen", err)
-	}
 	token := cfg.Token.Reveal()
-	if token != "" && !tokenPattern.MatchString(token) {
-		return nil, sdk.ConfigError("token", errToken)
-	}
 	folder, err := os.OpenFile(filepath.Join(env.StateDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock state folder: %w", err)
@@ -62,7 +60,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	if damaged > 0 {
 		env.Log.Warn("messages that cannot be read are left out", "count", damaged)
 	}
-	listener, err := listen(ctx, env, cfg.Listen)
+	listener, err := listen(ctx, env, cmp.Or(cfg.Listen, defaultListen))
 	if err != nil {
 		return nil, sdk.ConfigError("listen", err)
 	}
@@ -70,7 +68,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	toHTML := func(markdown string) string { return render(md, markdown) }
 	return &channel{
 		log:      env.Log,
-		title:    cfg.Title,
+		title:    cmp.Or(cfg.Title, "Claw"),
 		token:    token,
 		listener: listener,
 		changed:  changed,

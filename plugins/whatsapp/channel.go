@@ -72,9 +72,6 @@ var (
 
 // open makes a channel; it talks to nobody yet.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
 	if cfg.TestEndpoint != "" {
 		if err := trustRoot(cfg.TestNoiseRoot); err != nil {
 			return nil, sdk.ConfigError("test_noise_root", err)

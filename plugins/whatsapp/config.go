@@ -25,8 +25,8 @@ type config struct {
 // maxPrefix is the longest prefix, in bytes.
 const maxPrefix = 64
 
-// validate checks what the schema cannot.
-func (c config) validate() error {
+// Check finds what the schema cannot.
+func (c config) Check() error {
 	errs := []error{sdk.ConfigError("prefix", checkPrefix(c.Prefix)), sdk.ConfigError("proxy", checkProxy(c.Proxy.Reveal()))}
 	switch {
 	case c.TestEndpoint != "":

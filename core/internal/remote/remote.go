@@ -125,8 +125,22 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 	if err != nil {
 		return nil, translate(err)
 	}
+	return diagnostics(response.GetDiagnostics()), nil
+}
+
+// CheckConfig asks what is wrong with a config by itself. The plugin has the capability.
+func (p *Plugin) CheckConfig(ctx context.Context, config []byte) ([]Diagnostic, error) {
+	response, err := p.plugin.CheckConfig(ctx, &pluginv1.CheckConfigRequest{ConfigJson: config})
+	if err != nil {
+		return nil, translate(err)
+	}
+	return diagnostics(response.GetDiagnostics()), nil
+}
+
+// diagnostics bounds a plugin's findings.
+func diagnostics(list []*pluginv1.Diagnostic) []Diagnostic {
 	var failures, warnings []Diagnostic
-	for _, d := range response.GetDiagnostics() {
+	for _, d := range list {
 		if d.GetSeverity() == pluginv1.Diagnostic_SEVERITY_WARNING {
 			warnings = appendDiagnostic(warnings, d, true)
 		} else {
@@ -134,7 +148,7 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 		}
 	}
 	found := append(failures, warnings...) // no crowd of warnings hides an error
-	return found[:min(len(found), maxDiagnostics)], nil
+	return found[:min(len(found), maxDiagnostics)]
 }
 
 // appendDiagnostic appends a finding unless there are enough.

@@ -268,16 +268,34 @@ func (s *Supervisor) Restart(name string) error {
 	return nil
 }
 
-// Describe starts a plugin's binary, asks what it is and ends it.
-func Describe(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (remote.Description, error) {
+// Checked is what is known of a plugin that has not been configured.
+type Checked struct {
+	remote.Description
+	Misfit error               // why the config does not fit what the plugin describes; nil: it does
+	Found  []remote.Diagnostic // the plugin's own findings about a config that does
+}
+
+// Check starts a plugin's binary, asks what it is and what is wrong with its config, and ends it.
+func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
 	sockets := &sockets{plugins: &pids{}}
 	defer sockets.close()
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	l, err := launch(ctx, spec, socketDir, children, sockets, log)
 	if err != nil {
-		return remote.Description{}, err
+		return Checked{}, err
 	}
 	defer l.end() // what cannot be killed has ended
-	return l.plugin.Describe(ctx, hostVersion)
+	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
+		return Checked{}, err
+	}
+	config, err := spec.Decode(c.Schema)
+	if err != nil {
+		c.Misfit = err
+		return c, nil
+	}
+	if c.Has(pluginv1.Capability_CAPABILITY_CHECK_CONFIG) {
+		c.Found, err = l.plugin.CheckConfig(ctx, config)
+	}
+	return c, err
 }

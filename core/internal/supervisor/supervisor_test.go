@@ -69,6 +69,14 @@ type talker struct {
 	word string
 }
 
+// Check refuses a word.
+func (s settings) Check() error {
+	if s.Word == "worse" {
+		return sdk.ConfigError("word", errors.New("is worse"))
+	}
+	return nil
+}
+
 func component(kind string) sdk.Component {
 	return sdk.NewChannel(chat.Limits{Text: chat.TextLimit{Max: 7, Unit: chat.Runes}}, func(_ context.Context, env sdk.Env, s settings) (*talker, error) {
 		if s.Word == "bad" {
@@ -431,6 +439,8 @@ func TestParking(t *testing.T) {
 	bad.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"bad"}`), nil }
 	unfit := spec(t, "unfit")
 	unfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("config.hcl:9:5: word must be a text") }
+	worse := spec(t, "worse")
+	worse.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"worse"}`), nil }
 	pinned := spec(t, "pinned")
 	pinned.SHA256 = make([]byte, sha256.Size)
 	plain, garbage := spec(t, "plain"), spec(t, "garbage")
@@ -446,6 +456,7 @@ func TestParking(t *testing.T) {
 		advice string
 	}{
 		"a config that the plugin refuses": {bad, "config.hcl:7:3 word: is bad", "clawhost plugin restart"},
+		"a config that the check refuses":  {worse, "config.hcl:7:3 word: is worse", "clawhost plugin restart"},
 		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
 		"another binary than pinned":       {pinned, "config.hcl:2:3 sha256: ", "Put another binary in its place"},
 		"no program":                       {plain, "config.hcl:2:3 source: start the plugin: fork/exec ", "Put another binary in its place"},
@@ -553,13 +564,24 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
-	d, err := supervisor.Describe(t.Context(), spec(t, "well"), "test", os.TempDir(), nil, hclog.NewNullLogger())
-	if err != nil || d.Name != "test" || !strings.Contains(string(d.Schema), `"word"`) {
+	worse, misfit := spec(t, "well"), spec(t, "well")
+	worse.Decode = func([]byte) ([]byte, error) { return []byte(`{"word":"worse"}`), nil }
+	misfit.Decode = func([]byte) ([]byte, error) { return nil, errors.New("it does not fit") }
+	c, err := supervisor.Check(t.Context(), worse, "test", os.TempDir(), nil, hclog.NewNullLogger())
+	if err != nil || len(c.Found) != 1 || c.Found[0].Summary != "is worse" || !slices.Equal(c.Found[0].Path, []string{"word"}) {
+		t.Errorf("of a config that the plugin refuses: %+v, %v", c, err)
+	}
+	c, err = supervisor.Check(t.Context(), misfit, "test", os.TempDir(), nil, hclog.NewNullLogger())
+	if err != nil || c.Misfit == nil || c.Found != nil {
+		t.Errorf("of a config that does not fit: %+v, %v", c, err)
+	}
+	d, err := supervisor.Check(t.Context(), spec(t, "well"), "test", os.TempDir(), nil, hclog.NewNullLogger())
+	if err != nil || d.Misfit != nil || d.Found != nil || d.Name != "test" || !strings.Contains(string(d.Schema), `"word"`) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := supervisor.Describe(t.Context(), spec(t, "exit"), "test", os.TempDir(), nil, hclog.NewNullLogger()); err == nil {
+	if _, err := supervisor.Check(t.Context(), spec(t, "exit"), "test", os.TempDir(), nil, hclog.NewNullLogger()); err == nil {
 		t.Error("a binary that exits was described")
 	}
 }

@@ -41,6 +41,7 @@ const (
 	Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED    Capability = 31
 	Capability_CAPABILITY_HOOK_TRANSCRIPT_APPENDED Capability = 32
 	Capability_CAPABILITY_TOOLS                    Capability = 40
+	Capability_CAPABILITY_CHECK_CONFIG             Capability = 50
 )
 
 // Enum value maps for Capability.
@@ -61,6 +62,7 @@ var (
 		31: "CAPABILITY_HOOK_MESSAGE_RECEIVED",
 		32: "CAPABILITY_HOOK_TRANSCRIPT_APPENDED",
 		40: "CAPABILITY_TOOLS",
+		50: "CAPABILITY_CHECK_CONFIG",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":              0,
@@ -78,6 +80,7 @@ var (
 		"CAPABILITY_HOOK_MESSAGE_RECEIVED":    31,
 		"CAPABILITY_HOOK_TRANSCRIPT_APPENDED": 32,
 		"CAPABILITY_TOOLS":                    40,
+		"CAPABILITY_CHECK_CONFIG":             50,
 	}
 )
 
@@ -207,7 +210,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{5, 0}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7, 0}
 }
 
 type DescribeRequest struct {
@@ -404,6 +407,95 @@ func (x *CommandSpec) GetLeastAuthority() Authority {
 	return Authority_AUTHORITY_UNSPECIFIED
 }
 
+type CheckConfigRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An object that fits the schema of Describe.
+	ConfigJson    []byte `protobuf:"bytes,1,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckConfigRequest) Reset() {
+	*x = CheckConfigRequest{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckConfigRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckConfigRequest) ProtoMessage() {}
+
+func (x *CheckConfigRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckConfigRequest.ProtoReflect.Descriptor instead.
+func (*CheckConfigRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CheckConfigRequest) GetConfigJson() []byte {
+	if x != nil {
+		return x.ConfigJson
+	}
+	return nil
+}
+
+type CheckConfigResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckConfigResponse) Reset() {
+	*x = CheckConfigResponse{}
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckConfigResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckConfigResponse) ProtoMessage() {}
+
+func (x *CheckConfigResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckConfigResponse.ProtoReflect.Descriptor instead.
+func (*CheckConfigResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CheckConfigResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 type ConfigureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An object that fits the schema of Describe.
@@ -422,7 +514,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[3]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +526,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[3]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +539,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{3}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ConfigureRequest) GetConfigJson() []byte {
@@ -495,7 +587,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[4]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +599,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[4]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +612,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
@@ -544,7 +636,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +648,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +661,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -613,7 +705,7 @@ type PathStep struct {
 
 func (x *PathStep) Reset() {
 	*x = PathStep{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +717,7 @@ func (x *PathStep) String() string {
 func (*PathStep) ProtoMessage() {}
 
 func (x *PathStep) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +730,7 @@ func (x *PathStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathStep.ProtoReflect.Descriptor instead.
 func (*PathStep) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PathStep) GetStep() isPathStep_Step {
@@ -690,7 +782,7 @@ type CheckHealthRequest struct {
 
 func (x *CheckHealthRequest) Reset() {
 	*x = CheckHealthRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +794,7 @@ func (x *CheckHealthRequest) String() string {
 func (*CheckHealthRequest) ProtoMessage() {}
 
 func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +807,7 @@ func (x *CheckHealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthRequest.ProtoReflect.Descriptor instead.
 func (*CheckHealthRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 type CheckHealthResponse struct {
@@ -728,7 +820,7 @@ type CheckHealthResponse struct {
 
 func (x *CheckHealthResponse) Reset() {
 	*x = CheckHealthResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +832,7 @@ func (x *CheckHealthResponse) String() string {
 func (*CheckHealthResponse) ProtoMessage() {}
 
 func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +845,7 @@ func (x *CheckHealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckHealthResponse.ProtoReflect.Descriptor instead.
 func (*CheckHealthResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CheckHealthResponse) GetHealthy() bool {
@@ -779,7 +871,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -791,7 +883,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -804,7 +896,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ShutdownRequest) GetGrace() *durationpb.Duration {
@@ -822,7 +914,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +926,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_clawhost_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +939,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 var File_clawhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
@@ -867,7 +959,12 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05usage\x18\x02 \x01(\tR\x05usage\x12\x18\n" +
 	"\asummary\x18\x03 \x01(\tR\asummary\x12F\n" +
-	"\x0fleast_authority\x18\x04 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\x0eleastAuthority\"\xb7\x01\n" +
+	"\x0fleast_authority\x18\x04 \x01(\x0e2\x1d.clawhost.plugin.v1.AuthorityR\x0eleastAuthority\"5\n" +
+	"\x12CheckConfigRequest\x12\x1f\n" +
+	"\vconfig_json\x18\x01 \x01(\fR\n" +
+	"configJson\"W\n" +
+	"\x13CheckConfigResponse\x12@\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\xb7\x01\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -897,7 +994,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xda\x03\n" +
+	"\x10ShutdownResponse*\xf7\x03\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -914,14 +1011,16 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\"CAPABILITY_HOOK_BEFORE_AGENT_START\x10\x1e\x12$\n" +
 	" CAPABILITY_HOOK_MESSAGE_RECEIVED\x10\x1f\x12'\n" +
 	"#CAPABILITY_HOOK_TRANSCRIPT_APPENDED\x10 \x12\x14\n" +
-	"\x10CAPABILITY_TOOLS\x10(*j\n" +
+	"\x10CAPABILITY_TOOLS\x10(\x12\x1b\n" +
+	"\x17CAPABILITY_CHECK_CONFIG\x102*j\n" +
 	"\tAuthority\x12\x19\n" +
 	"\x15AUTHORITY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTHORITY_OTHER\x10\x01\x12\x18\n" +
 	"\x14AUTHORITY_AUTHORISED\x10\x02\x12\x13\n" +
-	"\x0fAUTHORITY_OWNER\x10\x032\xf0\x02\n" +
+	"\x0fAUTHORITY_OWNER\x10\x032\xd0\x03\n" +
 	"\x06Plugin\x12U\n" +
-	"\bDescribe\x12#.clawhost.plugin.v1.DescribeRequest\x1a$.clawhost.plugin.v1.DescribeResponse\x12X\n" +
+	"\bDescribe\x12#.clawhost.plugin.v1.DescribeRequest\x1a$.clawhost.plugin.v1.DescribeResponse\x12^\n" +
+	"\vCheckConfig\x12&.clawhost.plugin.v1.CheckConfigRequest\x1a'.clawhost.plugin.v1.CheckConfigResponse\x12X\n" +
 	"\tConfigure\x12$.clawhost.plugin.v1.ConfigureRequest\x1a%.clawhost.plugin.v1.ConfigureResponse\x12^\n" +
 	"\vCheckHealth\x12&.clawhost.plugin.v1.CheckHealthRequest\x1a'.clawhost.plugin.v1.CheckHealthResponse\x12U\n" +
 	"\bShutdown\x12#.clawhost.plugin.v1.ShutdownRequest\x1a$.clawhost.plugin.v1.ShutdownResponseB@Z>github.com/clawhost/clawhost/proto/clawhost/plugin/v1;pluginv1b\x06proto3"
@@ -939,7 +1038,7 @@ func file_clawhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_clawhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
 	(Capability)(0),             // 0: clawhost.plugin.v1.Capability
 	(Authority)(0),              // 1: clawhost.plugin.v1.Authority
@@ -947,37 +1046,42 @@ var file_clawhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),     // 3: clawhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),    // 4: clawhost.plugin.v1.DescribeResponse
 	(*CommandSpec)(nil),         // 5: clawhost.plugin.v1.CommandSpec
-	(*ConfigureRequest)(nil),    // 6: clawhost.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),   // 7: clawhost.plugin.v1.ConfigureResponse
-	(*Diagnostic)(nil),          // 8: clawhost.plugin.v1.Diagnostic
-	(*PathStep)(nil),            // 9: clawhost.plugin.v1.PathStep
-	(*CheckHealthRequest)(nil),  // 10: clawhost.plugin.v1.CheckHealthRequest
-	(*CheckHealthResponse)(nil), // 11: clawhost.plugin.v1.CheckHealthResponse
-	(*ShutdownRequest)(nil),     // 12: clawhost.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil),    // 13: clawhost.plugin.v1.ShutdownResponse
-	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
+	(*CheckConfigRequest)(nil),  // 6: clawhost.plugin.v1.CheckConfigRequest
+	(*CheckConfigResponse)(nil), // 7: clawhost.plugin.v1.CheckConfigResponse
+	(*ConfigureRequest)(nil),    // 8: clawhost.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),   // 9: clawhost.plugin.v1.ConfigureResponse
+	(*Diagnostic)(nil),          // 10: clawhost.plugin.v1.Diagnostic
+	(*PathStep)(nil),            // 11: clawhost.plugin.v1.PathStep
+	(*CheckHealthRequest)(nil),  // 12: clawhost.plugin.v1.CheckHealthRequest
+	(*CheckHealthResponse)(nil), // 13: clawhost.plugin.v1.CheckHealthResponse
+	(*ShutdownRequest)(nil),     // 14: clawhost.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil),    // 15: clawhost.plugin.v1.ShutdownResponse
+	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
 }
 var file_clawhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.DescribeResponse.capabilities:type_name -> clawhost.plugin.v1.Capability
 	5,  // 1: clawhost.plugin.v1.DescribeResponse.commands:type_name -> clawhost.plugin.v1.CommandSpec
 	1,  // 2: clawhost.plugin.v1.CommandSpec.least_authority:type_name -> clawhost.plugin.v1.Authority
-	8,  // 3: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
-	2,  // 4: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
-	9,  // 5: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
-	14, // 6: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
-	3,  // 7: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
-	6,  // 8: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
-	10, // 9: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
-	12, // 10: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
-	4,  // 11: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
-	7,  // 12: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
-	11, // 13: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
-	13, // 14: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 3: clawhost.plugin.v1.CheckConfigResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	10, // 4: clawhost.plugin.v1.ConfigureResponse.diagnostics:type_name -> clawhost.plugin.v1.Diagnostic
+	2,  // 5: clawhost.plugin.v1.Diagnostic.severity:type_name -> clawhost.plugin.v1.Diagnostic.Severity
+	11, // 6: clawhost.plugin.v1.Diagnostic.path:type_name -> clawhost.plugin.v1.PathStep
+	16, // 7: clawhost.plugin.v1.ShutdownRequest.grace:type_name -> google.protobuf.Duration
+	3,  // 8: clawhost.plugin.v1.Plugin.Describe:input_type -> clawhost.plugin.v1.DescribeRequest
+	6,  // 9: clawhost.plugin.v1.Plugin.CheckConfig:input_type -> clawhost.plugin.v1.CheckConfigRequest
+	8,  // 10: clawhost.plugin.v1.Plugin.Configure:input_type -> clawhost.plugin.v1.ConfigureRequest
+	12, // 11: clawhost.plugin.v1.Plugin.CheckHealth:input_type -> clawhost.plugin.v1.CheckHealthRequest
+	14, // 12: clawhost.plugin.v1.Plugin.Shutdown:input_type -> clawhost.plugin.v1.ShutdownRequest
+	4,  // 13: clawhost.plugin.v1.Plugin.Describe:output_type -> clawhost.plugin.v1.DescribeResponse
+	7,  // 14: clawhost.plugin.v1.Plugin.CheckConfig:output_type -> clawhost.plugin.v1.CheckConfigResponse
+	9,  // 15: clawhost.plugin.v1.Plugin.Configure:output_type -> clawhost.plugin.v1.ConfigureResponse
+	13, // 16: clawhost.plugin.v1.Plugin.CheckHealth:output_type -> clawhost.plugin.v1.CheckHealthResponse
+	15, // 17: clawhost.plugin.v1.Plugin.Shutdown:output_type -> clawhost.plugin.v1.ShutdownResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_plugin_proto_init() }
@@ -985,7 +1089,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 	if File_clawhost_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_clawhost_plugin_v1_plugin_proto_msgTypes[6].OneofWrappers = []any{
+	file_clawhost_plugin_v1_plugin_proto_msgTypes[8].OneofWrappers = []any{
 		(*PathStep_Name)(nil),
 		(*PathStep_Index)(nil),
 	}
@@ -995,7 +1099,7 @@ func file_clawhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_plugin_proto_rawDesc), len(file_clawhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Plugin_Describe_FullMethodName    = "/clawhost.plugin.v1.Plugin/Describe"
+	Plugin_CheckConfig_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckConfig"
 	Plugin_Configure_FullMethodName   = "/clawhost.plugin.v1.Plugin/Configure"
 	Plugin_CheckHealth_FullMethodName = "/clawhost.plugin.v1.Plugin/CheckHealth"
 	Plugin_Shutdown_FullMethodName    = "/clawhost.plugin.v1.Plugin/Shutdown"
@@ -33,6 +34,9 @@ const (
 type PluginClient interface {
 	// Describe is pure: no network, no files, no config. The host calls it once after start.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	// CheckConfig tells what is wrong with a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be
+	// called at any time after Describe.
+	CheckConfig(ctx context.Context, in *CheckConfigRequest, opts ...grpc.CallOption) (*CheckConfigResponse, error)
 	// Configure hands over the checked config and the way back to the host. It is called once, after Describe.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
 	// CheckHealth answers within a second, from what the plugin already knows.
@@ -53,6 +57,16 @@ func (c *pluginClient) Describe(ctx context.Context, in *DescribeRequest, opts .
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DescribeResponse)
 	err := c.cc.Invoke(ctx, Plugin_Describe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) CheckConfig(ctx context.Context, in *CheckConfigRequest, opts ...grpc.CallOption) (*CheckConfigResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckConfigResponse)
+	err := c.cc.Invoke(ctx, Plugin_CheckConfig_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +111,9 @@ func (c *pluginClient) Shutdown(ctx context.Context, in *ShutdownRequest, opts .
 type PluginServer interface {
 	// Describe is pure: no network, no files, no config. The host calls it once after start.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	// CheckConfig tells what is wrong with a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be
+	// called at any time after Describe.
+	CheckConfig(context.Context, *CheckConfigRequest) (*CheckConfigResponse, error)
 	// Configure hands over the checked config and the way back to the host. It is called once, after Describe.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
 	// CheckHealth answers within a second, from what the plugin already knows.
@@ -115,6 +132,9 @@ type UnimplementedPluginServer struct{}
 
 func (UnimplementedPluginServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedPluginServer) CheckConfig(context.Context, *CheckConfigRequest) (*CheckConfigResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckConfig not implemented")
 }
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
@@ -160,6 +180,24 @@ func _Plugin_Describe_Handler(srv interface{}, ctx context.Context, dec func(int
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PluginServer).Describe(ctx, req.(*DescribeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Plugin_CheckConfig_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckConfigRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).CheckConfig(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_CheckConfig_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).CheckConfig(ctx, req.(*CheckConfigRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -228,6 +266,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _Plugin_Describe_Handler,
+		},
+		{
+			MethodName: "CheckConfig",
+			Handler:    _Plugin_CheckConfig_Handler,
 		},
 		{
 			MethodName: "Configure",
