@@ -128,12 +128,17 @@ func (f *Files) receive(instance string, claim chat.Media, content io.Reader, li
 			_ = os.Remove(path)
 		}
 	}()
-	size, err := io.Copy(file, io.LimitReader(content, limit+1))
+	arrival := f.room.arrive(file, instance, string(claim.Ref))
+	defer arrival.end()
+	size, err := io.Copy(arrival, io.LimitReader(content, limit+1))
 	switch {
 	case err != nil:
 		return chat.Media{}, err
 	case size > limit:
 		return chat.Media{}, ErrTooLarge
+	}
+	if err := arrival.count(); err != nil {
+		return chat.Media{}, err
 	}
 	if err := file.Sync(); err != nil {
 		return chat.Media{}, err
@@ -147,17 +152,7 @@ func (f *Files) note(ctx context.Context, instance string, m chat.Media) error {
 		f.drop(instance, m.Ref)
 		return err
 	}
-	return f.makeRoom(instance, m)
-}
-
-// makeRoom makes room for a file that was written. Where there is none it is removed.
-func (f *Files) makeRoom(instance string, m chat.Media) error {
-	err := f.room.add(instance, string(m.Ref), m.Size)
-	if errors.Is(err, ErrNoRoom) {
-		f.drop(instance, m.Ref)
-		return err
-	}
-	return nil // what it cannot remove, the one in time tells
+	return nil
 }
 
 // fetchedRef is the ref of a file that was fetched by a token: the same each time, so that it need not be written down.
@@ -202,7 +197,7 @@ func (f *Files) putFetched(instance string, m *chat.Media, content io.Reader) er
 		return errors.Join(err, os.Remove(from))
 	}
 	m.Ref, m.Size = ref, kept.Size
-	return f.makeRoom(instance, *m)
+	return nil
 }
 
 // drop removes a file that is not known yet.

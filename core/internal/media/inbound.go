@@ -64,15 +64,17 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(target, source)
+	arrival := in.room.arrive(target, inboundDir, filepath.Base(part))
+	defer arrival.end()
+	_, err = io.Copy(arrival, source)
+	if err == nil {
+		err = arrival.count()
+	}
 	if err = errors.Join(err, target.Close()); err != nil {
 		return "", errors.Join(err, root.Remove(part))
 	}
 	if err := root.Rename(part, name); err != nil {
 		return "", err
-	}
-	if info, err := root.Lstat(name); err == nil && errors.Is(in.room.add(inboundDir, refOf(name), info.Size()), ErrNoRoom) {
-		return "", errors.Join(ErrNoRoom, root.Remove(name))
 	}
 	return path, nil
 }

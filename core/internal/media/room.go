@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,20 +69,70 @@ type room struct {
 	files int    // how many there may be; zero: any number
 
 	mutex sync.Mutex
-	added int64 // bytes that came since the folder was looked through
-	full  bool  // it could not be brought to have room to spare: it is looked through again for the next file
+	added int64           // bytes that came since the folder was looked through
+	open  map[string]bool // the names of what is being written, which stays
+	full  bool            // it could not be brought to have room to spare: it is looked through again for the next file
 	said  time.Time
 }
 
-// add counts a file of a ref that has come and makes room for more. [ErrNoRoom] says that the file must go again.
-func (r *room) add(part, ref string, bytes int64) error {
+// step is how many bytes of a file come before they are counted: what is being written takes up room, too.
+const step = 1 << 20
+
+// arrival is a file of a room while it is written.
+type arrival struct {
+	io.Writer
+	room       *room
+	part, name string
+	bytes      int64 // not counted yet
+}
+
+// arrive begins to write a file of a name of its own. Its end must be called.
+func (r *room) arrive(w io.Writer, part, name string) *arrival {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.open == nil {
+		r.open = map[string]bool{}
+	}
+	r.open[name] = true
+	return &arrival{Writer: w, room: r, part: part, name: name}
+}
+
+// Write implements io.Writer. [ErrNoRoom] says that the file must go again.
+func (a *arrival) Write(p []byte) (int, error) {
+	if a.bytes += int64(len(p)); a.bytes >= step {
+		if err := a.count(); err != nil {
+			return 0, err
+		}
+	}
+	return a.Writer.Write(p)
+}
+
+// count makes room for what has come. [ErrNoRoom] says that the file must go again.
+func (a *arrival) count() error {
+	err := a.room.add(a.part, a.bytes)
+	a.bytes = 0
+	if errors.Is(err, ErrNoRoom) {
+		return err
+	}
+	return nil // what it cannot remove, the one in time tells
+}
+
+// end says that nothing more is written.
+func (a *arrival) end() {
+	a.room.mutex.Lock()
+	defer a.room.mutex.Unlock()
+	delete(a.room.open, a.name)
+}
+
+// add counts bytes that come and makes room for more. [ErrNoRoom] says that they must go again.
+func (r *room) add(part string, bytes int64) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.added += bytes
 	if !r.full && !r.much(r.added, r.Most) && !r.much(r.added, r.Each) {
 		return nil
 	}
-	all, each, err := r.look(ref)
+	all, each, err := r.look()
 	if err != nil {
 		return err
 	}
@@ -98,7 +149,7 @@ func (r *room) much(bytes, most int64) bool { return most > 0 && bytes > most/sp
 func (r *room) clear() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	_, _, err := r.look("")
+	_, _, err := r.look()
 	return err
 }
 
@@ -109,8 +160,8 @@ type stored struct {
 }
 
 // look looks through the folder, removes files until an eighth of it is free, and returns how many bytes are left, over all
-// and by channel. The file of a ref, which has come just now, stays.
-func (r *room) look(ref string) (all int64, each map[string]int64, err error) {
+// and by channel.
+func (r *room) look() (all int64, each map[string]int64, err error) {
 	root, err := os.OpenRoot(r.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil, nil
@@ -137,13 +188,16 @@ func (r *room) look(ref string) (all int64, each map[string]int64, err error) {
 		if !old && !tooMuch && !tooMuchHere {
 			continue
 		}
+		if r.open[filepath.Base(f.path)] {
+			continue
+		}
 		if !old {
 			if needed == nil {
 				if needed, err = r.needed(); err != nil {
 					return all, each, errors.Join(append(errs, err)...)
 				}
 			}
-			if name := refOf(f.path); name == ref || needed[name] {
+			if needed[refOf(f.path)] {
 				continue
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,6 +103,57 @@ func TestRoom(t *testing.T) {
 	}
 	if len(said) != 2 || said["The folder media/ of state_dir"] != 1 || said["The folder inbound/ of the workspace"] != 1 {
 		t.Errorf("it was said %v", said)
+	}
+}
+
+// What is being written counts with the rest, and stays while it is.
+func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
+	t.Parallel()
+	const each = 8 << 20
+	b := setup(t)
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: 4 << 20, Room: media.RoomOptions{Most: 2 * each, Each: each}})
+	type outcome struct {
+		m   chat.Media
+		err error
+	}
+	var done []chan outcome
+	var uploads []*io.PipeWriter
+	for range 12 {
+		content, upload := io.Pipe()
+		ended := make(chan outcome, 1)
+		go func() {
+			m, err := b.Put(t.Context(), "telegram", chat.Media{}, content)
+			_ = content.CloseWithError(err)
+			ended <- outcome{m, err}
+		}()
+		done, uploads = append(done, ended), append(uploads, upload)
+		_, _ = upload.Write(make([]byte, 1<<20+64<<10)) // until it is taken, or the upload is refused
+		if stored := bytesIn(t, b.dir); stored > each+2<<20 {
+			t.Fatalf("after %d uploads, none of which has ended, there are %d bytes", len(uploads), stored)
+		}
+	}
+	kept, refused := 0, 0
+	for n, upload := range uploads {
+		_ = upload.Close()
+		switch got := <-done[n]; {
+		case errors.Is(got.err, media.ErrNoRoom):
+			refused++
+		case got.err != nil:
+			t.Errorf("upload %d: %v", n, got.err)
+		default:
+			kept++
+			if n == 0 { // Later ones may have taken the place of those that have ended.
+				_, file, err := b.Open(t.Context(), "telegram", got.m.Ref)
+				if err != nil {
+					t.Errorf("upload %d: %v", n, err)
+					continue
+				}
+				_ = file.Close()
+			}
+		}
+	}
+	if kept < 5 || refused == 0 {
+		t.Errorf("%d uploads were kept, %d refused", kept, refused)
 	}
 }
 
