@@ -11,9 +11,10 @@
 // checks the plugin's block before the plugin sees it. What a type can do beyond the required methods is found by the
 // interfaces that it has.
 //
-// Package sdktest tests a plugin, and holds what each channel must pass. A channel may need some of these: markdown turns an
-// answer's Markdown into what networks show, upload makes forms with files, album puts the files of one message together, and
-// voice measures voice messages. Packages handshake and wire are for the host.
+// Package sdktest tests a plugin, and holds what each channel must pass. A channel may need some of these: network has
+// what clients of a network share, from trying again to telling the state of the connection, markdown turns an answer's
+// Markdown into what networks show, upload makes forms with files, album puts the files of one message together, and voice
+// measures voice messages. Packages handshake and wire are for the host.
 package sdk
 
 import (

@@ -10,6 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // fate is what Discord has told the person of an interaction.
@@ -172,7 +173,7 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) fate {
 		first = map[string]any{"type": answerNow, "data": note("`/" + i.Data.Name + "` is on its way.")}
 	}
 	callback := "interactions/" + i.ID + "/" + i.Token + "/callback"
-	for wait := r.pace.first / 10; ; wait *= 2 {
+	for tries := (network.Backoff{First: r.pace.first / 10, Longest: r.pace.longest}); ; {
 		err := r.rest.call(ctx, "POST answer", http.MethodPost, callback, first, nil)
 		if found, certain := told(err, answeredAlready); certain && found {
 			return acknowledged
@@ -185,8 +186,7 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) fate {
 				return failed
 			}
 		}
-		e, _ := errors.AsType[*callError](err)
-		if e == nil || !pause(ctx, max(wait, e.retryAfter)) {
+		if e, _ := errors.AsType[*callError](err); e == nil || !network.Pause(ctx, tries.After(err)) {
 			r.log.Debug("Discord cannot be asked about an interaction", "id", i.ID, "error", err)
 			return unknown
 		}
@@ -201,7 +201,7 @@ func told(err error, yes int) (found, certain bool) {
 	case err == nil, ok && e.code == yes:
 		return true, true
 	default:
-		return false, ok && e.code != 0 && !e.mayPass()
+		return false, ok && e.code != 0 && !e.MayPass()
 	}
 }
 
@@ -229,15 +229,14 @@ func (r *receiver) followUp(ctx context.Context, i interaction, v chat.Verdict) 
 
 // insist makes a call on which nothing depends, a few times if that may help.
 func (r *receiver) insist(ctx context.Context, what, method, path string, body any) {
-	wait := r.pace.first / 10
-	for try := 1; ; try, wait = try+1, 2*wait {
+	for tries := r.tries(r.pace.first / 10); ; {
 		err := r.rest.call(ctx, what, method, path, body, nil)
-		if err == nil {
-			return
+		if tries.Again(ctx, err) {
+			continue
 		}
-		if e, ok := errors.AsType[*callError](err); !ok || !e.mayPass() || try == backfillTries || !pause(ctx, max(wait, e.retryAfter)) {
+		if err != nil {
 			r.log.Debug("an interaction was not followed up", "error", err)
-			return
 		}
+		return
 	}
 }

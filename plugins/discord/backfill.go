@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 const (
@@ -186,12 +188,14 @@ func (r *receiver) page(ctx context.Context, channel string, after snowflake) ([
 
 // persist makes a call again, some times, if that may help.
 func (r *receiver) persist(ctx context.Context, call func() error) error {
-	wait := r.pace.first
-	for try := 1; ; try, wait = try+1, 2*wait {
-		err := call()
-		e, ok := errors.AsType[*callError](err)
-		if err == nil || !ok || !e.mayPass() || try == backfillTries || !pause(ctx, max(wait, e.retryAfter)) {
+	for tries := r.tries(r.pace.first); ; {
+		if err := call(); !tries.Again(ctx, err) {
 			return err
 		}
 	}
+}
+
+// tries are those of a call that is not made for ever.
+func (r *receiver) tries(first time.Duration) network.Backoff {
+	return network.Backoff{First: first, Longest: r.pace.longest, Tries: backfillTries}
 }

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 var (
@@ -39,9 +38,7 @@ type channel struct {
 	pace    pace
 	reacted reacted
 	directs directs
-
-	mu      sync.Mutex
-	trouble error // why the bot is not connected
+	status  network.Status
 }
 
 // open makes a channel; it talks to nobody yet.
@@ -62,7 +59,6 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		env:     env,
 		log:     env.Log,
 		pace:    usualPace(),
-		trouble: errors.New("not connected yet"),
 	}, nil
 }
 
@@ -88,12 +84,9 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
+	c.status.Begin(in)
 	s := &session{
-		token: c.token, content: c.content, rest: c.rest, state: c.env.State, log: c.log, pace: c.pace,
-		report: func(state chat.State, detail string) {
-			c.note(state, detail)
-			in.Report(state, detail)
-		},
+		token: c.token, content: c.content, rest: c.rest, state: c.env.State, log: c.log, pace: c.pace, status: &c.status,
 		receiver: newReceiver(c.rest, c.env, in, c.pace),
 	}
 	err := s.run(ctx)
@@ -103,21 +96,8 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	return err
 }
 
-func (c *channel) note(state chat.State, detail string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trouble = nil
-	if state != chat.Connected {
-		c.trouble = errors.New(state.String() + ": " + detail)
-	}
-}
-
 // Health implements sdk.HealthChecker.
-func (c *channel) Health(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.trouble
-}
+func (c *channel) Health(ctx context.Context) error { return c.status.Health(ctx) }
 
 // Stop implements sdk.Stopper.
 func (c *channel) Stop(context.Context) error {

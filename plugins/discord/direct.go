@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // maxDirects is how many people's direct channels are remembered.
@@ -42,19 +43,19 @@ func (c *channel) at(ctx context.Context, to chat.Address, do func(channel strin
 		return err
 	}
 	if direct, known := c.directs.known(id); known {
-		return failure(do(direct))
+		return network.Failure(do(direct))
 	}
 	err = do(id)
 	if e, ok := errors.AsType[*callError](err); !ok || e.code != unknownChannel || to.Thread != "" {
-		return failure(err)
+		return network.Failure(err)
 	}
 	var direct struct{ ID string }
 	switch open := c.rest.call(ctx, "POST direct channel", http.MethodPost, "users/@me/channels", map[string]string{"recipient_id": id}, &direct); {
 	case refused(open) || open == nil && parseID(direct.ID) == 0:
-		return failure(err) // It is no person either.
+		return network.Failure(err) // It is no person either.
 	case open != nil:
-		return failure(open)
+		return network.Failure(open)
 	}
 	c.directs.learn(id, direct.ID)
-	return failure(do(direct.ID))
+	return network.Failure(do(direct.ID))
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // Discord's codes of errors that mean something to the host.
@@ -24,82 +23,44 @@ const (
 
 // callError is a REST call that failed. It holds no secret.
 type callError struct {
-	what       string // such as "POST message"
-	status     int    // HTTP's; zero: no answer came
-	code       int    // Discord's; zero: none
-	message    string
-	details    string // of a form that Discord did not take
-	retryAfter time.Duration
-	sent       bool  // the request may have reached Discord
-	files      bool  // the request had files
-	missing    bool  // and the host does not have one of them, or not as it said
-	ended      error // the context's error, if it ended the call
+	network.CallError
+
+	code    int    // Discord's; zero: none
+	details string // of a form that Discord did not take
+}
+
+func newCallError(what string, status int, message string) *callError {
+	return &callError{CallError: network.CallError{Call: what, Status: status, Message: message}}
 }
 
 // Error implements error.
 func (e *callError) Error() string {
-	if e.status == 0 {
-		return fmt.Sprintf("%s: %s", e.what, e.message)
+	if e.Status == 0 {
+		return e.CallError.Error()
 	}
-	return fmt.Sprintf("%s: %d %s (code %d)", e.what, e.status, e.message, e.code)
-}
-
-// Unwrap returns the context's error, if any; all else could hold a secret.
-func (e *callError) Unwrap() error { return e.ended }
-
-// unknownOutcome tells whether the call may have had its effect all the same.
-func (e *callError) unknownOutcome() bool {
-	return e.status == 0 && e.sent || e.status >= http.StatusInternalServerError || e.status > 0 && e.status < http.StatusBadRequest
-}
-
-// mayPass tells whether the same call may succeed soon.
-func (e *callError) mayPass() bool {
-	return e.ended == nil && (e.status == 0 || e.status == http.StatusTooManyRequests || e.unknownOutcome())
+	return fmt.Sprintf("%s (code %d)", e.CallError.Error(), e.code)
 }
 
 // gone tells whether the channel is not there or not for the bot.
 func (e *callError) gone() bool {
-	return e.status == http.StatusNotFound || e.status == http.StatusForbidden
+	return e.Status == http.StatusNotFound || e.Status == http.StatusForbidden
 }
 
-// reason classifies the failure of a call for a chat.
-func (e *callError) reason() chat.Reason {
+// Reason adds what Discord's codes say to what the status does.
+func (e *callError) Reason() chat.Reason {
+	known := e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
 	switch {
-	case e.missing:
-		return chat.MediaRejected
-	case e.status == http.StatusTooManyRequests:
-		return chat.RateLimited
-	case e.unknownOutcome(), e.ended != nil:
-		return chat.Temporary
-	case e.status == 0, e.status == http.StatusUnauthorized:
-		return chat.NotConnected
+	case !known:
 	case e.code == unknownMessage, e.code == replyTargetUnknown:
 		return chat.TargetGone
-	case e.code == unknownChannel, e.status == http.StatusNotFound:
+	case e.code == unknownChannel:
 		return chat.ChatNotFound
-	case e.code == threadArchived, e.code == notToThisUser, e.status == http.StatusForbidden:
+	case e.code == threadArchived, e.code == notToThisUser:
 		return chat.Forbidden
-	case e.files && (e.status == http.StatusRequestEntityTooLarge || e.code == tooLarge):
+	case e.Files && e.code == tooLarge:
 		return chat.MediaRejected
-	case e.status == http.StatusRequestEntityTooLarge, e.code == invalidForm && strings.Contains(e.details, "BASE_TYPE_MAX_LENGTH"):
+	case e.code == invalidForm && strings.Contains(e.details, "BASE_TYPE_MAX_LENGTH"):
 		return chat.TooLong
-	default:
-		return chat.Invalid
 	}
-}
-
-// failure is err as the host understands it.
-func failure(err error) error {
-	if _, known := errors.AsType[*chat.Failure](err); err == nil || known {
-		return err
-	}
-	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
-	if e, ok := errors.AsType[*callError](err); ok {
-		f.Reason, f.MaybeDelivered, f.RetryAfter = e.reason(), e.unknownOutcome(), e.retryAfter
-	}
-	return f
-}
-
-func refuse(reason chat.Reason, why string) error {
-	return &chat.Failure{Reason: reason, Err: errors.New(why)}
+	return e.CallError.Reason()
 }

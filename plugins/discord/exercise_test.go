@@ -112,8 +112,8 @@ func componentAt(states *ledgers, at pace) sdk.Component {
 	})
 }
 
-// network is a loopback Discord as the conformance suite sees it.
-type network struct {
+// fakeNetwork is a loopback Discord as the conformance suite sees it.
+type fakeNetwork struct {
 	server *discordtest.Server
 	state  *ledger
 	said   chan [2]string
@@ -123,9 +123,9 @@ type network struct {
 }
 
 // Deliver has people wait until the bot has been there once: Discord has nothing for a bot from before.
-func (n *network) Deliver(to chat.ID, text string) { n.said <- [2]string{string(to), text} }
+func (n *fakeNetwork) Deliver(to chat.ID, text string) { n.said <- [2]string{string(to), text} }
 
-func (n *network) speak(ctx context.Context) {
+func (n *fakeNetwork) speak(ctx context.Context) {
 	select {
 	case <-n.server.First():
 	case <-ctx.Done():
@@ -142,14 +142,14 @@ func (n *network) speak(ctx context.Context) {
 	}
 }
 
-func (n *network) Acknowledged(text string) bool {
+func (n *fakeNetwork) Acknowledged(text string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at, said := n.ids[text]
 	return said && n.state.passed(at[0]) >= parseID(at[1])
 }
 
-func (n *network) Sent(to chat.ID) []string {
+func (n *fakeNetwork) Sent(to chat.ID) []string {
 	var texts []string
 	for _, m := range n.server.Replies(string(to)) {
 		texts = append(texts, m.Text)
@@ -157,7 +157,7 @@ func (n *network) Sent(to chat.ID) []string {
 	return texts
 }
 
-func (n *network) Menu() []string {
+func (n *fakeNetwork) Menu() []string {
 	var names []string
 	for _, c := range n.server.Commands() {
 		names = append(names, c.Name)
@@ -165,18 +165,18 @@ func (n *network) Menu() []string {
 	return names
 }
 
-func (n *network) Refuse(to chat.ID) chat.Reason {
+func (n *fakeNetwork) Refuse(to chat.ID) chat.Reason {
 	n.server.Forbid(string(to))
 	return chat.Forbidden
 }
 
-func (n *network) Leave() { n.server.Down() }
+func (n *fakeNetwork) Leave() { n.server.Down() }
 
-func (n *network) Return() { n.server.Up() }
+func (n *fakeNetwork) Return() { n.server.Up() }
 
-func (n *network) Remove(_ chat.ID, id chat.MessageID) { n.server.Remove(string(id)) }
+func (n *fakeNetwork) Remove(_ chat.ID, id chat.MessageID) { n.server.Remove(string(id)) }
 
-func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
+func (n *fakeNetwork) Press(to chat.ID, id chat.MessageID, label string) {
 	for _, b := range n.server.Get(string(id)).Buttons {
 		if b.Label == label {
 			n.server.Press(string(id), "1"+string(to), b.Data)
@@ -186,18 +186,18 @@ func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
 	panic("no such button")
 }
 
-func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+func (n *fakeNetwork) React(to chat.ID, id chat.MessageID, emoji string) {
 	n.server.React(string(id), "1"+string(to), cmp.Or(emoji, "👍"), emoji != "")
 }
 
-func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+func (n *fakeNetwork) Attach(to chat.ID, caption string, f sdktest.File) {
 	id := n.server.Say(string(to), "1"+string(to), caption, discordtest.WithFile(f.Name, f.MIMEType, f.Content))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ids[caption] = [2]string{string(to), id}
 }
 
-func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+func (n *fakeNetwork) Answer(to chat.ID, answered, text string, asked bool) {
 	of := n.idOf(answered)
 	for _, m := range n.server.Replies(string(to)) {
 		if m.Text == answered {
@@ -210,7 +210,7 @@ func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
 	n.server.Say(string(to), "1"+string(to), text, discordtest.ReplyingTo(of))
 }
 
-func (n *network) Files(to chat.ID) []string {
+func (n *fakeNetwork) Files(to chat.ID) []string {
 	var files []string
 	for _, m := range n.server.Replies(string(to)) {
 		for _, f := range m.Files {
@@ -220,39 +220,39 @@ func (n *network) Files(to chat.ID) []string {
 	return files
 }
 
-func (n *network) Typed(to chat.ID) bool { return n.server.Typings(string(to)) > 0 }
+func (n *fakeNetwork) Typed(to chat.ID) bool { return n.server.Typings(string(to)) > 0 }
 
-func (n *network) Mark(_ chat.ID, id chat.MessageID) string {
+func (n *fakeNetwork) Mark(_ chat.ID, id chat.MessageID) string {
 	return strings.Join(n.server.Get(string(id)).Reactions, "")
 }
 
-func (n *network) idOf(text string) string {
+func (n *fakeNetwork) idOf(text string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.ids[text][1]
 }
 
-func (n *network) Revise(_ chat.ID, text, changed string) { n.server.Change(n.idOf(text), changed) }
+func (n *fakeNetwork) Revise(_ chat.ID, text, changed string) { n.server.Change(n.idOf(text), changed) }
 
-func (n *network) Retract(_ chat.ID, text string) { n.server.Remove(n.idOf(text)) }
+func (n *fakeNetwork) Retract(_ chat.ID, text string) { n.server.Remove(n.idOf(text)) }
 
-func (n *network) Group() chat.ID { return "901" }
+func (n *fakeNetwork) Group() chat.ID { return "901" }
 
-func (n *network) Mention(text string) { n.Deliver("901", "<@"+discordtest.BotID+"> "+text) }
+func (n *fakeNetwork) Mention(text string) { n.Deliver("901", "<@"+discordtest.BotID+"> "+text) }
 
-func (n *network) Thread() (chat.ID, chat.ThreadID) { return "901", "950" }
+func (n *fakeNetwork) Thread() (chat.ID, chat.ThreadID) { return "901", "950" }
 
-func (n *network) DeliverThread(text string) { n.Deliver("950", text) }
+func (n *fakeNetwork) DeliverThread(text string) { n.Deliver("950", text) }
 
-func (n *network) SentThread() []string { return n.Sent("950") }
+func (n *fakeNetwork) SentThread() []string { return n.Sent("950") }
 
-func (n *network) Revoke() {
+func (n *fakeNetwork) Revoke() {
 	const authenticationFailed = 4004
 	n.server.RefuseWith(authenticationFailed)
 	n.server.Close(authenticationFailed)
 }
 
-func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
+func (n *fakeNetwork) Fail(_ chat.ID, reason chat.Reason) bool {
 	// What stands before Discord could say the token back.
 	fault, ok := map[chat.Reason]discordtest.Fault{
 		chat.Temporary:     discordtest.Refuse(500, 0, "broken by "+n.server.Token()),
@@ -279,7 +279,7 @@ func TestExercise(t *testing.T) {
 		Component: component(states),
 		New: func(t testing.TB) (sdktest.Network, any) {
 			s := discordtest.New(t)
-			n := &network{server: s, state: states.of(s.URL()), said: make(chan [2]string, 1000), ids: map[string][2]string{}}
+			n := &fakeNetwork{server: s, state: states.of(s.URL()), said: make(chan [2]string, 1000), ids: map[string][2]string{}}
 			for _, id := range []string{"7001", "7002"} {
 				s.User("1"+id, "person "+id)
 				s.Direct("1"+id, id)

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
@@ -204,7 +205,7 @@ func persist(t *testing.T, h *sdktest.Harness, out chat.Outgoing) {
 			t.Errorf("send: %v", err)
 			return
 		}
-		pause(t.Context(), f.RetryAfter)
+		network.Pause(t.Context(), f.RetryAfter)
 	}
 	t.Errorf("%s was never sent", out.Text)
 }

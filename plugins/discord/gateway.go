@@ -14,6 +14,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // Operations of the gateway.
@@ -191,7 +193,7 @@ func (l *link) read(ctx context.Context, events chan<- *discordgo.Event, at func
 
 // beat sends heartbeats until ctx ends. That one fails the reader sees too.
 func (l *link) beat(ctx context.Context) {
-	if !pause(ctx, rand.N(l.interval)) {
+	if !network.Pause(ctx, rand.N(l.interval)) {
 		return
 	}
 	ticker := time.NewTicker(l.interval)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/sdk"
+
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // identifiedKey has the time at which the bot began a session last, in Unix milliseconds. Discord takes one beginning in 5
@@ -27,7 +29,7 @@ func (s *session) awaitIdentify(ctx context.Context) error {
 		last = time.UnixMilli(at)
 	}
 	// A clock that was set back makes nobody wait for longer.
-	if wait := min(s.pace.identify, time.Until(last.Add(s.pace.identify))); wait > 0 && !pause(ctx, wait) {
+	if wait := min(s.pace.identify, time.Until(last.Add(s.pace.identify))); wait > 0 && !network.Pause(ctx, wait) {
 		return ctx.Err()
 	}
 	return nil
@@ -60,10 +62,9 @@ func (s *session) address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if found.Starts != nil && found.Starts.Remaining <= 0 && s.ID == "" {
-		return "", &callError{
-			what: what, status: http.StatusTooManyRequests, message: "the bot has begun as many sessions as Discord lets it in a day",
-			retryAfter: min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond),
-		}
+		e := newCallError(what, http.StatusTooManyRequests, "the bot has begun as many sessions as Discord lets it in a day")
+		e.RetryAfter = min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond)
+		return "", e
 	}
 	return found.URL, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // Discord's ids are snowflakes: the time in milliseconds and a count, as a number that rises. A channel, a direct channel
@@ -68,7 +69,7 @@ func target(to chat.Address) (string, error) {
 		id = string(to.Thread)
 	}
 	if parseID(id) == 0 {
-		return "", refuse(chat.ChatNotFound, "this is no id of a channel of Discord")
+		return "", network.Refuse(chat.ChatNotFound, "this is no id of a channel of Discord")
 	}
 	return id, nil
 }

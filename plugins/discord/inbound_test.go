@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 func TestWhatPeopleWrite(t *testing.T) {
@@ -241,7 +242,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("the song is %+v", m.Media)
 	}
 	f.server.Say("70", "7", "large", discordtest.WithFile("large", "text/plain", make([]byte, maxFile+1)))
-	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Token != "" || m.Media[0].Problem != tooLargeFile {
+	if _, m = f.message(t, "large"); len(m.Media) != 1 || m.Media[0].Token != "" || m.Media[0].Problem != network.TooLarge(maxFile) {
 		t.Errorf("the file is %+v", m.Media)
 	}
 	if n := f.server.Fetched(); n != 2 {
@@ -272,7 +273,7 @@ func TestFilesOfQuotedMessages(t *testing.T) {
 		}
 		f.brings(t, m.Media[0], "mine")
 		f.brings(t, m.ReplyTo.Media[0], "pixels")
-		if problem := m.ReplyTo.Media[1].Problem; problem != tooLargeFile {
+		if problem := m.ReplyTo.Media[1].Problem; problem != network.TooLarge(maxFile) {
 			t.Errorf("the large file has the problem %q", problem)
 		}
 	}
@@ -292,7 +293,7 @@ func TestAddressesOfFilesGoStale(t *testing.T) {
 	f.server.ExpireFiles()
 	f.server.Remove(own)
 	_, err := f.host.FetchFile(t.Context(), m.Media[0].Token)
-	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != unfetched {
+	if failed, ok := errors.AsType[*chat.FileError](err); !ok || failed.Problem != network.Unfetched {
 		t.Errorf("the file of a message that is gone: %v", err)
 	}
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // limits know until when Discord takes no requests. It counts those that come all the same, and shuts out for hours who sends
@@ -56,7 +57,7 @@ func (l *limits) shut(route string, d time.Duration) {
 // learn reads how many requests of a route are left, and for how long.
 func (l *limits) learn(route string, header http.Header) {
 	if header.Get("X-RateLimit-Remaining") == "0" {
-		if reset := seconds(header.Get("X-RateLimit-Reset-After")); reset > 0 {
+		if reset := network.Seconds(header.Get("X-RateLimit-Reset-After")); reset > 0 {
 			l.shut(route, reset+margin)
 		}
 	}
@@ -68,13 +69,4 @@ func (l *limits) refused(route string, global bool, d time.Duration) {
 		route = everywhere
 	}
 	l.shut(route, d)
-}
-
-// seconds reads a time to wait; zero for what is none.
-func seconds(text string) time.Duration {
-	s, err := strconv.ParseFloat(text, 64)
-	if err != nil || s <= 0 || s > 1e6 {
-		return 0
-	}
-	return time.Duration(s * float64(time.Second))
 }

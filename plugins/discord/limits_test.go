@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // TestLimitsAreKept: what Discord would refuse is not sent, and it is told how long to wait.
@@ -35,7 +36,7 @@ func TestLimitsAreKept(t *testing.T) {
 			if _, err := c.Send(t.Context(), chat.Outgoing{Key: fmt.Sprint(n), To: chat.Address{Chat: "80"}, Text: "another chat"}); n == 3 && err != nil {
 				t.Errorf("another chat waits too: %v", err)
 			}
-			pause(t.Context(), f.RetryAfter)
+			network.Pause(t.Context(), f.RetryAfter)
 		}
 	}
 	if len(s.Replies("70")) != 10 || s.Refused() != 0 || held == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // What the bot's menu of commands takes.
@@ -47,9 +48,9 @@ func (c *channel) SetCommands(ctx context.Context, commands []chat.CommandSpec) 
 	}
 	var app struct{ ID string }
 	if err := c.rest.call(ctx, "GET application", http.MethodGet, "applications/@me", nil, &app); err != nil {
-		return failure(err)
+		return network.Failure(err)
 	}
-	return failure(c.rest.call(ctx, "PUT commands", http.MethodPut, "applications/"+app.ID+"/commands", menu, nil))
+	return network.Failure(c.rest.call(ctx, "PUT commands", http.MethodPut, "applications/"+app.ID+"/commands", menu, nil))
 }
 
 // description is what the menu says of a command, which must be something.

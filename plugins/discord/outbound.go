@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // post is a message as Discord takes it. The library's own form has no nonce.
@@ -63,26 +63,26 @@ const (
 // newPost is what sending and editing have in common. What the agent writes pings nobody.
 func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
-		return post{}, refuse(chat.Invalid, "the message has no text")
+		return post{}, network.Refuse(chat.Invalid, "the message has no text")
 	}
 	p := post{Content: markdown.ToDiscord(text, maxText), Mentions: mentions{Parse: []string{}}, Components: []row{}}
 	if len(buttons) > maxRows {
-		return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d rows of buttons; Discord takes %d", len(buttons), maxRows))
+		return post{}, network.Refuse(chat.Invalid, "there are %d rows of buttons; Discord takes %d", len(buttons), maxRows)
 	}
 	data := map[string]bool{}
 	for _, line := range buttons {
 		if len(line) > maxColumns {
-			return post{}, refuse(chat.Invalid, fmt.Sprintf("there are %d buttons in a row; Discord takes %d", len(line), maxColumns))
+			return post{}, network.Refuse(chat.Invalid, "there are %d buttons in a row; Discord takes %d", len(line), maxColumns)
 		}
 		r := row{Type: int(discordgo.ActionsRowComponent), Components: []button{}}
 		for _, b := range line {
 			switch {
 			case b.Label == "" || b.Data == "":
-				return post{}, refuse(chat.Invalid, "a button has no label or no data")
+				return post{}, network.Refuse(chat.Invalid, "a button has no label or no data")
 			case utf8.RuneCountInString(b.Data) > maxData:
-				return post{}, refuse(chat.Invalid, fmt.Sprintf("a button's data has %d characters; Discord takes %d", utf8.RuneCountInString(b.Data), maxData))
+				return post{}, network.Refuse(chat.Invalid, "a button's data has %d characters; Discord takes %d", utf8.RuneCountInString(b.Data), maxData)
 			case data[b.Data]:
-				return post{}, refuse(chat.Invalid, "two buttons have the same data, which Discord does not take")
+				return post{}, network.Refuse(chat.Invalid, "two buttons have the same data, which Discord does not take")
 			}
 			data[b.Data] = true
 			label := []rune(b.Label)
@@ -177,7 +177,7 @@ func (c *channel) enclose(ctx context.Context, path string, p post, files []chat
 func (c *channel) of(ctx context.Context, to chat.Address, id chat.MessageID, do func(path string) error) error {
 	return c.at(ctx, to, func(channel string) error {
 		if parseID(string(id)) == 0 {
-			return refuse(chat.TargetGone, "this is no id of a message of Discord")
+			return network.Refuse(chat.TargetGone, "this is no id of a message of Discord")
 		}
 		return do("channels/" + channel + "/messages/" + string(id))
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
@@ -210,7 +211,7 @@ func TestFailures(t *testing.T) {
 			if strings.Contains(err.Error(), s.Token()) || strings.Contains(err.Error(), s.URL()) {
 				t.Errorf("the error says too much: %v", err)
 			}
-			pause(t.Context(), got.RetryAfter)
+			network.Pause(t.Context(), got.RetryAfter)
 			if _, err := ch.Send(t.Context(), out); err != nil || len(s.Replies("70")) != 1 {
 				t.Errorf("the next try: %v, %d messages", err, len(s.Replies("70")))
 			}

@@ -104,7 +104,7 @@ func (p *places) forgetRoles(guild string) { delete(p.roles, guild) }
 // refused tells whether Discord has answered and will not answer otherwise.
 func refused(err error) bool {
 	e, ok := errors.AsType[*callError](err)
-	return ok && !e.mayPass() && e.ended == nil
+	return ok && !e.MayPass()
 }
 
 func isThread(t discordgo.ChannelType) bool {

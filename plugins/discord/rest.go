@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -59,7 +57,7 @@ func (r *rest) call(ctx context.Context, what, method, path string, body, result
 	if body != nil {
 		var err error
 		if raw, err = json.Marshal(body); err != nil {
-			return &callError{what: what, status: http.StatusBadRequest, message: "the request cannot be written"}
+			return newCallError(what, http.StatusBadRequest, "the request cannot be written")
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -75,8 +73,8 @@ func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form,
 	x := &exchange{to: r.transport, limits: r.limits, route: routeOf(what, path), form: form}
 	err := r.do(ctx, x, what, http.MethodPost, path, form.ContentType, []byte{}, result)
 	if e, ok := errors.AsType[*callError](err); ok {
-		e.files = true
-		if cause := form.Err(); cause != nil && e.status == 0 && e.ended == nil {
+		e.Files = true
+		if cause := form.Err(); cause != nil && e.Status == 0 && e.Ended == nil {
 			return r.unread(what, cause) // What Discord got was no whole request.
 		}
 	}
@@ -85,7 +83,9 @@ func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form,
 
 func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentType string, raw []byte, result any) error {
 	if wait := r.limits.wait(x.route); wait > 0 {
-		return &callError{what: what, status: http.StatusTooManyRequests, message: "Discord asked to wait", retryAfter: wait}
+		e := newCallError(what, http.StatusTooManyRequests, "Discord asked to wait")
+		e.RetryAfter = wait
+		return e
 	}
 	client := &http.Client{Transport: x, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	// The library's own buckets sleep with a lock held, and no context ends that.
@@ -96,47 +96,39 @@ func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentT
 		return r.failed(ctx, what, x, err)
 	}
 	if result != nil && json.Unmarshal(answer, result) != nil {
-		return &callError{what: what, status: x.status, message: "the answer cannot be read", sent: true}
+		return newCallError(what, x.status, "the answer cannot be read")
 	}
 	return nil
 }
 
 // failed says what went wrong without a word that could be secret.
 func (r *rest) failed(ctx context.Context, what string, x *exchange, err error) *callError {
-	e := &callError{what: what, status: x.status, sent: x.sent}
+	e := newCallError(what, x.status, http.StatusText(x.status))
+	e.Sent = x.progress.Sent()
 	if x.status == 0 {
-		e.ended = ctx.Err()
-		e.message = r.clean(bare(err).Error())
+		e.Ended = ctx.Err()
+		e.Message = r.clean(network.WithoutAddress(err).Error()) // That of an answer to an interaction has a token in it.
 		return e
 	}
-	e.message = http.StatusText(x.status)
 	if x.status == http.StatusTooManyRequests {
-		e.message, e.retryAfter = "too many requests", seconds(x.header.Get("Retry-After"))
+		e.Message, e.RetryAfter = "too many requests", network.Seconds(x.header.Get("Retry-After"))
 		limited, own := errors.AsType[*discordgo.RateLimitError](err)
 		if own && limited.RetryAfter > 0 {
-			e.retryAfter = limited.RetryAfter // The header has whole seconds.
+			e.RetryAfter = limited.RetryAfter // The header has whole seconds.
 		}
 		// What is not in Discord's words comes from the wall before it, which is closed as a whole.
-		r.limits.refused(x.route, !own || x.header.Get("X-RateLimit-Global") == "true", e.retryAfter)
+		r.limits.refused(x.route, !own || x.header.Get("X-RateLimit-Global") == "true", e.RetryAfter)
 	}
 	if refusal, ok := errors.AsType[*discordgo.RESTError](err); ok {
 		if refusal.Message != nil {
 			e.code = refusal.Message.Code
 			if refusal.Message.Message != "" {
-				e.message = r.clean(refusal.Message.Message)
+				e.Message = r.clean(refusal.Message.Message)
 			}
 		}
 		e.details = string(refusal.ResponseBody)
 	}
 	return e
-}
-
-// bare takes the address off a transport's error: that of an answer to an interaction has a token in it.
-func bare(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 func (r *rest) clean(text string) string { return strings.ReplaceAll(text, r.token, "<token>") }
@@ -171,9 +163,10 @@ type exchange struct {
 	limits *limits
 	route  string
 	form   *upload.Form // nil: the library's body
-	sent   bool
 	status int
 	header http.Header
+
+	progress network.Progress
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -181,27 +174,20 @@ func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
+	request = request.Clone(x.progress.Context(request.Context()))
 	if x.form != nil {
-		request = request.Clone(request.Context())
 		request.Body, request.ContentLength = x.form, x.form.Length
 	}
 	response, err := x.to.RoundTrip(request)
 	if err != nil {
-		failed, ok := errors.AsType[*net.OpError](err)
-		x.sent = !ok || failed.Op != "dial"
 		return nil, err
 	}
-	x.sent, x.status, x.header = true, response.StatusCode, response.Header.Clone()
+	x.status, x.header = response.StatusCode, response.Header.Clone()
 	x.limits.learn(x.route, x.header)
 	// The library would read the headers of its limits and sleep by them.
 	for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global", "X-RateLimit-Reset-After", "Retry-After"} {
 		response.Header.Del(name)
 	}
-	response.Body = limited{io.LimitReader(response.Body, maxAnswer), response.Body}
+	response.Body = network.Bound(response.Body, maxAnswer, errors.New("the answer is too long"))
 	return response, nil
-}
-
-type limited struct {
-	io.Reader
-	io.Closer
 }

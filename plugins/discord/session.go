@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // pace is how fast the bot does things.
@@ -48,7 +49,7 @@ type session struct {
 	state    sdk.State
 	log      *slog.Logger
 	pace     pace
-	report   func(chat.State, string)
+	status   *network.Status
 	receiver *receiver
 
 	resumption
@@ -57,10 +58,6 @@ type session struct {
 	vain       int       // connections in a row on which no event came
 	live       time.Time // since when all has come that was missed; zero: not yet, on this connection
 	identified time.Time // when this life began a session last; zero: never
-	before     struct {
-		state  chat.State
-		detail string
-	}
 }
 
 // resumption is what a session is resumed by. It can be for no longer than some minutes, and only by who began it.
@@ -76,7 +73,6 @@ const sessionKey = "session"
 
 // run keeps the bot connected until ctx ends or only a person can help.
 func (s *session) run(ctx context.Context) error {
-	s.tell(chat.Connecting, "")
 	var answering sync.WaitGroup
 	defer answering.Wait()
 	defer s.close(ctx)
@@ -86,13 +82,13 @@ func (s *session) run(ctx context.Context) error {
 		do := s.receiver.answer(e, s.connection)
 		answering.Go(func() { do(whole) })
 	}
-	for waits := newBackoff(s.pace); ; {
+	for waits := newReconnect(s.pace); ; {
 		came, err := s.connect(ctx, answer)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err := fatal(err); err != nil {
-			s.tell(chat.Disconnected, err.Error())
+			s.status.Report(chat.Disconnected, err.Error())
 			return err
 		}
 		if s.vain++; came {
@@ -104,10 +100,10 @@ func (s *session) run(ctx context.Context) error {
 		}
 		after := waits.after(s.lived(), err)
 		if after > 0 {
-			s.tell(chat.Disconnected, err.Error())
+			s.status.Report(chat.Disconnected, err.Error())
 		}
 		s.log.Debug("the connection to Discord ended", "error", err, "again_in", after)
-		if !pause(ctx, after) {
+		if !network.Pause(ctx, after) {
 			return ctx.Err()
 		}
 	}
@@ -300,7 +296,7 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 	s.Seq = e.Sequence
 	if e.Type == "READY" || e.Type == "RESUMED" {
 		s.live = time.Now()
-		s.tell(chat.Connected, "as "+s.receiver.name)
+		s.status.Report(chat.Connected, "as "+s.receiver.name)
 	}
 	if s.ID != s.saved.ID && s.receiver.settled() {
 		s.save(ctx) // A life that ends before the next tick has begun one for nothing.
@@ -308,18 +304,9 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 	return nil
 }
 
-// tell reports each change once.
-func (s *session) tell(state chat.State, detail string) {
-	if s.before.state == state && s.before.detail == detail {
-		return
-	}
-	s.before.state, s.before.detail = state, detail
-	s.report(state, detail)
-}
-
 // fatal is what only a person can mend; nil: it may pass.
 func fatal(err error) error {
-	if e, ok := errors.AsType[*callError](err); ok && e.status == http.StatusUnauthorized {
+	if e, ok := errors.AsType[*callError](err); ok && e.Status == http.StatusUnauthorized {
 		return fmt.Errorf("%w: %s", sdk.ErrBadCredentials, rejectedToken)
 	}
 	if e, ok := errors.AsType[*closedError](err); ok {
@@ -340,16 +327,4 @@ var fatalCodes = map[int]string{
 	4012: "Discord no longer supports this version of the gateway; update clawhost",
 	4013: "Discord does not know the intents; update clawhost",
 	4014: "the Message Content Intent is not enabled; enable it on the Bot page of the developer portal, or set message_content = false",
-}
-
-// pause waits and tells whether it came to its end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // TestConnectionsEnd in each way that Discord knows, with a message written meanwhile.
@@ -191,7 +192,7 @@ func await(t *testing.T, what string, done func() bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for !done() {
-		if !pause(ctx, 2*time.Millisecond) {
+		if !network.Pause(ctx, 2*time.Millisecond) {
 			t.Fatalf("waited in vain until %s", what)
 		}
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -23,11 +23,8 @@ func bundles(files []chat.Media) ([][]chat.Media, error) {
 	var list [][]chat.Media
 	size := int64(0)
 	for i, m := range files {
-		switch {
-		case m.Ref == "":
-			return nil, refuse(chat.MediaRejected, "a file has no bytes")
-		case m.Size > maxUpload:
-			return nil, refuse(chat.MediaRejected, fmt.Sprintf("a file has %d bytes; Discord takes %d from a bot", m.Size, maxUpload))
+		if err := network.CheckFile(m, maxUpload); err != nil {
+			return nil, err
 		}
 		if n := len(list); n == 0 || len(list[n-1]) == maxFiles || size+m.Size > maxRequest || alone(m) || alone(files[i-1]) {
 			list, size = append(list, nil), 0
@@ -53,12 +50,7 @@ func formOf(ctx context.Context, store sdk.Media, message any, files []chat.Medi
 
 // unread is the error of a request whose files the host did not give.
 func (r *rest) unread(what string, err error) *callError {
-	failure := &callError{what: what, files: true, message: r.clean("the host's file cannot be read: " + err.Error())}
-	switch {
-	case errors.Is(err, sdk.ErrNotFound):
-		failure.missing, failure.message = true, "the host has no such file"
-	case errors.Is(err, upload.ErrSize):
-		failure.missing = true
-	}
-	return failure
+	e := &callError{CallError: network.Unread(what, err)}
+	e.Message = r.clean(e.Message)
+	return e
 }

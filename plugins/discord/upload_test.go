@@ -140,7 +140,7 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 		{"too large for its wall", small, discordtest.NotJSON(413), chat.Failure{Reason: chat.MediaRejected}},
 		{"no permission", small, discordtest.Refuse(403, 50013, "Missing Permissions"), chat.Failure{Reason: chat.Forbidden}},
 		{"of another size", short, nil, chat.Failure{Reason: chat.MediaRejected}},
-		{"broken off", broken, nil, chat.Failure{Reason: chat.NotConnected}},
+		{"broken off", broken, nil, chat.Failure{Reason: chat.Temporary}},
 	} {
 		if test.fault != nil {
 			s.Fail(http.MethodPost, "/messages", 1, test.fault)

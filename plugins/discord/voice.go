@@ -84,5 +84,5 @@ var refusedVoices = []int{50159, 50160, 50161, 50173}
 
 // noVoice tells whether a voice message was refused for being one.
 func (e *callError) noVoice() bool {
-	return slices.Contains(refusedVoices, e.code) || e.status == http.StatusBadRequest && e.code == invalidForm
+	return slices.Contains(refusedVoices, e.code) || e.Status == http.StatusBadRequest && e.code == invalidForm
 }

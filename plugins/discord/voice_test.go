@@ -193,7 +193,7 @@ func TestVoicesThatTheHostDoesNotGive(t *testing.T) {
 	for _, test := range []struct {
 		m    chat.Media
 		want chat.Reason
-	}{{gone, chat.MediaRejected}, {broken, chat.NotConnected}} {
+	}{{gone, chat.MediaRejected}, {broken, chat.Temporary}} {
 		_, err := c.Send(t.Context(), chat.Outgoing{Key: "k", To: chat.Address{Chat: "70"}, Media: []chat.Media{test.m}})
 		if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != test.want || f.MaybeDelivered {
 			t.Errorf("got %v, want %s", err, test.want)

@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -92,7 +90,9 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 		id := a.chats.current(params["chat_id"])
 		params.AddNonEmpty("chat_id", id) // The menu of commands is no chat's.
 		if wait := a.chats.patience(id, method); wait > 0 {
-			return &callError{method: method, code: http.StatusTooManyRequests, description: "Telegram asked to wait", retryAfter: wait}
+			e := newCallError(method, http.StatusTooManyRequests, "Telegram asked to wait")
+			e.RetryAfter = wait
+			return e
 		}
 		raw, err := a.try(ctx, method, params, files)
 		if err == nil {
@@ -102,14 +102,18 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 			return err
 		}
 	}
-	return &callError{method: method, description: "refused again after it was mended"}
+	return newCallError(method, 0, "refused again after it was mended")
 }
 
 func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files *enclosed) (json.RawMessage, error) {
 	if files == nil {
 		return a.call(ctx, method, params)
 	}
-	return a.upload(ctx, method, params, files)
+	raw, err := a.upload(ctx, method, params, files)
+	if e, ok := errors.AsType[*callError](err); ok {
+		e.Files = true
+	}
+	return raw, err
 }
 
 func (a *api) read(method string, raw json.RawMessage, result any) error {
@@ -117,7 +121,9 @@ func (a *api) read(method string, raw json.RawMessage, result any) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, result); err != nil {
-		return &callError{method: method, description: a.redactor.clean("unreadable result: " + err.Error()), sent: true}
+		e := newCallError(method, 0, a.redactor.clean("unreadable result: "+err.Error()))
+		e.Sent = true
+		return e
 	}
 	return nil
 }
@@ -129,15 +135,15 @@ func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
 		return false
 	}
 	switch {
-	case refused.reason() == chat.RateLimited:
-		a.chats.limited(params["chat_id"], method, refused.retryAfter)
+	case refused.Reason() == chat.RateLimited:
+		a.chats.limited(params["chat_id"], method, refused.RetryAfter)
 		return false
 	case refused.migratedTo != 0:
 		a.chats.move(params["chat_id"], strconv.FormatInt(refused.migratedTo, 10))
 		return true
-	case refused.code == http.StatusBadRequest && refused.says("entit", "url"):
+	case refused.Status == http.StatusBadRequest && refused.says("entit", "url"):
 		return without(params, "entities", "caption_entities") // The text alone is better than nothing.
-	case refused.code == http.StatusBadRequest && refused.says("to be replied", "reply_message", "reply message"):
+	case refused.Status == http.StatusBadRequest && refused.says("to be replied", "reply_message", "reply message"):
 		return without(params, "reply_parameters")
 	default:
 		return false
@@ -157,24 +163,23 @@ func without(params tgbotapi.Params, names ...string) (changed bool) {
 
 // failed says what became of a call that the library returned an error for.
 func (a *api) failed(method string, e *exchange, err error) *callError {
-	failure := &callError{method: method, sent: e.sent.Load()}
+	failure := newCallError(method, 0, "")
+	failure.Sent = e.progress.Sent()
 	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, ended) {
-			failure.ended = ended
+			failure.Ended = ended
 		}
 	}
 	refused, isAnswer := errors.AsType[*tgbotapi.Error](err)
-	switch transport, isTransport := errors.AsType[*url.Error](err); {
+	switch {
 	case isAnswer && refused.Code == 0 && refused.RetryAfter == 0, e.answered && !isAnswer:
-		failure.description = fmt.Sprintf("api_endpoint did not answer like a Bot API server (HTTP %d)", e.status)
+		failure.Message = fmt.Sprintf("api_endpoint did not answer like a Bot API server (HTTP %d)", e.status)
 	case isAnswer:
-		failure.code, failure.description = refused.Code, a.redactor.clean(refused.Message)
-		failure.retryAfter = time.Duration(refused.RetryAfter) * time.Second
+		failure.Status, failure.Message = refused.Code, a.redactor.clean(refused.Message)
+		failure.RetryAfter = time.Duration(refused.RetryAfter) * time.Second
 		failure.migratedTo = refused.MigrateToChatID
-	case isTransport:
-		failure.description = a.redactor.clean(transport.Err.Error()) // Without the address.
 	default:
-		failure.description = a.redactor.clean(err.Error())
+		failure.Message = a.redactor.clean(network.WithoutAddress(err).Error())
 	}
 	return failure
 }
@@ -184,24 +189,20 @@ func (a *api) failed(method string, e *exchange, err error) *callError {
 type exchange struct {
 	ctx      context.Context //nolint:containedctx // It lives for one call.
 	client   *http.Client
-	sent     atomic.Bool // it may have reached the server
-	answered bool        // an answer came to its end
+	progress network.Progress
+	answered bool // an answer came to its end
 	status   int
 }
 
 // Do implements tgbotapi.HTTPClient.
 func (e *exchange) Do(r *http.Request) (*http.Response, error) {
-	ctx := httptrace.WithClientTrace(e.ctx, &httptrace.ClientTrace{
-		// A request is tried on another connection only if nothing of it was sent on the first.
-		GetConn: func(string) { e.sent.Store(false) },
-		GotConn: func(httptrace.GotConnInfo) { e.sent.Store(true) },
-	})
-	response, err := e.client.Do(r.WithContext(ctx))
+	response, err := e.client.Do(r.WithContext(e.progress.Context(e.ctx)))
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	answer := network.Bound(response.Body, maxAnswer, errors.New("the answer is too long"))
+	defer answer.Close()
+	body, err := io.ReadAll(answer)
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}

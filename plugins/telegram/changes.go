@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // Edit implements sdk.Editor. A message that is as wanted already is edited. Of a file with a caption the caption is.
@@ -34,10 +35,10 @@ func (c *channel) edit(ctx context.Context, method string, to chat.Address, id c
 	parts := markdown.Split(plain, looks, most)
 	switch len(parts) {
 	case 0:
-		return refuse(chat.Invalid, "the message has no text")
+		return network.Refuse(chat.Invalid, "the message has no text")
 	case 1:
 	default:
-		return refuse(chat.TooLong, "an edited message cannot become several")
+		return network.Refuse(chat.TooLong, "an edited message cannot become several")
 	}
 	params := tgbotapi.Params{}
 	adorn(params, field, entities, parts[0])
@@ -88,7 +89,7 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 	c.address(params, to)
 	if text != "" {
 		if done, err := c.tryRich(ctx, "sendRichMessageDraft", params, text, nil); done {
-			return failed(err)
+			return network.Failure(err)
 		}
 		delete(params, "rich_message")
 	}
@@ -98,8 +99,8 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 		adorn(params, "text", "entities", parts[0])
 	}
 	err := c.apply(ctx, "sendMessageDraft", params, "")
-	if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusNotFound {
-		return refuse(chat.Invalid, "this Bot API server is too old to know drafts")
+	if failed, ok := errors.AsType[*callError](err); ok && failed.Status == http.StatusNotFound {
+		return network.Refuse(chat.Invalid, "this Bot API server is too old to know drafts")
 	}
 	return err
 }
@@ -110,5 +111,5 @@ func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Para
 	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {
 		return nil
 	}
-	return failed(err)
+	return network.Failure(err)
 }

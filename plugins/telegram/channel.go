@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // What a Telegram message may be.
@@ -24,14 +24,14 @@ type channel struct {
 	log      *slog.Logger
 	media    sdk.Media // of what is sent
 	pace     pace
+	status   network.Status
 	previews bool
 	rich     bool // texts go as rich messages
 
 	richUnknown atomic.Bool // the Bot API server does not know them
 
-	mu      sync.Mutex
-	trouble error               // why the bot is not connected
-	begun   map[string]progress // by key, of messages that failed between two steps
+	mu    sync.Mutex
+	begun map[string]progress // by key, of messages that failed between two steps
 }
 
 // What a channel is beside a channel.
@@ -57,7 +57,6 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		pace:     usualPace(),
 		previews: cfg.LinkPreviews,
 		rich:     cfg.RichMessages,
-		trouble:  errors.New("not connected yet"),
 		begun:    map[string]progress{},
 	}, nil
 }
@@ -88,7 +87,8 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 
 // Run implements sdk.Channel.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
-	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, noted: c.note, slots: make(chan struct{}, maxAnswers)}
+	c.status.Begin(in)
+	r := &receiver{api: c.api, in: in, log: c.log, pace: c.pace, status: &c.status, slots: make(chan struct{}, maxAnswers)}
 	err := r.run(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -97,17 +97,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 }
 
 // Health implements sdk.HealthChecker.
-func (c *channel) Health(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.trouble
-}
-
-func (c *channel) note(trouble error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trouble = trouble
-}
+func (c *channel) Health(ctx context.Context) error { return c.status.Health(ctx) }
 
 // Stop implements sdk.Stopper.
 func (c *channel) Stop(context.Context) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 func wantFailure(t *testing.T, what string, err error, want chat.Reason) *chat.Failure {
@@ -124,7 +125,7 @@ func TestServersLimit(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if f := wantFailure(t, "sending", err, chat.RateLimited); !pause(t.Context(), f.RetryAfter) {
+			if f := wantFailure(t, "sending", err, chat.RateLimited); !network.Pause(t.Context(), f.RetryAfter) {
 				t.Fatal("the test ended")
 			}
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // TestFailures sends against each way in which a call can fail.
@@ -173,7 +174,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 			rt.Fatal("no error")
 		}
 		for e := err; e != nil; e = errors.Unwrap(e) {
-			for _, text := range []string{e.Error(), fmt.Sprintf("%+v %#v", e, e), failure(e).Error()} {
+			for _, text := range []string{e.Error(), fmt.Sprintf("%+v %#v", e, e), network.Failure(e).Error()} {
 				if strings.Contains(text, secret) {
 					rt.Fatalf("the token %s is in %q", token, text)
 				}

@@ -13,8 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// network is a loopback Bot API as the conformance suite sees it.
-type network struct {
+// fakeNetwork is a loopback Bot API as the conformance suite sees it.
+type fakeNetwork struct {
 	t      testing.TB
 	server *telegramtest.Server
 
@@ -23,12 +23,12 @@ type network struct {
 	topic   int
 }
 
-func (n *network) Deliver(to chat.ID, text string) {
+func (n *fakeNetwork) Deliver(to chat.ID, text string) {
 	n.post(to, telegramtest.Post{Text: text})
 }
 
 // post writes in a chat. In groups one of the people does.
-func (n *network) post(to chat.ID, p telegramtest.Post) {
+func (n *fakeNetwork) post(to chat.ID, p telegramtest.Post) {
 	p.Chat = number(to)
 	message := n.server.User(max(p.Chat, 7)).Post(p)
 	n.mu.Lock()
@@ -36,19 +36,19 @@ func (n *network) post(to chat.ID, p telegramtest.Post) {
 	n.written[p.Text] = message
 }
 
-func (n *network) wrote(text string) (telegramtest.Message, bool) {
+func (n *fakeNetwork) wrote(text string) (telegramtest.Message, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	message, ok := n.written[text]
 	return message, ok
 }
 
-func (n *network) Acknowledged(text string) bool {
+func (n *fakeNetwork) Acknowledged(text string) bool {
 	message, delivered := n.wrote(text)
 	return delivered && n.server.Confirmed() >= message.Update
 }
 
-func (n *network) Sent(to chat.ID) []string {
+func (n *fakeNetwork) Sent(to chat.ID) []string {
 	var texts []string
 	for _, m := range n.server.Replies(number(to)) {
 		texts = append(texts, m.Text)
@@ -56,7 +56,7 @@ func (n *network) Sent(to chat.ID) []string {
 	return texts
 }
 
-func (n *network) Menu() []string {
+func (n *fakeNetwork) Menu() []string {
 	var names []string
 	for _, c := range n.server.Commands() {
 		names = append(names, c.Name)
@@ -64,24 +64,24 @@ func (n *network) Menu() []string {
 	return names
 }
 
-func (n *network) Refuse(to chat.ID) chat.Reason {
+func (n *fakeNetwork) Refuse(to chat.ID) chat.Reason {
 	n.server.User(number(to)).Block()
 	return chat.Forbidden
 }
 
-func (n *network) Leave() { n.server.Down() }
+func (n *fakeNetwork) Leave() { n.server.Down() }
 
-func (n *network) Return() {
+func (n *fakeNetwork) Return() {
 	if err := n.server.Up(); err != nil {
 		n.t.Fatal(err)
 	}
 }
 
-func (n *network) Remove(to chat.ID, id chat.MessageID) {
+func (n *fakeNetwork) Remove(to chat.ID, id chat.MessageID) {
 	n.server.User(number(to)).Delete(number(to), int(number(chat.ID(id))))
 }
 
-func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
+func (n *fakeNetwork) Press(to chat.ID, id chat.MessageID, label string) {
 	for _, m := range n.server.Replies(number(to)) {
 		for _, b := range slices.Concat(m.Buttons...) {
 			if messageID(m.ID) == id && b.Text == label {
@@ -93,15 +93,15 @@ func (n *network) Press(to chat.ID, id chat.MessageID, label string) {
 	panic("no such button")
 }
 
-func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+func (n *fakeNetwork) React(to chat.ID, id chat.MessageID, emoji string) {
 	n.server.User(number(to)).React(number(to), int(number(chat.ID(id))), emoji)
 }
 
-func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+func (n *fakeNetwork) Attach(to chat.ID, caption string, f sdktest.File) {
 	n.post(to, telegramtest.Post{Text: caption, Media: "document", File: f.Content, FileName: f.Name, MIMEType: f.MIMEType})
 }
 
-func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+func (n *fakeNetwork) Answer(to chat.ID, answered, text string, asked bool) {
 	of, _ := n.wrote(answered)
 	for _, m := range n.server.Replies(number(to)) {
 		if m.Text == answered {
@@ -114,7 +114,7 @@ func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
 	n.post(to, telegramtest.Post{Text: text, ReplyTo: of.ID})
 }
 
-func (n *network) Files(to chat.ID) []string {
+func (n *fakeNetwork) Files(to chat.ID) []string {
 	var files []string
 	for _, m := range n.server.Replies(number(to)) {
 		if m.Media != "" {
@@ -124,16 +124,16 @@ func (n *network) Files(to chat.ID) []string {
 	return files
 }
 
-func (n *network) Typed(to chat.ID) bool {
+func (n *fakeNetwork) Typed(to chat.ID) bool {
 	return slices.ContainsFunc(n.server.Calls("sendChatAction"), func(c telegramtest.Call) bool { return c.Params["chat_id"] == string(to) })
 }
 
-func (n *network) Draft(to chat.ID) string {
+func (n *fakeNetwork) Draft(to chat.ID) string {
 	draft, _ := n.server.Draft(number(to))
 	return draft.Text
 }
 
-func (n *network) Mark(to chat.ID, id chat.MessageID) string {
+func (n *fakeNetwork) Mark(to chat.ID, id chat.MessageID) string {
 	for _, m := range n.server.Messages(number(to)) {
 		if messageID(m.ID) == id {
 			return m.Reaction
@@ -142,31 +142,31 @@ func (n *network) Mark(to chat.ID, id chat.MessageID) string {
 	return "no such message"
 }
 
-func (n *network) Revise(to chat.ID, text, changed string) {
+func (n *fakeNetwork) Revise(to chat.ID, text, changed string) {
 	message, _ := n.wrote(text)
 	n.server.User(number(to)).Edit(number(to), message.ID, changed)
 }
 
-func (n *network) Group() chat.ID {
+func (n *fakeNetwork) Group() chat.ID {
 	n.server.Group(-100, "Team")
 	return "-100"
 }
 
-func (n *network) Mention(text string) {
+func (n *fakeNetwork) Mention(text string) {
 	n.Deliver("-100", "@"+n.server.Bot().Username+" "+text)
 }
 
-func (n *network) Thread() (chat.ID, chat.ThreadID) {
+func (n *fakeNetwork) Thread() (chat.ID, chat.ThreadID) {
 	n.server.Forum(-200, "Forum")
 	n.topic = n.server.Topic(n.server.User(7), -200, "Topic")
 	return "-200", chat.ThreadID(strconv.Itoa(n.topic))
 }
 
-func (n *network) DeliverThread(text string) {
+func (n *fakeNetwork) DeliverThread(text string) {
 	n.post("-200", telegramtest.Post{Thread: n.topic, Text: text})
 }
 
-func (n *network) SentThread() []string {
+func (n *fakeNetwork) SentThread() []string {
 	var texts []string
 	for _, m := range n.server.Replies(-200) {
 		if m.Thread == n.topic {
@@ -177,13 +177,13 @@ func (n *network) SentThread() []string {
 }
 
 // Revoke also ends the poll that waits, as the real one does.
-func (n *network) Revoke() {
+func (n *fakeNetwork) Revoke() {
 	n.server.Fail("", 1_000_000, telegramtest.Refuse(401, "Unauthorized "+n.server.Token()))
 	n.Leave()
 	n.Return()
 }
 
-func (n *network) Fail(_ chat.ID, reason chat.Reason) bool {
+func (n *fakeNetwork) Fail(_ chat.ID, reason chat.Reason) bool {
 	// Behind each of its own words a server of somebody's could say the token back.
 	fault, ok := map[chat.Reason]telegramtest.Fault{
 		chat.Temporary:     telegramtest.Refuse(500, "Internal Server Error "+n.server.Token()),
@@ -223,7 +223,7 @@ func TestExercise(t *testing.T) {
 		Component: component(),
 		New: func(t testing.TB) (sdktest.Network, any) {
 			s := telegramtest.New(t)
-			return &network{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
+			return &fakeNetwork{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
 		Chats:   []chat.ID{"7", "8"},
 		Without: []sdktest.Feature{sdktest.Deletions}, // Bots are not told of them.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,6 +11,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // maxFile is the largest file that the Bot API gives to a bot, in bytes.
@@ -22,11 +21,8 @@ const maxFile = 20 << 20
 // A sticker has none.
 func attachment(m *tgbotapi.Message) (chat.Media, bool) {
 	file := func(media chat.Media, size int, id string) (chat.Media, bool) {
-		media.Size, media.Token = int64(size), chat.FileToken(id)
-		if media.Size > maxFile {
-			media.Token, media.Problem = "", tooLarge
-		}
-		return media, true
+		media.Size = int64(size)
+		return network.Offer(media, chat.FileToken(id), maxFile), true
 	}
 	switch {
 	case len(m.Photo) > 0:
@@ -53,9 +49,6 @@ func attachment(m *tgbotapi.Message) (chat.Media, bool) {
 	}
 }
 
-// tooLarge is the problem of a file that has more than maxFile bytes.
-const tooLarge = "is larger than the 20 MB that Telegram gives a bot"
-
 // FetchFile implements sdk.FileFetcher.
 func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
 	file, err := c.api.file(ctx, string(token))
@@ -80,90 +73,35 @@ func (a *api) file(ctx context.Context, id string) (io.ReadCloser, error) {
 
 // fileError is an error of the Bot API's as the host understands it.
 func fileError(err error) error {
-	failed, ok := errors.AsType[*callError](err)
-	switch {
-	case !ok:
-		return err
-	case failed.mayPass():
-		return &chat.FileError{RetryAfter: failed.retryAfter, Err: err}
-	case failed.says("too big"):
-		return &chat.FileError{Problem: tooLarge, Err: err}
+	if failed, ok := errors.AsType[*callError](err); ok && failed.says("too big") {
+		return &chat.FileError{Problem: network.TooLarge(maxFile), Err: err}
 	}
-	return &chat.FileError{Problem: "could not be fetched", Err: err}
+	return network.FileError(err)
 }
 
-// mayPass tells whether the same call may succeed soon.
-func (e *callError) mayPass() bool {
-	return e.ended != nil || (e.code == 0 || e.code == http.StatusTooManyRequests || e.code >= http.StatusInternalServerError)
-}
-
-// download opens a file by the path that getFile tells. Its errors, and those of reading, are of type [*callError]; a file
-// of more than maxFile bytes ends with one.
+// download opens a file by the path that getFile tells.
 func (a *api) download(ctx context.Context, file string) (io.ReadCloser, error) {
 	address, err := a.fileAddress(file)
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, &callError{method: "download", code: http.StatusBadRequest, description: a.redactor.clean(err.Error())}
-	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		return nil, a.failed("download", &exchange{}, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		defer response.Body.Close()
-		description := http.StatusText(response.StatusCode)
-		var refusal tgbotapi.APIResponse
-		if json.NewDecoder(io.LimitReader(response.Body, 1<<10)).Decode(&refusal) == nil && refusal.Description != "" {
-			description = refusal.Description
-		}
-		return nil, &callError{method: "download", code: response.StatusCode, description: a.redactor.clean(description)}
-	}
-	return &content{api: a, body: response.Body, left: maxFile}, nil
+	return network.Download(ctx, a.client, address, maxFile)
 }
 
 // fileAddress is where a file is.
 func (a *api) fileAddress(file string) (string, error) {
 	switch {
 	case file == "":
-		return "", &callError{method: "download", code: http.StatusNotFound, description: "the Bot API server does not serve the file"}
+		return "", newCallError("GET file", http.StatusNotFound, "the Bot API server does not serve the file")
 	case strings.HasPrefix(file, "/"): // A path on the server's disk, of which the plugin reads nothing.
-		return "", &callError{method: "download", code: http.StatusNotFound, description: "the Bot API server serves no files, for it runs with --local"}
+		return "", newCallError("GET file", http.StatusNotFound, "the Bot API server serves no files, for it runs with --local")
 	}
 	segments := strings.Split(file, "/")
 	for i, segment := range segments {
 		if segment == "." || segment == ".." {
-			return "", &callError{method: "download", code: http.StatusNotFound, description: "the file has no proper path"}
+			return "", newCallError("GET file", http.StatusNotFound, "the file has no proper path")
 		}
 		segments[i] = url.PathEscape(segment)
 	}
 	return a.base + "/file/bot" + a.token + "/" + strings.Join(segments, "/"), nil
 }
-
-// content is a file as it comes.
-type content struct {
-	api  *api
-	body io.ReadCloser
-	left int // bytes that may still come
-}
-
-// Read implements io.Reader.
-func (c *content) Read(p []byte) (int, error) {
-	n, err := c.body.Read(p)
-	if c.left -= n; c.left < 0 {
-		description := fmt.Sprintf("the file has more than %d bytes", maxFile)
-		return 0, &chat.FileError{Problem: tooLarge, Err: errors.New(description)}
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return n, c.api.failed("download", &exchange{}, err)
-	}
-	if err != nil {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (c *content) Close() error { return c.body.Close() }

@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
@@ -102,7 +103,7 @@ func TestAFileThatCannotBeHad(t *testing.T) {
 			func(s *telegramtest.Server) {
 				s.Fail("getFile", 1, telegramtest.Refuse(400, "Bad Request: file is too big"))
 			},
-			chat.FileError{Problem: tooLarge},
+			chat.FileError{Problem: network.TooLarge(maxFile)},
 		},
 		"gone": {
 			func(s *telegramtest.Server) { s.Fail("download", 1, telegramtest.Refuse(404, "Not Found")) },
@@ -140,7 +141,7 @@ func TestAFileThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
 	b.anna.Post(telegramtest.Post{Media: "video", File: make([]byte, maxFile+1)})
-	if got := b.next(); got != (chat.Media{Kind: chat.Video, Size: maxFile + 1, Problem: tooLarge}) {
+	if got := b.next(); got != (chat.Media{Kind: chat.Video, Size: maxFile + 1, Problem: network.TooLarge(maxFile)}) {
 		t.Errorf("got %+v", got)
 	}
 	if calls := b.server.Calls("getFile"); len(calls) != 0 {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -38,9 +38,11 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	for ; done.steps < len(steps); done.steps++ {
 		ids, err := c.take(ctx, out.To, steps[done.steps])
 		if err != nil {
-			f := failure(err)
-			c.keep(out.Key, done, f.Reason.Retryable())
-			return chat.Receipt{}, f
+			err = network.Failure(err)
+			if f, ok := errors.AsType[*chat.Failure](err); ok {
+				c.keep(out.Key, done, f.Reason.Retryable())
+			}
+			return chat.Receipt{}, err
 		}
 		done.ids = append(done.ids, ids...)
 	}
@@ -154,9 +156,9 @@ func keyboard(buttons [][]chat.Button) (string, error) {
 		for _, b := range row {
 			switch {
 			case b.Label == "" || b.Data == "":
-				return "", refuse(chat.Invalid, "a button has no label or no data")
+				return "", network.Refuse(chat.Invalid, "a button has no label or no data")
 			case len(b.Data) > maxData:
-				return "", refuse(chat.Invalid, fmt.Sprintf("a button's data has %d bytes; Telegram takes %d", len(b.Data), maxData))
+				return "", network.Refuse(chat.Invalid, "a button's data has %d bytes; Telegram takes %d", len(b.Data), maxData)
 			}
 			shown = append(shown, button{Text: b.Label, Data: b.Data})
 		}
@@ -172,8 +174,4 @@ func object(v any) string {
 		return ""
 	}
 	return string(raw)
-}
-
-func refuse(reason chat.Reason, why string) *chat.Failure {
-	return &chat.Failure{Reason: reason, Err: errors.New(why)}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // What the Bot API takes of a bot's files.
@@ -31,27 +30,12 @@ const (
 	document shape = "document"
 )
 
-// shapes say which kinds of files Telegram shows as what they are. All others are documents.
-var shapes = []struct {
-	kind  chat.MediaKind
-	shape shape
-	types []string
-	most  int64 // bytes
-}{
-	{chat.Image, photo, []string{"image/jpeg", "image/png", "image/webp"}, maxPhoto},
-	{chat.Video, video, []string{"video/mp4"}, maxUpload},
-	{chat.Audio, audio, []string{"audio/mpeg", "audio/mp4", "audio/x-m4a"}, maxUpload},
-	{chat.Voice, voice, []string{"audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a"}, maxUpload},
-}
-
-func shapeOf(m chat.Media) shape {
-	mediaType, _, err := mime.ParseMediaType(m.MIMEType)
-	for _, s := range shapes {
-		if m.Kind == s.kind && m.Size <= s.most && (err != nil || slices.Contains(s.types, mediaType)) {
-			return s.shape
-		}
-	}
-	return document
+// shapes say which files Telegram shows as what they are. All others are documents.
+var shapes = []network.Shape[shape]{
+	{Kinds: []chat.MediaKind{chat.Image}, Types: []string{"image/jpeg", "image/png", "image/webp"}, Most: maxPhoto, As: photo},
+	{Kinds: []chat.MediaKind{chat.Video}, Types: []string{"video/mp4"}, Most: maxUpload, As: video},
+	{Kinds: []chat.MediaKind{chat.Audio}, Types: []string{"audio/mpeg", "audio/mp4", "audio/x-m4a"}, Most: maxUpload, As: audio},
+	{Kinds: []chat.MediaKind{chat.Voice}, Types: []string{"audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a"}, Most: maxUpload, As: voice},
 }
 
 // album is what a file may be in an album with; of nothing: it stands alone.
@@ -89,7 +73,7 @@ func plan(out chat.Outgoing) ([]step, error) {
 		return nil, err
 	}
 	if len(parts) == 0 && len(steps) == 0 {
-		return nil, refuse(chat.Invalid, "the message has no text")
+		return nil, network.Refuse(chat.Invalid, "the message has no text")
 	}
 	under := len(parts) - 1 // the step with the buttons
 	switch caption := markdown.Split(text, entities, maxCaption); {
@@ -112,7 +96,7 @@ func plan(out chat.Outgoing) ([]step, error) {
 		under = slices.IndexFunc(steps, func(s step) bool { return len(s.files) == 1 })
 	}
 	if under < 0 && len(out.Buttons) > 0 {
-		return nil, refuse(chat.Invalid, "an album has no buttons")
+		return nil, network.Refuse(chat.Invalid, "an album has no buttons")
 	}
 	return steps, attach(out, steps[0].params, steps[max(under, 0)].params)
 }
@@ -130,13 +114,10 @@ func attach(out chat.Outgoing, first, under tgbotapi.Params) (err error) {
 func enclosures(media []chat.Media) ([]step, error) {
 	var steps []step
 	for _, m := range media {
-		switch {
-		case m.Ref == "":
-			return nil, refuse(chat.MediaRejected, "a file has no bytes")
-		case m.Size > maxUpload:
-			return nil, refuse(chat.MediaRejected, fmt.Sprintf("a file has %d bytes; Telegram takes %d from a bot", m.Size, maxUpload))
+		if err := network.CheckFile(m, maxUpload); err != nil {
+			return nil, err
 		}
-		file := shaped{Media: m, as: shapeOf(m)}
+		file := shaped{Media: m, as: network.ShapeOf(shapes, m, document)}
 		if n := len(steps); n > 0 && len(steps[n-1].files) < maxAlbum && file.as.album() != "" && steps[n-1].files[0].as.album() == file.as.album() {
 			steps[n-1].files = append(steps[n-1].files, file)
 			continue
@@ -187,7 +168,7 @@ func adorn(params tgbotapi.Params, text, entities string, part markdown.Part) {
 // mend changes a step that was refused so that it may succeed, if it can: an image that Telegram cannot show goes as a
 // document, and a caption without its looks.
 func (s *step) mend(refused *callError) bool {
-	if refused.code != 400 || len(s.files) == 0 {
+	if refused.Status != 400 || len(s.files) == 0 {
 		return false
 	}
 	changed := false

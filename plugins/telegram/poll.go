@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // pace is how often the receiver asks.
@@ -40,16 +41,14 @@ const wanted = `["message","edited_message","callback_query","my_chat_member","m
 // receiver takes updates to the host. The library's own loop confirms an update before anybody has it, so this one does
 // it: an update counts as confirmed when a poll names a higher offset, and the offset rises only after Submit.
 type receiver struct {
-	api   *api
-	in    sdk.Inbox
-	log   *slog.Logger
-	pace  pace
-	noted func(trouble error)
+	api    *api
+	in     sdk.Inbox
+	log    *slog.Logger
+	pace   pace
+	status *network.Status
 
 	self    tgbotapi.User
 	offset  int // the first update that the host does not have; zero: whatever there is
-	state   chat.State
-	detail  string
 	answers sync.WaitGroup
 	slots   chan struct{} // one for each answer that is on its way
 }
@@ -60,7 +59,6 @@ const maxAnswers = 16
 // run receives until ctx ends or the token is refused.
 func (r *receiver) run(ctx context.Context) error {
 	defer r.answers.Wait()
-	r.report(chat.Connecting, "")
 	for _, step := range []func(context.Context) error{r.signIn, r.dropWebhook} {
 		if err := r.persist(ctx, step); err != nil {
 			return err
@@ -76,7 +74,7 @@ func (r *receiver) run(ctx context.Context) error {
 
 // persist tries a step until it succeeds. It gives up when the token is refused or ctx ends.
 func (r *receiver) persist(ctx context.Context, step func(context.Context) error) error {
-	for wait := r.pace.first; ; wait = min(2*wait, r.pace.longest) {
+	for tries := (network.Backoff{First: r.pace.first, Longest: r.pace.longest}); ; {
 		err := step(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -84,17 +82,15 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		case err == nil:
 			return nil
 		}
-		after := wait
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
-				r.noted(err)
-				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.code)
+				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.Status)
 			}
-			after = max(wait, failed.retryAfter)
 			r.disconnected(failed)
 		}
+		after := tries.After(err)
 		r.log.Warn("receiving failed", "error", err, "again_in", after)
-		if !pause(ctx, after) {
+		if !network.Pause(ctx, after) {
 			return ctx.Err()
 		}
 	}
@@ -129,12 +125,12 @@ func (r *receiver) ask(ctx context.Context, method string, params tgbotapi.Param
 func (r *receiver) receive(ctx context.Context) error {
 	began := time.Now()
 	timeout := r.pace.poll
-	if r.state != chat.Connected {
+	if !r.status.Is(chat.Connected) {
 		timeout = 0 // After trouble, to know soon that it is over.
 	}
 	updates, err := r.poll(ctx, timeout)
 	if err != nil {
-		if failed, ok := errors.AsType[*callError](err); ok && failed.code == http.StatusConflict && failed.says("webhook") {
+		if failed, ok := errors.AsType[*callError](err); ok && failed.Status == http.StatusConflict && failed.says("webhook") {
 			return errors.Join(err, r.dropWebhook(ctx))
 		}
 		return err
@@ -144,7 +140,7 @@ func (r *receiver) receive(ctx context.Context) error {
 		// Nothing is unconfirmed now. Without an offset the bot also sees updates with smaller ids, at which Telegram may
 		// begin again after a week of silence.
 		r.offset = 0
-		pause(ctx, r.pace.least-time.Since(began))
+		network.Pause(ctx, r.pace.least-time.Since(began))
 	}
 	for len(updates) > 0 {
 		if updates, err = r.complete(ctx, updates); err != nil {
@@ -163,7 +159,7 @@ func (r *receiver) receive(ctx context.Context) error {
 // meanwhile.
 func (r *receiver) complete(ctx context.Context, updates []received) ([]received, error) {
 	for isAlbum(updates) && len(updates) < maxAlbum {
-		if !pause(ctx, r.pace.album) {
+		if !network.Pause(ctx, r.pace.album) {
 			return nil, ctx.Err()
 		}
 		r.offset = updates[0].UpdateID
@@ -218,7 +214,7 @@ func (r *receiver) stopSpinning(ctx context.Context, query string) {
 	}
 }
 
-func (r *receiver) connected() { r.report(chat.Connected, "as @"+r.self.UserName) }
+func (r *receiver) connected() { r.status.Report(chat.Connected, "as @"+r.self.UserName) }
 
 func (r *receiver) disconnected(failed *callError) {
 	state, detail := chat.Disconnected, failed.Error()
@@ -226,36 +222,10 @@ func (r *receiver) disconnected(failed *callError) {
 		state = chat.Connecting
 	}
 	switch {
-	case failed.code == http.StatusConflict && failed.says("webhook"):
+	case failed.Status == http.StatusConflict && failed.says("webhook"):
 		detail = "another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
-	case failed.code == http.StatusConflict:
+	case failed.Status == http.StatusConflict:
 		detail = "another program polls for this bot's updates; stop it or make a bot of your own for it"
 	}
-	r.report(state, detail)
-}
-
-// report tells each change once.
-func (r *receiver) report(state chat.State, detail string) {
-	if r.state == state && r.detail == detail {
-		return
-	}
-	r.state, r.detail = state, detail
-	if state == chat.Connected {
-		r.noted(nil)
-	} else {
-		r.noted(fmt.Errorf("%v: %s", state, detail))
-	}
-	r.in.Report(state, detail)
-}
-
-// pause waits and tells whether it came to its end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	r.status.Report(state, detail)
 }

@@ -9,6 +9,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // tryRich sends, edits or drafts Markdown as a rich message, which Telegram renders itself, where the config wants it.
@@ -22,10 +23,10 @@ func (c *channel) tryRich(ctx context.Context, method string, params tgbotapi.Pa
 	err := c.api.callChat(ctx, method, params, result, nil)
 	refused, ok := errors.AsType[*callError](err)
 	switch {
-	case ok && refused.code == http.StatusNotFound:
+	case ok && refused.Status == http.StatusNotFound:
 		c.richUnknown.Store(true)
 		return false, nil
-	case ok && refused.code == http.StatusBadRequest && refused.reason() == chat.Invalid && !refused.says("message is not modified"):
+	case ok && refused.Status == http.StatusBadRequest && refused.Reason() == chat.Invalid && !refused.says("message is not modified"):
 		c.log.Debug("a rich message was refused; it goes as a usual one", "error", err)
 		return false, nil
 	}
@@ -48,7 +49,7 @@ func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat
 	var sent messages
 	done, err = c.tryRich(ctx, "sendRichMessage", params, out.Text, &sent)
 	if err != nil {
-		return chat.Receipt{}, true, failure(err)
+		return chat.Receipt{}, true, network.Failure(err)
 	}
 	return chat.Receipt{IDs: sent.ids()}, done, nil
 }
@@ -67,5 +68,5 @@ func (c *channel) editRich(ctx context.Context, to chat.Address, id chat.Message
 	if refused, ok := errors.AsType[*callError](err); ok && refused.says("message is not modified") {
 		err = nil
 	}
-	return done, failed(err)
+	return done, network.Failure(err)
 }

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"github.com/clawhost/clawhost/sdk"
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -62,9 +60,7 @@ func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params,
 
 // unread is the error of a request whose files the host did not give. It was not delivered.
 func (a *api) unread(method string, err error) error {
-	failure := &callError{method: method, cause: chat.Temporary, description: a.redactor.clean("the host's file cannot be read: " + err.Error())}
-	if errors.Is(err, sdk.ErrNotFound) || errors.Is(err, upload.ErrSize) {
-		failure.cause = chat.MediaRejected
-	}
-	return failure
+	e := &callError{CallError: network.Unread(method, err)}
+	e.Message = a.redactor.clean(e.Message)
+	return e
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
@@ -248,8 +249,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			return chat.Media{Size: 5}, io.NopCloser(test.content), nil
 		}}
 		err := a.callChat(t.Context(), "sendDocument", tgbotapi.Params{"chat_id": "7"}, nil, file)
-		if f := failure(err); err == nil || f.MaybeDelivered || f.Reason != test.want || strings.Contains(err.Error(), s.Token()) {
-			t.Errorf("a file that %s: %v, %+v", name, err, f)
+		if f, ok := errors.AsType[*chat.Failure](network.Failure(err)); !ok || f.MaybeDelivered || f.Reason != test.want || strings.Contains(err.Error(), s.Token()) {
+			t.Errorf("a file that %s: %v", name, network.Failure(err))
 		}
 	}
 	if got := s.Replies(7); len(got) != 0 {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
-	"slices"
 	"strings"
 
 	"go.mau.fi/whatsmeow"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // maxShown is the largest file that WhatsApp shows as what it is; a larger one goes as a document.
@@ -22,45 +21,43 @@ const maxShown = 16 << 20 // bytes
 // shape is as what a file is sent.
 type shape struct {
 	kind      chat.MediaKind // which phones show it as
-	types     []string       // nil: any
 	class     whatsmeow.MediaType
 	captioned bool
 }
 
 // shapes say which files phones show as what they are. All others are documents.
-var shapes = []shape{
-	{chat.Image, []string{"image/jpeg", "image/png"}, whatsmeow.MediaImage, true},
-	{chat.Video, []string{"video/mp4", "video/3gpp"}, whatsmeow.MediaVideo, true},
-	{chat.Voice, []string{"audio/ogg"}, whatsmeow.MediaAudio, false},
-	{chat.Audio, []string{"audio/mpeg", "audio/mp4", "audio/aac", "audio/amr", "audio/ogg", "audio/x-m4a"}, whatsmeow.MediaAudio, false},
-	{chat.Sticker, []string{"image/webp"}, whatsmeow.MediaImage, false},
+var shapes = []network.Shape[shape]{
+	row(shape{chat.Image, whatsmeow.MediaImage, true}, "image/jpeg", "image/png"),
+	row(shape{chat.Video, whatsmeow.MediaVideo, true}, "video/mp4", "video/3gpp"),
+	row(shape{chat.Voice, whatsmeow.MediaAudio, false}, "audio/ogg"),
+	// A voice message in another format is shown as any sound is.
+	row(shape{chat.Audio, whatsmeow.MediaAudio, false}, "audio/mpeg", "audio/mp4", "audio/aac", "audio/amr", "audio/ogg", "audio/x-m4a"),
+	row(shape{chat.Sticker, whatsmeow.MediaImage, false}, "image/webp"),
 }
 
-var document = shape{chat.File, nil, whatsmeow.MediaDocument, true}
+var document = shape{chat.File, whatsmeow.MediaDocument, true}
 
-func shapeOf(m chat.Media) shape {
-	mediaType, _, _ := mime.ParseMediaType(m.MIMEType)
-	for _, s := range shapes {
-		// A voice message in another format is shown as any sound is.
-		kindred := m.Kind == s.kind || m.Kind == chat.Voice && s.kind == chat.Audio
-		if kindred && m.Size <= maxShown && slices.Contains(s.types, mediaType) {
-			return s
-		}
+func row(as shape, types ...string) network.Shape[shape] {
+	kinds := []chat.MediaKind{as.kind}
+	if as.kind == chat.Audio {
+		kinds = append(kinds, chat.Voice)
 	}
-	return document
+	return network.Shape[shape]{Kinds: kinds, Types: types, Most: maxShown, As: as}
 }
+
+func shapeOf(m chat.Media) shape { return network.ShapeOf(shapes, m, document) }
 
 // attach uploads a file and makes the message that shows it.
 func (c *channel) attach(ctx context.Context, client *whatsmeow.Client, m chat.Media, caption string) (*waE2E.Message, error) {
 	stored, content, err := c.media.Download(ctx, m.Ref)
 	if errors.Is(err, sdk.ErrNotFound) {
-		return nil, refuse(chat.MediaRejected, errors.New("the host has no such file"))
+		return nil, network.Refuse(chat.MediaRejected, "the host has no such file")
 	} else if err != nil {
 		return nil, &chat.Failure{Reason: chat.Temporary, Err: err}
 	}
 	defer content.Close()
-	if stored.Size > maxFile {
-		return nil, refuse(chat.MediaRejected, fmt.Errorf("a file has %d bytes; %d are sent at most", stored.Size, maxFile))
+	if err := network.CheckFile(stored, maxFile); err != nil {
+		return nil, err
 	}
 	on, err := c.temporary()
 	if err != nil {
@@ -76,7 +73,7 @@ func (c *channel) attach(ctx context.Context, client *whatsmeow.Client, m chat.M
 }
 
 func uploadFailure(err error) *chat.Failure {
-	f := &chat.Failure{Reason: chat.Temporary, Err: fmt.Errorf("upload: %w", withoutAddress(err))}
+	f := &chat.Failure{Reason: chat.Temporary, Err: fmt.Errorf("upload: %w", network.WithoutAddress(err))}
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected):
 		f.Reason = chat.NotConnected

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"go.mau.fi/whatsmeow"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // part is one message of those that an outgoing one becomes.
@@ -31,11 +30,8 @@ func plan(out chat.Outgoing) ([]part, error) {
 	}
 	for i := range out.Media {
 		m := &out.Media[i]
-		switch {
-		case m.Ref == "":
-			return nil, refuse(chat.MediaRejected, errors.New("a file has no bytes"))
-		case m.Size > maxFile:
-			return nil, refuse(chat.MediaRejected, fmt.Errorf("a file has %d bytes; %d are sent at most", m.Size, maxFile))
+		if err := network.CheckFile(*m, maxFile); err != nil {
+			return nil, err
 		}
 		if text != "" && !shapeOf(*m).captioned {
 			parts = append(parts, part{text: text})
@@ -48,7 +44,7 @@ func plan(out chat.Outgoing) ([]part, error) {
 		parts = append(parts, part{text: text})
 	}
 	if len(parts) == 0 {
-		return nil, refuse(chat.Invalid, errors.New("the message has no text"))
+		return nil, network.Refuse(chat.Invalid, "the message has no text")
 	}
 	return parts, nil
 }

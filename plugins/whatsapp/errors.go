@@ -8,19 +8,16 @@ import (
 	"go.mau.fi/whatsmeow"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // slowDown is how long the host waits when WhatsApp says that too much is sent; it does not say how long.
 const slowDown = time.Minute
 
-func refuse(reason chat.Reason, err error) *chat.Failure {
-	return &chat.Failure{Reason: reason, Err: err}
-}
-
 // failure is an error of the library's sending as the host understands it. What the outcome is unknown of is sent again
 // under the same id, which phones show once.
 func failure(err error) *chat.Failure {
-	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: withoutAddress(err)}
+	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: network.WithoutAddress(err)}
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
 		f.Reason, f.MaybeDelivered = chat.NotConnected, false

@@ -108,8 +108,8 @@ func adopt(t testing.TB, s *whatsapptest.Server, folder string) {
 	}
 }
 
-// network is a loopback WhatsApp as the conformance suite sees it.
-type network struct {
+// fakeNetwork is a loopback WhatsApp as the conformance suite sees it.
+type fakeNetwork struct {
 	t      testing.TB
 	server *whatsapptest.Server
 
@@ -117,14 +117,14 @@ type network struct {
 	ids map[string]types.MessageID // by text
 }
 
-func newNetwork(t testing.TB) *network {
-	n := &network{t: t, server: whatsapptest.New(t), ids: map[string]types.MessageID{}}
+func newNetwork(t testing.TB) *fakeNetwork {
+	n := &fakeNetwork{t: t, server: whatsapptest.New(t), ids: map[string]types.MessageID{}}
 	n.server.Person(1)
 	n.server.Person(2)
 	return n
 }
 
-func (n *network) person(to chat.ID) *whatsapptest.Person {
+func (n *fakeNetwork) person(to chat.ID) *whatsapptest.Person {
 	for _, number := range []int{1, 2} {
 		if p := n.server.Person(number); chat.ID(p.LID.String()) == to {
 			return p
@@ -133,31 +133,31 @@ func (n *network) person(to chat.ID) *whatsapptest.Person {
 	panic("there is no " + to)
 }
 
-func (n *network) Deliver(to chat.ID, text string) {
+func (n *fakeNetwork) Deliver(to chat.ID, text string) {
 	n.note(text, n.send(to, &waE2E.Message{Conversation: proto.String(text)}))
 }
 
-func (n *network) note(text string, id types.MessageID) {
+func (n *fakeNetwork) note(text string, id types.MessageID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ids[text] = id
 }
 
-func (n *network) idOf(text string) types.MessageID {
+func (n *fakeNetwork) idOf(text string) types.MessageID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.ids[text]
 }
 
-func (n *network) Acknowledged(text string) bool {
+func (n *fakeNetwork) Acknowledged(text string) bool {
 	return n.server.Acknowledged(n.idOf(text))
 }
 
 // Sent is what a phone shows.
-func (n *network) Sent(to chat.ID) []string { return display(n.heard(to)) }
+func (n *fakeNetwork) Sent(to chat.ID) []string { return display(n.heard(to)) }
 
 // heard is what has come to a phone in a chat.
-func (n *network) heard(to chat.ID) []whatsapptest.Heard {
+func (n *fakeNetwork) heard(to chat.ID) []whatsapptest.Heard {
 	person := n.server.Person(1)
 	if to != n.Group() {
 		person = n.person(to)
@@ -167,21 +167,21 @@ func (n *network) heard(to chat.ID) []whatsapptest.Heard {
 	})
 }
 
-func (n *network) Attach(to chat.ID, caption string, f sdktest.File) {
+func (n *fakeNetwork) Attach(to chat.ID, caption string, f sdktest.File) {
 	m := n.server.Document(f.Content, f.MIMEType, f.Name)
 	m.DocumentMessage.Caption = &caption
 	n.note(caption, n.send(to, m))
 }
 
 // send has a person of a chat write in it.
-func (n *network) send(to chat.ID, m *waE2E.Message) types.MessageID {
+func (n *fakeNetwork) send(to chat.ID, m *waE2E.Message) types.MessageID {
 	if to == n.Group() {
 		return n.server.Person(1).SendGroup(m)
 	}
 	return n.person(to).Send(m)
 }
 
-func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
+func (n *fakeNetwork) Answer(to chat.ID, answered, text string, asked bool) {
 	in := n.server.Group()
 	if to != n.Group() {
 		in = n.person(to).LID
@@ -199,7 +199,7 @@ func (n *network) Answer(to chat.ID, answered, text string, asked bool) {
 	}
 }
 
-func (n *network) Files(to chat.ID) []string {
+func (n *fakeNetwork) Files(to chat.ID) []string {
 	var files []string
 	for _, h := range n.heard(to) {
 		if h.Message.Conversation != nil || h.Message.ExtendedTextMessage != nil {
@@ -214,13 +214,13 @@ func (n *network) Files(to chat.ID) []string {
 	return files
 }
 
-func (n *network) Typed(to chat.ID) bool {
+func (n *fakeNetwork) Typed(to chat.ID) bool {
 	now, cancel := context.WithCancel(n.t.Context())
 	cancel()
 	return n.server.AwaitTyping(now, n.person(to).LID, "composing") == nil
 }
 
-func (n *network) Mark(to chat.ID, id chat.MessageID) string {
+func (n *fakeNetwork) Mark(to chat.ID, id chat.MessageID) string {
 	plain, _, err := parseMessage(id)
 	if err != nil {
 		n.t.Fatal(err)
@@ -234,19 +234,21 @@ func (n *network) Mark(to chat.ID, id chat.MessageID) string {
 	return mark
 }
 
-func (n *network) Revise(to chat.ID, text, changed string) { n.person(to).Edit(n.idOf(text), changed) }
+func (n *fakeNetwork) Revise(to chat.ID, text, changed string) {
+	n.person(to).Edit(n.idOf(text), changed)
+}
 
-func (n *network) Retract(to chat.ID, text string) { n.person(to).Delete(n.idOf(text)) }
+func (n *fakeNetwork) Retract(to chat.ID, text string) { n.person(to).Delete(n.idOf(text)) }
 
-func (n *network) Group() chat.ID { return chatID(n.server.Group()) }
+func (n *fakeNetwork) Group() chat.ID { return chatID(n.server.Group()) }
 
-func (n *network) Mention(text string) {
+func (n *fakeNetwork) Mention(text string) {
 	n.server.Person(1).SendGroup(&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
 		Text: proto.String("@900000000001 " + text), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{"900000000001@lid"}},
 	}})
 }
 
-func (n *network) Revoke() {
+func (n *fakeNetwork) Revoke() {
 	if err := n.server.Unlink(); err != nil {
 		n.t.Fatal(err)
 	}
@@ -281,7 +283,7 @@ func display(heard []whatsapptest.Heard) []string {
 }
 
 // Remove has the account's owner delete a message of the channel's on the phone, and waits until the channel knows.
-func (n *network) Remove(to chat.ID, id chat.MessageID) {
+func (n *fakeNetwork) Remove(to chat.ID, id chat.MessageID) {
 	revocation := n.server.Owner().SayTo(n.person(to), &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
 		Type: waE2E.ProtocolMessage_REVOKE.Enum(), Key: &waCommon.MessageKey{FromMe: proto.Bool(true), ID: proto.String(string(id))},
 	}})
@@ -290,17 +292,17 @@ func (n *network) Remove(to chat.ID, id chat.MessageID) {
 	}
 }
 
-func (n *network) React(to chat.ID, id chat.MessageID, emoji string) {
+func (n *fakeNetwork) React(to chat.ID, id chat.MessageID, emoji string) {
 	n.person(to).Send(&waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{
 		Key: &waCommon.MessageKey{FromMe: proto.Bool(false), ID: proto.String(string(id))}, Text: proto.String(emoji),
 	}})
 }
 
-func (n *network) Leave() { n.server.Down() }
+func (n *fakeNetwork) Leave() { n.server.Down() }
 
-func (n *network) Return() { n.server.Up() }
+func (n *fakeNetwork) Return() { n.server.Up() }
 
-func (n *network) Fail(to chat.ID, reason chat.Reason) bool {
+func (n *fakeNetwork) Fail(to chat.ID, reason chat.Reason) bool {
 	switch reason {
 	case chat.NotConnected:
 		n.server.Down()
@@ -316,7 +318,7 @@ func (n *network) Fail(to chat.ID, reason chat.Reason) bool {
 	return ok
 }
 
-func (n *network) Refuse(to chat.ID) chat.Reason {
+func (n *fakeNetwork) Refuse(to chat.ID) chat.Reason {
 	n.person(to).Refuse(403)
 	return chat.Forbidden
 }
@@ -331,7 +333,7 @@ func TestExercise(t *testing.T) {
 			n := newNetwork(t)
 			return n, settings(n.server)
 		},
-		Prepare: func(t testing.TB, n sdktest.Network, stateDir string) { adopt(t, n.(*network).server, stateDir) },
+		Prepare: func(t testing.TB, n sdktest.Network, stateDir string) { adopt(t, n.(*fakeNetwork).server, stateDir) },
 		Chats:   []chat.ID{"900000000002@lid", "900000000003@lid"},
 		Never:   []chat.Reason{chat.TargetGone}, // What is answered need not be there.
 		BadConfigs: []any{

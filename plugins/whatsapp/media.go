@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"go.mau.fi/whatsmeow/proto/waE2E"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 const (
@@ -31,15 +31,6 @@ type source struct {
 	Key               []byte
 	Sum, EncryptedSum []byte
 	Size              int64 // as the message says
-}
-
-// token is what the file is fetched by later; empty: the message says more of it than a token holds.
-func (s source) token() chat.FileToken {
-	raw, _ := json.Marshal(s) // It has only texts, bytes and a number.
-	if len(raw) > chat.MaxFileToken {
-		return ""
-	}
-	return chat.FileToken(raw)
 }
 
 // These are what the library downloads by.
@@ -60,13 +51,7 @@ func fileOf(m *waE2E.Message) []chat.Media {
 	) []chat.Media {
 		media := chat.Media{Kind: kind, MIMEType: m.GetMimetype(), FileName: name, Size: int64(min(m.GetFileLength(), 1<<40))}
 		from := source{whatsmeow.GetMediaType(m), m.GetDirectPath(), m.GetMediaKey(), m.GetFileSHA256(), m.GetFileEncSHA256(), media.Size}
-		switch media.Token = from.token(); {
-		case media.Size > maxFile:
-			media.Token, media.Problem = "", tooLarge
-		case media.Token == "":
-			media.Problem = unfetched
-		}
-		return []chat.Media{media}
+		return []chat.Media{network.Offer(media, network.Token(from), maxFile)}
 	}
 	switch {
 	case m.GetImageMessage() != nil:
@@ -88,21 +73,15 @@ func fileOf(m *waE2E.Message) []chat.Media {
 	}
 }
 
-// Problems of files.
-const (
-	tooLarge  = "is larger than 64 MB"
-	unfetched = "could not be fetched"
-)
-
 // FetchFile implements sdk.FileFetcher. The file is decrypted on disk before it is handed on: none is in memory as a whole, and
 // nothing of one that is not what its message says.
 func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
 	var from source
-	if err := json.Unmarshal([]byte(token), &from); err != nil {
-		return nil, &chat.FileError{Problem: unfetched, Err: errors.New("the token is none of this plugin's")}
+	if err := network.ReadToken(token, &from); err != nil {
+		return nil, err
 	}
 	if !strings.HasPrefix(from.Path, "/") {
-		return nil, &chat.FileError{Problem: unfetched, Err: errors.New("the message names no path of a media server")}
+		return nil, &chat.FileError{Problem: network.Unfetched, Err: errors.New("the message names no path of a media server")}
 	}
 	client, err := c.connected(ctx)
 	if err != nil {
@@ -112,12 +91,12 @@ func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) 
 	if err == nil {
 		return file, nil
 	}
-	err = withoutAddress(err)
+	err = network.WithoutAddress(err)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, &chat.FileError{Problem: "is larger than its message says", Err: err}
 	case gone(err):
-		return nil, &chat.FileError{Problem: unfetched, Err: err}
+		return nil, &chat.FileError{Problem: network.Unfetched, Err: err}
 	}
 	return nil, err
 }
@@ -204,7 +183,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if response.ContentLength > b.most { // The library would make room on the disk for all of it.
 		left, response.ContentLength = 0, -1
 	}
-	response.Body = &bound{response.Body, left}
+	response.Body = network.Bound(response.Body, left, errTooLarge)
 	return response, nil
 }
 
@@ -213,18 +192,4 @@ func (b bounded) CloseIdleConnections() {
 	if closer, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
 	}
-}
-
-type bound struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read implements io.Reader.
-func (b *bound) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }

@@ -10,6 +10,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // sendTimeout bounds one message. The library answers a broken connection by sending the same again on the next one.
@@ -114,7 +115,7 @@ func (*channel) mine(id chat.MessageID) (types.MessageID, error) {
 		err = errors.New("only messages of this account can be changed")
 	}
 	if err != nil {
-		return "", refuse(chat.TargetGone, err)
+		return "", network.Refuse(chat.TargetGone, "%w", err)
 	}
 	return plain, nil
 }
@@ -127,7 +128,7 @@ func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID,
 	}
 	plain, author, err := parseMessage(id)
 	if err != nil {
-		return refuse(chat.TargetGone, err)
+		return network.Refuse(chat.TargetGone, "%w", err)
 	}
 	if author.IsEmpty() {
 		author = c.account().own()
@@ -167,7 +168,7 @@ func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) erro
 func (c *channel) reach(ctx context.Context, to chat.Address) (types.JID, *whatsmeow.Client, error) {
 	jid, err := parseChat(to.Chat)
 	if err != nil {
-		return jid, nil, refuse(chat.ChatNotFound, err)
+		return jid, nil, network.Refuse(chat.ChatNotFound, "%w", err)
 	}
 	client, err := c.connected(ctx)
 	return jid, client, err

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"context"
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // pace is how patient a channel is.
 type pace struct {
@@ -21,17 +17,5 @@ func usualPace() pace {
 	return pace{
 		first: 500 * time.Millisecond, last: 2 * time.Minute, login: 20 * time.Second, settle: 10 * time.Second,
 		look: 5 * time.Second, blip: 3 * time.Second, album: 10 * time.Second, albumWhole: time.Minute,
-	}
-}
-
-// pause waits a little less than the time; false: ctx ended.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait - rand.N(wait/5+1))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

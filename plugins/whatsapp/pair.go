@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // phoneStep is the step of a login that is answered by the account's phone number: the account is paired by a code to
@@ -35,18 +36,18 @@ type login struct {
 func (c *channel) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	phone, err := parsePhone(answers[phoneStep])
 	if err != nil {
-		return "", refuse(chat.Invalid, err)
+		return "", network.Refuse(chat.Invalid, "%w", err)
 	}
 	request := &login{ctx: ctx, phone: phone, show: show, done: make(chan error, 1)}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	if self := c.account(); !self.pn.IsEmpty() {
-		return "", refuse(chat.Invalid, fmt.Errorf("+%s is paired already; to pair another account, remove this device under Linked devices on its phone", self.pn.User))
+		return "", network.Refuse(chat.Invalid, "+%s is paired already; to pair another account, remove this device under Linked devices on its phone", self.pn.User)
 	}
 	select {
 	case c.logins <- request:
 	case <-timer.C:
-		return "", refuse(chat.NotConnected, errors.New("the channel is not ready to pair, or another login is under way"))
+		return "", network.Refuse(chat.NotConnected, "the channel is not ready to pair, or another login is under way")
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -115,7 +116,7 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	defer end()
 	hangUp, err := connect(ctx, life, end, client)
 	if err != nil {
-		return refuse(chat.NotConnected, err)
+		return network.Refuse(chat.NotConnected, "%w", err)
 	}
 	defer hangUp()
 	if err := follow(ctx, client, codes, request); err != nil {
@@ -152,7 +153,7 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 			asked = true
 			code, err := client.PairPhone(ctx, request.phone, true, whatsmeow.PairClientChrome, "Chrome (Linux)")
 			if err != nil {
-				return refuse(chat.Invalid, fmt.Errorf("WhatsApp gives no code for +%s: %w", request.phone, err))
+				return network.Refuse(chat.Invalid, "WhatsApp gives no code for +%s: %w", request.phone, err)
 			}
 			request.show(chat.LoginStep{
 				ID: "code", Code: code,
@@ -163,19 +164,19 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 		case whatsmeow.QRChannelClientOutdated.Event:
 			return fmt.Errorf("%w: WhatsApp does not take this version of the plugin any more; update clawhost", sdk.ErrBadCredentials)
 		case whatsmeow.QRChannelTimeout.Event:
-			return refuse(chat.Temporary, errors.New("nobody used a code in time; run the command again"))
+			return network.Refuse(chat.Temporary, "nobody used a code in time; run the command again")
 		case whatsmeow.QRChannelScannedWithoutMultidevice.Event:
-			return refuse(chat.Invalid, errors.New("this WhatsApp is too old to link a device; update it on the phone"))
+			return network.Refuse(chat.Invalid, "this WhatsApp is too old to link a device; update it on the phone")
 		case whatsmeow.QRChannelEventError:
-			return refuse(chat.Invalid, fmt.Errorf("pairing failed: %w", item.Error))
+			return network.Refuse(chat.Invalid, "pairing failed: %w", item.Error)
 		case whatsmeow.QRChannelEventPasskeyRequest, whatsmeow.QRChannelEventPasskeyResponse:
-			return refuse(chat.Invalid, errors.New("the account is protected by a passkey, which can only be used in a browser; remove it on the phone for the time of pairing"))
+			return network.Refuse(chat.Invalid, "the account is protected by a passkey, which can only be used in a browser; remove it on the phone for the time of pairing")
 		default:
-			return refuse(chat.Temporary, fmt.Errorf("pairing ended: %s", item.Event))
+			return network.Refuse(chat.Temporary, "pairing ended: %s", item.Event)
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return refuse(chat.Temporary, errors.New("pairing ended without a result; run the command again"))
+	return network.Refuse(chat.Temporary, "pairing ended without a result; run the command again")
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // maxRecent is how many messages are remembered.
@@ -99,9 +99,9 @@ func (r *recent) editable(in chat.ID, id chat.MessageID) error {
 	m, known := r.messages[place{in, id}]
 	switch {
 	case known && m.gone:
-		return refuse(chat.TargetGone, errors.New("the message is deleted"))
+		return network.Refuse(chat.TargetGone, "the message is deleted")
 	case known && time.Since(m.at) >= editWindow:
-		return refuse(chat.Invalid, errors.New("the message is older than WhatsApp lets one be edited"))
+		return network.Refuse(chat.Invalid, "the message is older than WhatsApp lets one be edited")
 	default:
 		return nil
 	}

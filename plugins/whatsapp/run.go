@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 // line is the account's line to WhatsApp: one connection after the other.
@@ -116,8 +117,7 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 		return fmt.Errorf("%w: %w", errHost, err)
 	}
 	defer func() { l.forget() }() // Nothing is submitted once Run has returned.
-	wait := c.pace.first
-	for {
+	for tries := (network.Backoff{First: c.pace.first, Longest: c.pace.last}); ; {
 		was, err := l.connection()
 		switch {
 		case ctx.Err() != nil:
@@ -125,14 +125,14 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 		case errors.Is(err, sdk.ErrLoggedOut), errors.Is(err, sdk.ErrBadCredentials), errors.Is(err, errHost):
 			return err
 		case was:
-			wait = c.pace.first
+			tries.Reset()
 		}
+		wait := tries.After(err)
 		c.log.Debug("connecting again", "because", err, "in", wait.String())
 		l.lost(err.Error())
-		if !pause(ctx, wait) {
+		if !network.Pause(ctx, wait) {
 			return ctx.Err()
 		}
-		wait = min(2*wait, c.pace.last)
 	}
 }
 
@@ -239,7 +239,7 @@ func connect(ctx, life context.Context, end context.CancelFunc, client *whatsmeo
 	if err != nil {
 		hangUp()
 		end()
-		return nil, fmt.Errorf("connect: %w", withoutAddress(err))
+		return nil, fmt.Errorf("connect: %w", network.WithoutAddress(err))
 	}
 	return hangUp, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -78,12 +77,4 @@ func (l *line) showOnline(client *whatsmeow.Client) {
 func (l *line) lost(why string) {
 	l.note(nil, errors.New(why))
 	l.in.Report(chat.Disconnected, why+"; connecting again")
-}
-
-// withoutAddress leaves out where a request went: the addresses of media servers, and those of proxies, hold secrets.
-func withoutAddress(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }

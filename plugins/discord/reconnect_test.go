@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/plugins/discord/discordtest"
+
+	"github.com/clawhost/clawhost/sdk/network"
 )
 
 var (
@@ -53,9 +55,9 @@ func TestBackoff(t *testing.T) {
 		},
 		"closed soon":         {{s, errClosed, s / 2, 3 * s / 2}, {s, errClosed, s, 3 * s}, {s, errClosed, 2 * s, 6 * s}, {sound, errClosed, s / 2, 3 * s / 2}},
 		"session given up":    {{sound, errLost, s, 5 * s}, {sound, errLost, s, 5 * s}},
-		"told how long it is": {{0, &callError{retryAfter: time.Hour}, time.Hour, time.Hour}},
+		"told how long it is": {{0, &callError{CallError: network.CallError{RetryAfter: time.Hour}}, time.Hour, time.Hour}},
 	} {
-		waits := newBackoff(usualPace())
+		waits := newReconnect(usualPace())
 		for i, e := range endings {
 			if got := waits.after(e.live, e.err); got < e.from || got > e.to {
 				t.Errorf("%s, %d: %v, want %v to %v", name, i, got, e.from, e.to)
