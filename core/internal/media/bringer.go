@@ -50,15 +50,16 @@ type Network interface {
 // Bringer brings the files of messages to where the agent can read them, out of the network where they are still there. It is
 // safe for concurrent use.
 type Bringer struct {
-	files   *Files
-	inbound *Inbound
-	network Network
-	log     hclog.Logger
+	files      *Files
+	inbound    *Inbound
+	network    Network
+	log        hclog.Logger
+	complaints complaints
 }
 
 // NewBringer returns a bringer.
 func NewBringer(files *Files, inbound *Inbound, network Network, log hclog.Logger) *Bringer {
-	return &Bringer{files: files, inbound: inbound, network: network, log: log}
+	return &Bringer{files: files, inbound: inbound, network: network, log: log, complaints: complaints{log: log}}
 }
 
 // Bring returns messages with each of their files, and of those that they answer, in the workspace, or with the reason why it
@@ -126,7 +127,7 @@ func (b *Bringer) bring(ctx context.Context, instance string, m *chat.Media, roo
 				m.Problem = unfetched
 			}
 			if m.Problem != "" {
-				b.log.Warn("a file cannot be had; its turn goes on without it", "channel", instance, "kind", m.Kind.String(), "bytes", m.Size, "error", err)
+				b.complaints.warn("a file cannot be had; its turn goes on without it", "channel", instance, "kind", m.Kind.String(), "bytes", m.Size, "error", err)
 				m.Token = ""
 				return nil
 			}

@@ -304,6 +304,33 @@ func TestAFileThatFailsBetweenOutages(t *testing.T) {
 	})
 }
 
+// However many files cannot be had, the log has a bounded part of it, and says how much is missing.
+func TestComplaintsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		logger := hclog.New(&hclog.LoggerOptions{Output: &log})
+		bringer := media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.RoomOptions{}), &network{}, logger)
+		fail := func() {
+			if _, err := bringer.Bring(t.Context(), withFiles(chat.Media{Token: "gone"})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 1000 {
+			fail()
+		}
+		if lines := strings.Count(log.String(), "\n"); lines < 100 || lines > 250 {
+			t.Errorf("there are %d lines of 1000 files", lines)
+		}
+		time.Sleep(time.Minute)
+		fail()
+		if logged := strings.Count(log.String(), "a file cannot be had"); !strings.Contains(log.String(), fmt.Sprintf("suppressed: lines=%d\n", 1000-logged)) {
+			t.Errorf("%d files of 1001 are logged, and not how many are missing", logged)
+		}
+	})
+}
+
 // A stop ends the fetching at once.
 func TestAStopEndsTheFetching(t *testing.T) {
 	t.Parallel()

@@ -45,14 +45,15 @@ type OutgoingOptions struct {
 
 // Outgoing takes the files that the agent sends with an answer. It is safe for concurrent use.
 type Outgoing struct {
-	files     *Files
-	ledger    Ledger
-	workspace string
-	private   own
-	web       fetcher
-	fetches   bool // files of the web, too
-	webTime   time.Duration
-	log       hclog.Logger
+	files      *Files
+	ledger     Ledger
+	workspace  string
+	private    own
+	web        fetcher
+	fetches    bool // files of the web, too
+	webTime    time.Duration
+	log        hclog.Logger
+	complaints complaints
 }
 
 // NewOutgoing returns the outgoing files of a workspace.
@@ -63,7 +64,7 @@ func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
 func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
 	return &Outgoing{
 		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
-		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log,
+		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log, complaints: complaints{log: log},
 	}
 }
 
@@ -359,7 +360,7 @@ func (c *collection) unsent(name string, err error) fate {
 		c.missing = failure
 		return kept
 	}
-	c.log.Warn("a file of the agent's is not sent", "channel", c.Channel, "error", err)
+	c.complaints.warn("a file of the agent's is not sent", "channel", c.Channel, "error", err)
 	c.problem("%s could not be read, so it was not sent.", shown(name))
 	return kept
 }

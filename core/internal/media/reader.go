@@ -60,7 +60,7 @@ type Reader struct {
 	links      program
 	guard      guard
 	slots      chan struct{}
-	log        hclog.Logger
+	complaints complaints
 }
 
 // NewReader returns a reader.
@@ -70,7 +70,7 @@ func NewReader(options ReaderOptions, log hclog.Logger) *Reader {
 
 func newReader(options ReaderOptions, g guard, log hclog.Logger) *Reader {
 	return &Reader{
-		options: options, guard: g, log: log, slots: make(chan struct{}, atOnce),
+		options: options, guard: g, complaints: complaints{log: log}, slots: make(chan struct{}, atOnce),
 		transcribe: program{options.Transcribe, options.TranscribeTimeout, options.Dir, options.Children},
 		links:      program{options.Links, options.LinksTimeout, options.Dir, options.Children},
 	}
@@ -153,7 +153,7 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 		return kept, nil
 	}
 	if !errors.Is(err, store.ErrNotFound) && ctx.Err() == nil {
-		r.log.Warn("look for what was made of a file or a page", "error", err)
+		r.complaints.warn("look for what was made of a file or a page", "error", err)
 	}
 	select {
 	case r.slots <- struct{}{}:
@@ -166,10 +166,10 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 		return store.Extract{}, context.Cause(ctx) // nothing came of it, and the next attempt may have more luck
 	}
 	if err != nil {
-		r.log.Warn("a file or a page could not be read", "error", err)
+		r.complaints.warn("a file or a page could not be read", "error", err)
 	}
 	if err := r.options.Extracts.PutExtract(ctx, source, made); err != nil && ctx.Err() == nil {
-		r.log.Warn("keep what was made of a file or a page", "error", err)
+		r.complaints.warn("keep what was made of a file or a page", "error", err)
 	}
 	return made, nil
 }
