@@ -42,6 +42,12 @@ func HoldBelow(local, remote netip.AddrPort, others []int) (bool, error) {
 	return uid == os.Geteuid(), nil
 }
 
+// ConnectionUser returns the user id of whoever made the end of a TCP connection of this machine whose own address is local.
+func ConnectionUser(local, remote netip.AddrPort) (int, error) {
+	held, err := socketOf(local, remote)
+	return held.uid, err
+}
+
 // holders are where the processes are that have a socket, and those of its user that cannot be looked at.
 type holders struct{ below, outside, hiddenBelow, hiddenOutside bool }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,10 +24,16 @@ const maxSockets = 8
 // the next one, and nobody else takes the address.
 type sockets struct {
 	plugins *pids // of all instances, which are not the agent's
+	user    int   // the host's
+
+	others allowance // for connections of other users
 
 	mu   sync.Mutex
 	held map[string]int // descriptors, by network and address as they were asked for
 }
+
+// newSockets returns the sockets of a plugin; there are none yet.
+func newSockets(plugins *pids) *sockets { return &sockets{plugins: plugins, user: os.Geteuid()} }
 
 // Listen returns the socket of an address.
 func (s *sockets) Listen(network, address string) (int, error) {
@@ -72,7 +80,17 @@ func listen(network, address string) (fd int, err error) {
 }
 
 // Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
+//
+// To look takes milliseconds. So that no other user holds up those of the host's, theirs are looked at so often only. Under root,
+// whose tools may be any user, there are no others.
 func (s *sockets) Admit(local, remote netip.AddrPort) error {
+	user, err := process.ConnectionUser(remote, local)
+	if err != nil {
+		return fmt.Errorf("nobody can tell whose it is: %w", err)
+	}
+	if s.user != 0 && user != s.user && !s.others.take() {
+		return fmt.Errorf("other users of this machine, such as %d, connect too often", user)
+	}
 	below, err := process.HoldBelow(remote, local, s.plugins.all())
 	if err != nil {
 		return fmt.Errorf("nobody can tell who is at the other end: %w", err)
@@ -91,6 +109,33 @@ func (s *sockets) close() {
 		_ = unix.Close(fd) // a socket that listens has nothing left to say
 	}
 	s.held = nil
+}
+
+const (
+	// looksASecond is how many connections of other users are looked at in a second in the long run, and maxLooks at once.
+	looksASecond = 10
+	maxLooks     = 50
+)
+
+// allowance is how many connections may be looked at. The zero allowance is unused.
+type allowance struct {
+	mu   sync.Mutex
+	used float64
+	at   time.Time
+}
+
+// take reports whether one more may be.
+func (a *allowance) take() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.used = max(a.used-now.Sub(a.at).Seconds()*looksASecond, 0)
+	a.at = now
+	if a.used+1 > maxLooks {
+		return false
+	}
+	a.used++
+	return true
 }
 
 // pids are those of the plugins' processes.

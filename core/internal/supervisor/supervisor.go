@@ -115,7 +115,7 @@ func New(options Options, log hclog.Logger) *Supervisor {
 		i := &instance{
 			spec: spec, options: &s.options, log: log.Named(spec.Name),
 			restart: make(chan struct{}, 1), settled: make(chan struct{}), changes: &s.changes,
-			sockets: &sockets{plugins: plugins}, changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
+			sockets: newSockets(plugins), changed: make(chan struct{}), status: Status{Name: spec.Name, State: Starting, Since: time.Now()},
 		}
 		s.instances = append(s.instances, i)
 		s.byName[spec.Name] = i
@@ -277,7 +277,7 @@ type Checked struct {
 
 // Check starts a plugin's binary, asks what it is and what is wrong with its config, and ends it.
 func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, children *process.Children, log hclog.Logger) (c Checked, err error) {
-	sockets := &sockets{plugins: &pids{}}
+	sockets := newSockets(&pids{})
 	defer sockets.close()
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
