@@ -125,7 +125,7 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 	}
 	if noted && lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
-		run.Notes, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
+		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
 	return run, 0, err
 }

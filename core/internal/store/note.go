@@ -131,16 +131,15 @@ func cutText(text string) string {
 }
 
 // takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has. What it
-// has not had yet, notes of turns that never ended among it, it gets only if more is true.
-func (t *tx) takeNotes(session string, batch int64, more bool) ([]Note, error) {
-	var notes []Note
+// has not had yet, notes of turns that never ended among it, it gets only if more is true. Dropped is as in [Run].
+func (t *tx) takeNotes(session string, batch int64, more bool) (notes []Note, dropped int64, err error) {
 	others := false
-	err := t.each(`SELECT kind, at, sender, text, count, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
+	err = t.each(`SELECT id, kind, at, sender, text, count, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
 		[]any{session}, func(rows *sql.Rows) error {
 			var n Note
-			var at int64
+			var id, at int64
 			var of sql.NullInt64
-			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &of); err != nil {
+			if err := rows.Scan(&id, &n.Kind, &at, &n.Sender, &n.Text, &n.Count, &of); err != nil {
 				return err
 			}
 			own := of.Valid && of.Int64 == batch
@@ -149,13 +148,16 @@ func (t *tx) takeNotes(session string, batch int64, more bool) ([]Note, error) {
 			}
 			n.At, others = moment(at), others || !own
 			notes = append(notes, n)
+			if n.Kind == NoteOverflow {
+				dropped = id
+			}
 			return nil
 		})
 	if err != nil || !others {
-		return notes, err
+		return notes, dropped, err
 	}
 	_, err = t.exec(`UPDATE notes SET batch = ?2 WHERE session = ?1`, session, batch)
-	return notes, err
+	return notes, dropped, err
 }
 
 // settleNotes removes what a turn had once claude has read it. Else it waits for the next turn.

@@ -134,6 +134,42 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 }
 
 // The host's own turns are told nothing, and take nothing away; those of plugins are.
+// What stands for the notes of dropped messages is the same in each run that gets them, and another once more were dropped.
+func TestNotesOfDroppedMessagesAreKnownAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := 1; n <= 3; n++ {
+		b.accept(t, inbound("anna", n))
+	}
+	b.note(t, "telegram:anna", newNote(store.NoteEvent, "joined"))
+	run := b.claim(t)
+	if run.Dropped != 0 {
+		t.Errorf("nothing was dropped, and it is %d", run.Dropped)
+	}
+	b.note(t, "telegram:anna", newNote(store.NoteOverflow, "one"), newNote(store.NoteOverflow, "two"))
+	again := func(run *store.Run) *store.Run {
+		if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
+			t.Fatal(err)
+		}
+		return b.claim(t)
+	}
+	run = again(run)
+	first := run.Dropped
+	if run = again(run); first == 0 || run.Dropped != first {
+		t.Errorf("the next attempt has %d, the one before had %d", run.Dropped, first)
+	}
+	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunFailed}); err != nil { // unread
+		t.Fatal(err)
+	}
+	if run = b.claim(t); run.Dropped != first {
+		t.Errorf("the next turn has %d, the one before had %d", run.Dropped, first)
+	}
+	b.note(t, "telegram:anna", newNote(store.NoteOverflow, "three"))
+	if run = again(run); run.Dropped <= first {
+		t.Errorf("one more was dropped, and it is %d still", run.Dropped)
+	}
+}
+
 func TestWhoIsToldNotes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
-// tellDropped tells the chat, once, how many of its messages were dropped because too many waited. Claude is told how they
-// began.
+// tellDropped tells the chat how many of its messages were dropped because too many waited: once, whichever runs get the notes of
+// it, and again where more were dropped since. Claude is told how they began.
 func (h *Handler) tellDropped(ctx context.Context, run *store.Run) error {
 	dropped := 0
 	for _, n := range run.Notes {
@@ -27,7 +27,7 @@ func (h *Handler) tellDropped(ctx context.Context, run *store.Run) error {
 	if len(pieces) == 0 {
 		return nil
 	}
-	if _, err := h.options.Store.Post(ctx, "dropped:"+run.Message.UUID, pieces...); err != nil {
+	if _, err := h.options.Store.Post(ctx, fmt.Sprintf("dropped:%s:%d", run.Session.Key, run.Dropped), pieces...); err != nil {
 		return fmt.Errorf("tell of dropped messages: %w", err)
 	}
 	return nil

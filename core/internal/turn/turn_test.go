@@ -612,7 +612,7 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 	} {
 		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
-		run.Notes = test.notes
+		run.Notes, run.Dropped = test.notes, 5
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -627,8 +627,8 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if len(want) > 0 && !slices.Equal(r.keys, []string{"dropped:u"}) {
-			t.Errorf("%s is posted as %q, so another attempt would say it again", name, r.keys)
+		if len(want) > 0 && !slices.Equal(r.keys, []string{"dropped:s:5"}) {
+			t.Errorf("%s is posted as %q, so another run would say it again", name, r.keys)
 		}
 	}
 }
