@@ -71,18 +71,25 @@ func (h *Host) undelivered(run *store.Run, dead []store.DeadPiece) []store.Piece
 	return h.notice(run, reply.Undelivered(lost))
 }
 
-// trouble is what a run's chat is told of a failure. Why claude refuses to run, the owners are told, in a chat of their own.
+// trouble is what a run's chat is told of a failure. Why claude refuses to run, or cannot go on with a conversation, the owners
+// are told, in a chat of their own.
 func (h *Host) trouble(run *store.Run, f *agent.Failure) string {
 	said := reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)
-	if f.Class != agent.Refused {
+	var what, then, cause string
+	switch f.Class {
+	case agent.Refused:
+		what, then, cause = "Claude refuses to run", "Correct the config, then send your message again.", f.Detail
+	case agent.Unresumable:
+		what, then, cause = "Claude breaks down each time it opens the conversation "+run.Session.Key, "Send /new to begin a new one, then your message again.", run.Message.ClaudeSession
+	default:
 		return said
 	}
-	why := fmt.Sprintf("Claude refuses to run:\n\n```\n%s\n```", quoted(f.Detail))
+	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, quoted(f.Detail))
 	if m := run.Message.Message; m.Chat.Kind == chat.Direct && h.owned(m) {
-		return why + "\n\nCorrect the config, then send your message again."
+		return why + "\n\n" + then
 	}
 	// Once a day for each cause.
-	key := sha256.Sum256([]byte(f.Detail + time.Now().Format(time.DateOnly)))
+	key := sha256.Sum256([]byte(cause + time.Now().Format(time.DateOnly)))
 	owners{h}.Tell(fmt.Sprintf("refused:%x", key[:8]), why)
 	return said
 }

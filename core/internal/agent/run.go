@@ -186,6 +186,7 @@ const (
 	Intruded                // something else than the host wrote into Claude's session
 	NoRoom                  // this machine has no room for the turn's files, for now; Detail says what it lacks
 	ChannelAway             // the channel, which has the turn's files, does not run, for now
+	Unresumable             // claude ends, or hangs, whenever it takes the session up, though it starts for others
 )
 
 // String returns the class's name as the log prints it.
@@ -231,6 +232,8 @@ func (c Class) String() string {
 		return "no_room"
 	case ChannelAway:
 		return "channel_away"
+	case Unresumable:
+		return "unresumable"
 	default:
 		return "unknown"
 	}

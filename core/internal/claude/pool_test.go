@@ -292,6 +292,32 @@ func TestCannotStart(t *testing.T) {
 			}
 		}
 	})
+	t.Run("one conversation", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.MaxProcesses = 1
+		r.config.Env["CLAUDE_STUB_RESUME_ERROR"] = "RangeError: bad record"
+		pool := r.pool()
+		for range 3 { // more than there are slots
+			_, err := pool.Run(r.Context(), r.in(uuid.NewString(), true, "hello"))
+			if failure := r.wantClass(err, agent.Unresumable); !strings.Contains(failure.Error(), "bad record") {
+				t.Errorf("failure %q does not say why", failure)
+			}
+		}
+		if pids := pool.Stats().PIDs; len(pids) > 0 {
+			t.Errorf("processes %v run still", pids)
+		}
+		if got := r.ask(pool, r.in(uuid.NewString(), false, "hello")).Text; got != "echo: [Bob] hello" {
+			t.Errorf("a new conversation brings %q", got)
+		}
+	})
+	t.Run("all conversations", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.config.Env["CLAUDE_STUB_START_ERROR"] = "RangeError: bad record"
+		_, err := r.pool().Run(r.Context(), r.in(uuid.NewString(), true, "hello"))
+		r.wantClass(err, agent.Unavailable)
+	})
 	t.Run("half written", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)

@@ -178,6 +178,6 @@ func (r *run) result(ctx context.Context, tr *track, failed bool) agent.Result {
 }
 
 // aborted is the failure of a turn whose context ended.
-func aborted(ctx context.Context) error {
+func aborted(ctx context.Context) *agent.Failure {
 	return &agent.Failure{Class: agent.Aborted, Err: context.Cause(ctx)}
 }

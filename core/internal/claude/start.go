@@ -66,10 +66,27 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 			from, switched = fresh, true
 		case from != resumed && exists:
 			from, switched = resumed, true
+		case from != fresh && failure.Class == agent.Unavailable && p.begins(ctx, t):
+			failure.Class = agent.Unresumable
+			return nil, failure
 		default:
 			return nil, failure
 		}
 	}
+}
+
+// begins reports whether claude starts for a session that has just begun, in the slot of one that it could not go on with. That
+// costs nothing, as it is told nothing.
+func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
+	t.Key, t.Session, t.Started, t.ForkOf = "", uuid.NewString(), false, ""
+	s, err := p.launch(ctx, t, fresh)
+	if err != nil {
+		return false
+	}
+	failure := p.await(ctx, s)
+	s.dismiss()
+	s.park(parkPatience)
+	return failure == nil
 }
 
 // makeRoom ends the process that has been idle for the longest, and reports whether there was one.
@@ -176,7 +193,7 @@ func (p *Pool) removePrompt(file string) {
 var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
 
 // await waits until the process has answered initialize. One that does not is ended.
-func (p *Pool) await(ctx context.Context, s *session) error {
+func (p *Pool) await(ctx context.Context, s *session) *agent.Failure {
 	timer := time.NewTimer(spawnTimeout)
 	defer timer.Stop()
 	select {

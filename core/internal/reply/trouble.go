@@ -52,6 +52,8 @@ func Trouble(class agent.Class, resetsAt time.Time, zone *time.Location) string 
 		return "A plugin that must prepare each answer is not working. " + keeper("look into it")
 	case agent.Intruded:
 		return "Another program wrote into this conversation with Claude, so I ended the work. " + keeper("look into it")
+	case agent.Unresumable:
+		return "Claude breaks down each time it opens our conversation. Send /new to begin a new one, then your message again."
 	case agent.GivenUp:
 		return "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters."
 	default:

@@ -32,6 +32,7 @@ func TestTrouble(t *testing.T) {
 		agent.Refused:           "Claude does not run as it is set up here. Whoever runs clawhost has to look into it; then send your message again.",
 		agent.Died:              "Claude broke down at this message, several times. Put it in other words and send it again. If that does not help, whoever runs clawhost has to look into it.",
 		agent.Hook:              "A plugin that must prepare each answer is not working. Whoever runs clawhost has to look into it; then send your message again.",
+		agent.Unresumable:       "Claude breaks down each time it opens our conversation. Send /new to begin a new one, then your message again.",
 		agent.Intruded:          "Another program wrote into this conversation with Claude, so I ended the work. Whoever runs clawhost has to look into it; then send your message again.",
 		agent.GivenUp:           "I tried this message several times and was interrupted each time, so I gave it up. Send it again if it still matters.",
 	}
@@ -76,7 +77,7 @@ func TestTroubleTellsWhenALimitEnds(t *testing.T) {
 func TestTroubleHasNoInsides(t *testing.T) {
 	t.Parallel()
 	insides := regexp.MustCompile(`(?i)api|http|[45]\d\d|error|exit|stderr|token|transcript|context|session|process|sqlite|_`)
-	for class := agent.Class(0); class <= agent.ChannelAway; class++ {
+	for class := agent.Class(0); class <= agent.Unresumable; class++ {
 		if text := reply.Trouble(class, time.Time{}, time.UTC); insides.MatchString(text) {
 			t.Errorf("%v: %q in %q", class, insides.FindString(text), text)
 		}

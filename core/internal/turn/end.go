@@ -103,7 +103,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 	}
 	var failure *agent.Failure
 	switch {
-	case !errors.As(err, &failure), again(failure) && run.Message.Attempts < maxAttempts:
+	case !errors.As(err, &failure), run.Message.Attempts < tries(failure):
 		return err
 	case h.outages[failure.Class] != nil:
 		return h.hold(ctx, run, failure)
@@ -114,7 +114,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
 	}
-	cutOff := again(failure) || failure.Class == agent.GivenUp
+	cutOff := failure.Class == agent.Died || failure.Class == agent.GivenUp
 	if cutOff {
 		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
 	}
@@ -145,9 +145,16 @@ func (h *Handler) left(run *store.Run, sent Sent) []store.Piece {
 	return onto(run, sent.Preview, h.notice(run, sent.Shown))
 }
 
-// again tells whether another attempt may find what this one left: the next one looks into claude's transcript first.
-func again(f *agent.Failure) bool {
-	return f.Class == agent.Died
+// tries is how often a message is tried that fails so. The next attempt finds in claude's transcript what this one left.
+func tries(f *agent.Failure) int {
+	switch f.Class {
+	case agent.Died:
+		return maxAttempts
+	case agent.Unresumable:
+		return maxOpenings
+	default:
+		return 1
+	}
 }
 
 // notice is what the chat is told by the host; a silent turn tells it nothing.

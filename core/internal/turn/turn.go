@@ -20,6 +20,9 @@ import (
 // mostly not the message's fault, and only a message that always takes them down must be stopped.
 const maxAttempts = 10
 
+// maxOpenings is how often it is tried to take up a conversation that claude breaks down on. What waits behind it waits as long.
+const maxOpenings = 5
+
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error

@@ -557,6 +557,30 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	}
 }
 
+// A message whose conversation claude cannot take up is tried five times, and then the chat is told: to go on would fail
+// again, so nobody is asked whether to.
+func TestAConversationThatCannotBeTakenUp(t *testing.T) {
+	t.Parallel()
+	for attempt := 1; attempt <= 5; attempt++ {
+		r := &room{results: []outcome{failure(agent.Unresumable)}}
+		err := r.handler().Handle(t.Context(), message(attempt), nil)
+		if attempt < 5 {
+			var f *agent.Failure
+			if !errors.As(err, &f) || f.Class != agent.Unresumable || len(r.completed) != 0 {
+				t.Errorf("attempt %d: error %v, completed %+v", attempt, err, r.completed)
+			}
+			continue
+		}
+		if err != nil || len(r.completed) != 1 {
+			t.Fatalf("error %v, completed %+v", err, r.completed)
+		}
+		c := r.completed[0]
+		if diff := cmp.Diff(piece("trouble: unresumable"), c.Pieces); diff != "" || c.State != store.RunFailed || len(c.Notes)+len(r.offered) != 0 {
+			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
+		}
+	}
+}
+
 func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 	t.Parallel()
 	r := &room{results: []outcome{failure(agent.ContextOverflow), failure(agent.Died)}}

@@ -9,7 +9,7 @@
 // questions are answered beside the turn.
 //
 // The environment: CLAUDE_STUB_SCRIPT is a script for all messages, CLAUDE_STUB_DELAY_MS delays each answer,
-// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
+// CLAUDE_STUB_START_ERROR fails the start with its text, CLAUDE_STUB_RESUME_ERROR that of a session that is resumed, CLAUDE_STUB_DEMO=1 labels the answers, CLAUDE_STUB_LEGACY=1 leaves
 // out what the CLI 2.1.197 did not have.
 package stub
 
@@ -215,6 +215,9 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	opts.demo = opts.demo || getenv("CLAUDE_STUB_DEMO") == "1"
 	opts.startErr = getenv("CLAUDE_STUB_START_ERROR")
+	if opts.resume && opts.startErr == "" {
+		opts.startErr = getenv("CLAUDE_STUB_RESUME_ERROR")
+	}
 	opts.legacy = getenv("CLAUDE_STUB_LEGACY") == "1"
 	if ms := getenv("CLAUDE_STUB_DELAY_MS"); ms != "" {
 		n, err := strconv.Atoi(ms)
