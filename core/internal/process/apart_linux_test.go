@@ -14,6 +14,8 @@ const part = "PROCESS_TEST_PART"
 var parts = map[string]func() error{
 	"adopts":       adopts,
 	"without room": withoutRoom,
+	"seals":        seals,
+	"closes":       closes,
 }
 
 func TestMain(m *testing.M) {

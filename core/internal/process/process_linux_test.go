@@ -105,3 +105,34 @@ func withoutRoom() error {
 	}
 	return nil
 }
+
+// Processes do not inherit what this one has inherited.
+func TestCloseOnExec(t *testing.T) {
+	secret, err := os.CreateTemp(t.TempDir(), "inherited")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secret.Close()
+	apart(t, "closes", secret)
+}
+
+func closes() error {
+	inherited := func() (bool, error) {
+		cmd := exec.Command("readlink", "/proc/self/fd/3")
+		out, err := cmd.Output()
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			err = nil
+		}
+		return bytes.Contains(out, []byte("inherited")), err
+	}
+	if is, err := inherited(); err != nil || !is {
+		return fmt.Errorf("before, a child has the file: %v, %v, want true", is, err)
+	}
+	if err := process.CloseOnExec(); err != nil {
+		return err
+	}
+	if is, err := inherited(); err != nil || is {
+		return fmt.Errorf("a child has the file: %v, %v, want false", is, err)
+	}
+	return nil
+}

@@ -18,6 +18,9 @@ const (
 	maxSealedName = 249
 	// maxProgram is the size of the largest program that is copied, in bytes.
 	maxProgram = 1 << 30
+	// firstSealed is the lowest descriptor that a copy gets. What starts a process rearranges low ones in the child, before it
+	// executes the copy by its descriptor.
+	firstSealed = 512
 )
 
 // Seal copies the program at path into memory, where nobody can change it any more or read it from disk. A process that
@@ -100,7 +103,15 @@ func memory(name string) (*os.File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	defer unix.Close(fd)
+	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, firstSealed)
+	if errors.Is(err, unix.EINVAL) { // no process of this user may have so many
+		high, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(high), name), nil
 }
 
 // Executable returns the path of this process's program, also where it runs from a sealed copy.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,4 +113,44 @@ func TestScriptIsNotSealed(t *testing.T) {
 	if _, err := process.Seal(filepath.Join(t.TempDir(), "missing"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing program: %v, want ErrNotExist", err)
 	}
+}
+
+// What starts a process moves descriptors in the child, which must not hit the copy.
+func TestSealedProgramStartsBesideAnyDescriptors(t *testing.T) { apart(t, "seals") }
+
+func seals() error {
+	path, err := exec.LookPath("true")
+	if err != nil {
+		return err
+	}
+	var open []*os.File
+	for range 8 {
+		f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		open = append(open, f)
+	}
+	sealed, err := process.Seal(path, nil)
+	if err != nil {
+		return err
+	}
+	defer sealed.Close()
+	// The output is just before what would be the copy's, as Seal had the program open meanwhile. Below there is room for the
+	// pipe that tells of a failed start, which the child moves behind its output.
+	output, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	for _, f := range open {
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	cmd := &exec.Cmd{Path: sealed.Path, Args: []string{"true"}, Stdout: output}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("start %s with the output %d: %w", sealed.Path, output.Fd(), err)
+	}
+	return nil
 }
