@@ -230,7 +230,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	if os.Geteuid() == 0 {
 		h.log.Warn(asRoot)
 	}
-	for _, warning := range Warnings(h.config, os.Geteuid() == 0) {
+	for _, warning := range Warnings(h.config, os.Geteuid() == 0, h.options.Demo != "") {
 		h.log.Warn(warning)
 	}
 	if err := h.recover(ctx); err != nil {

@@ -2,13 +2,14 @@ package core
 
 import "github.com/clawhost/clawhost/core/internal/config"
 
-// Warnings tells what is wrong with a config that is good otherwise, for a host that is or is not to run as root.
-func Warnings(c *config.Config, root bool) []string {
+// Warnings returns what is wrong with a config that is good otherwise, for a host that is or is not to run as root, or as a
+// demo, in which no claude runs.
+func Warnings(c *config.Config, root, demo bool) []string {
 	var list []string
-	for _, w := range c.Warnings() {
+	for _, w := range c.Warnings(demo) {
 		list = append(list, w.String())
 	}
-	if !root || c.Claude.PermissionMode != "bypassPermissions" || c.Claude.Env["IS_SANDBOX"] == "1" {
+	if demo || !root || c.Claude.PermissionMode != "bypassPermissions" || c.Claude.Env["IS_SANDBOX"] == "1" {
 		return list
 	}
 	return append(list, `claude.permission_mode is "bypassPermissions", which Claude Code refuses as root: no message can be answered. `+

@@ -130,7 +130,7 @@ func (a *app) validate(ctx context.Context, args []string) error {
 	}
 	var warnings []string
 	if err == nil {
-		warnings = core.Warnings(c, os.Geteuid() == 0)
+		warnings = core.Warnings(c, os.Geteuid() == 0, a.demo)
 	}
 	if !a.json {
 		if err == nil {

@@ -47,7 +47,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []string
-		for _, w := range load(t, test.text, nil).Warnings() {
+		for _, w := range load(t, test.text, nil).Warnings(false) {
 			got = append(got, w.String()[strings.Index(w.String(), "config.hcl:")+len("config.hcl:"):])
 		}
 		all := strings.Join(got, "\n")

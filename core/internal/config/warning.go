@@ -11,7 +11,15 @@ import (
 )
 
 // Warnings are what is probably not meant in a file that is good all the same, in the file's order.
-func (c *Config) Warnings() Problems { return c.warnings }
+// A demo needs no claude, so that it misses none.
+func (c *Config) Warnings(demo bool) Problems {
+	if !demo {
+		return c.warnings
+	}
+	return slices.DeleteFunc(slices.Clone(c.warnings), func(p Problem) bool { return p.Summary == missingClaude })
+}
+
+const missingClaude = "Missing program"
 
 // warn finds what is good, and of no use as it is.
 func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
@@ -23,7 +31,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 		return a.Expr.Range()
 	}
 	if _, err := exec.LookPath(c.Claude.Command); err != nil {
-		found = append(found, d.problem(at(attribute(body, "claude", "command")), "Missing program",
+		found = append(found, d.problem(at(attribute(body, "claude", "command")), missingClaude,
 			fmt.Sprintf("claude.command: there is no program %q here. Install Claude Code, or write the program's path.", c.Claude.Command)))
 	}
 	if !slices.ContainsFunc(c.Plugins, func(p *Plugin) bool { return p.Enabled }) {
