@@ -1,13 +1,18 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude"
 )
 
 // What goes wrong with a stream is told as it is, and the answer stands in the end.
@@ -86,5 +91,42 @@ func TestDemoStreams(t *testing.T) {
 	}
 	if grown < 5 || told[len(told)-1].Text != result.Text {
 		t.Errorf("%q grew %d times", result.Text, grown)
+	}
+}
+
+// A claude that writes lines without end that are no events does not fill the log, and none is left out without being counted.
+func TestNoiseIsBounded(t *testing.T) {
+	t.Parallel()
+	const lines = 20_000
+	r := newRig(t)
+	var log bytes.Buffer
+	pool, err := claude.New(r.config, hclog.New(&hclog.LoggerOptions{Output: &log, JSONFormat: true}), r.processes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	result, err := pool.Run(t.Context(), r.turn(directive(map[string]any{"noise": lines, "answer": "well"})))
+	if closed := pool.Close(t.Context()); err != nil || closed != nil || result.Text != "well" {
+		t.Fatalf("answered %q, %v; closed: %v", result.Text, err, closed)
+	}
+	logged, missing := 0, 0
+	for line := range strings.Lines(log.String()) {
+		var entry struct {
+			Message string `json:"@message"`
+			Lines   int
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		if entry.Message == "claude wrote a line that is no event" {
+			logged++
+		}
+		missing += entry.Lines
+	}
+	if most := 20 * (int(time.Since(began).Seconds()) + 11); logged == 0 || logged > most {
+		t.Errorf("%d of %d lines were logged, want at most %d", logged, lines, most)
+	}
+	if logged+missing != lines {
+		t.Errorf("%d lines were logged and %d counted as missing, of %d", logged, missing, lines)
 	}
 }

@@ -34,6 +34,7 @@ type Script struct {
 	Hang         string   `json:"hang,omitempty"`           // "stream": stop in the tool or the answer; "deaf": and take no interrupt; "dead": nor SIGINT
 	Keeps        bool     `json:"keeps,omitempty"`          // lines that wait cannot be withdrawn, as if they had just begun
 	Garbage      bool     `json:"garbage,omitempty"`        // lines that are no JSON and events of unknown type
+	Noise        int      `json:"noise,omitempty"`          // so many lines that are no JSON
 	Huge         int      `json:"huge,omitempty"`           // the answer is this many bytes long
 	Endless      bool     `json:"endless,omitempty"`        // a line without an end
 	Mute         bool     `json:"mute,omitempty"`           // stdout is closed, and nothing else happens

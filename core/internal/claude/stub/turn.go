@@ -70,6 +70,7 @@ func (s *session) turn(m message) {
 	if script.Garbage {
 		s.garbage()
 	}
+	s.out.raw(strings.Repeat("noise\n", script.Noise))
 	if script.Peer != "" {
 		s.peer(script.Peer)
 	}
