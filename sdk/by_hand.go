@@ -1,10 +1,12 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -13,19 +15,16 @@ import (
 )
 
 // startedByHand tells a person who ran the binary what it is for.
-func startedByHand(w io.Writer, binary string, d *pluginv1.DescribeResponse) {
+func startedByHand(w io.Writer, binary string, d *pluginv1.DescribeResponse, components []Component) {
 	fmt.Fprintf(w, "%s %s is a plugin of clawhost. It does nothing by itself: clawhost starts it.\n\n", d.GetName(), d.GetVersion())
 	fmt.Fprintf(w, "Put the binary into clawhost's plugin_dir and this block into its config file:\n\n")
 	fmt.Fprintf(w, "plugin %q {\n", d.GetName())
 	if name := filepath.Base(binary); name != "clawhost-"+d.GetName() {
 		fmt.Fprintf(w, "  source = %q\n", name)
 	}
-	schema := &jsonschema.Schema{}
-	if json.Unmarshal(d.GetConfigSchemaJson(), schema) == nil && len(schema.Properties) > 0 {
+	if schema := d.GetConfigSchemaJson(); len(propertiesOf(schema)) > 0 {
 		fmt.Fprintf(w, "  config {\n")
-		for _, name := range propertyNames(d.GetConfigSchemaJson()) {
-			writeAttribute(w, d.GetName(), name, schema)
-		}
+		writeAttributes(w, "    ", d.GetName(), schema)
 		fmt.Fprintf(w, "  }\n")
 	}
 	fmt.Fprintf(w, "}\n")
@@ -35,28 +34,49 @@ func startedByHand(w io.Writer, binary string, d *pluginv1.DescribeResponse) {
 		}
 		fmt.Fprintf(w, "  %s  %s\n", c.GetUsage(), c.GetSummary())
 	}
-}
-
-// writeAttribute writes one line of the example; what may be left out is commented out.
-func writeAttribute(w io.Writer, plugin, name string, schema *jsonschema.Schema) {
-	p := schema.Properties[name]
-	if p.Description != "" {
-		fmt.Fprintf(w, "    # %s\n", strings.ReplaceAll(p.Description, "\n", " "))
-	}
-	optional := "# "
-	for _, required := range schema.Required {
-		if required == name {
-			optional = ""
+	first := true
+	for _, c := range components {
+		for _, tool := range c.tools {
+			if first {
+				fmt.Fprintf(w, "\nTools:\n")
+			}
+			first = false
+			fmt.Fprintf(w, "  %s  %s\n", tool.spec.Name, strings.ReplaceAll(tool.spec.Description, "\n", " "))
 		}
 	}
-	fmt.Fprintf(w, "    %s%s = %s\n", optional, name, exampleValue(plugin, name, p))
 }
 
-func exampleValue(plugin, name string, p *jsonschema.Schema) string {
-	variable := strings.ToUpper(strings.ReplaceAll(plugin, "-", "_") + "_" + name)
+// writeAttributes writes examples of an object's properties, below a path that names their variables; what may be left out is
+// commented out.
+func writeAttributes(w io.Writer, indent, path string, schema []byte) {
+	var object jsonschema.Schema
+	if json.Unmarshal(schema, &object) != nil {
+		return
+	}
+	for _, p := range propertiesOf(schema) {
+		described := object.Properties[p.name]
+		if described.Description != "" {
+			fmt.Fprintf(w, "%s# %s\n", indent, strings.ReplaceAll(described.Description, "\n", " "))
+		}
+		indent := indent
+		if !slices.Contains(object.Required, p.name) && !strings.HasSuffix(strings.TrimRight(indent, " "), "#") {
+			indent += "# "
+		}
+		inner := path + "_" + p.name
+		if len(propertiesOf(p.schema)) == 0 {
+			fmt.Fprintf(w, "%s%s = %s\n", indent, p.name, exampleValue(inner, described))
+			continue
+		}
+		fmt.Fprintf(w, "%s%s = {\n", indent, p.name)
+		writeAttributes(w, indent+"  ", inner, p.schema)
+		fmt.Fprintf(w, "%s}\n", indent)
+	}
+}
+
+func exampleValue(path string, p *jsonschema.Schema) string {
 	switch {
 	case p.WriteOnly:
-		return fmt.Sprintf("env(%q)", variable)
+		return fmt.Sprintf("env(%q)", strings.ToUpper(strings.ReplaceAll(path, "-", "_")))
 	case p.Default != nil:
 		return string(p.Default)
 	case len(p.Examples) > 0:
@@ -78,15 +98,21 @@ func exampleValue(plugin, name string, p *jsonschema.Schema) string {
 	}
 }
 
-// propertyNames returns the names of a schema's properties in the order of its text, which is that of the author's struct.
-func propertyNames(schema []byte) (names []string) {
+// property is one of an object's, with its schema.
+type property struct {
+	name   string
+	schema json.RawMessage
+}
+
+// propertiesOf returns an object's properties in the order of its schema's text, which is that of the author's struct.
+func propertiesOf(schema []byte) (list []property) {
 	var outer struct {
 		Properties json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(schema, &outer) != nil {
 		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(string(outer.Properties)))
+	d := json.NewDecoder(bytes.NewReader(outer.Properties))
 	if _, err := d.Token(); err != nil { // the opening brace
 		return nil
 	}
@@ -94,9 +120,9 @@ func propertyNames(schema []byte) (names []string) {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
-			return names
+			return list
 		}
-		names = append(names, fmt.Sprint(name))
+		list = append(list, property{fmt.Sprint(name), value})
 	}
-	return names
+	return list
 }

@@ -58,7 +58,7 @@ func serve(name, version string, components []Component) int {
 	}
 	cookie := handshake.Config()
 	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue {
-		startedByHand(os.Stdout, os.Args[0], p.description)
+		startedByHand(os.Stdout, os.Args[0], p.description, p.components)
 		return 0
 	}
 	if err := forbidDump(); err != nil {

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "plugin":
 		sdk.Serve("ticker", "1.2.3", sdk.Service(openTicker, sdk.CommandSpec{Name: "pid", Usage: "/pid", Summary: "Answers the process's id."}))
+	case "nested":
+		sdk.Serve("nested-one", "0.1.0",
+			sdk.Service(func(context.Context, sdk.Env, nestedConfig) (struct{}, error) { return struct{}{}, nil }),
+			sdk.Tools(sdk.Tool("search", "Searches the archive.", func(context.Context, sdk.ToolCall, struct{}) (string, error) { return "", nil })))
 	case "mistake":
 		sdk.Serve("ticker", "1.2.3")
 	case "host":
@@ -47,6 +51,17 @@ type tickerConfig struct {
 	Every sdk.Duration `json:"every" default:"30s" jsonschema:"How often."`
 	Fail  bool         `json:"fail,omitempty"`
 	Rooms []string     `json:"rooms,omitempty"`
+}
+
+type nestedConfig struct {
+	Server struct {
+		URL   string     `json:"url" jsonschema:"Where it is."`
+		Token sdk.Secret `json:"token"`
+		Port  int        `json:"port" default:"443"`
+	} `json:"server"`
+	Proxy struct {
+		Host string `json:"host" jsonschema:"Its name."`
+	} `json:"proxy,omitzero" jsonschema:"How to get out."`
 }
 
 type ticker struct{ config tickerConfig }
@@ -275,6 +290,34 @@ Commands:
   /pid  Answers the process's id.
 `
 	if out != want || code != 0 {
+		t.Errorf("exit code %d and the text:\n%s\nwant:\n%s", code, out, want)
+	}
+}
+
+func TestANestedConfigAndToolsByHand(t *testing.T) {
+	t.Parallel()
+	out, code := runByHand(t, "nested")
+	const want = `plugin "nested-one" {
+  source = "sdk.test"
+  config {
+    server = {
+      # Where it is.
+      url = ""
+      token = env("NESTED_ONE_SERVER_TOKEN")
+      # port = 443
+    }
+    # How to get out.
+    # proxy = {
+    #   # Its name.
+    #   host = ""
+    # }
+  }
+}
+
+Tools:
+  search  Searches the archive.
+`
+	if !strings.HasSuffix(out, want) || code != 0 {
 		t.Errorf("exit code %d and the text:\n%s\nwant:\n%s", code, out, want)
 	}
 }
