@@ -21,6 +21,8 @@ import (
 const (
 	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
 	maxWaiting = 1000
+	// ownersWaiting is how many more an owner's may be, so that nobody else can have it refused.
+	ownersWaiting = 100
 	// The bounds of a burst: what somebody writes without a pause for longer, or more of it, is answered in parts.
 	burstMessages = 12
 	burstBytes    = 50_000
@@ -301,10 +303,13 @@ func (in *Inbox) policy(a *arrival) string {
 
 func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, error) {
 	inbound.MaxWaiting = maxWaiting
+	if inbound.Message.Authority == chat.Owner {
+		inbound.MaxWaiting += ownersWaiting
+	}
 	accepted, err := in.options.Store.Accept(ctx, inbound)
 	switch {
 	case errors.Is(err, store.ErrLaneFull):
-		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", maxWaiting)
+		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
 		return rejected("too many messages wait in this chat"), nil
 	case err != nil:
 		return Outcome{}, fmt.Errorf("accept an event: %w", err)

@@ -437,3 +437,22 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 		t.Errorf("a full lane: %+v, %v", outcome, err)
 	}
 }
+
+// However much others have waiting, an owner's message and command find room behind it.
+func TestOthersLeaveRoomForOwners(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"hello", "/stop"} {
+		j := &journal{}
+		b := box(j)
+		for _, user := range []chat.UserID{"friend", "owner"} {
+			event := says(user, text)
+			event.ID = chat.EventID(user)
+			if outcome, err := b.Submit(t.Context(), "tg", event); err != nil || outcome.Verdict != chat.Accepted {
+				t.Fatalf("%q of %s: %+v, %v", text, user, outcome, err)
+			}
+		}
+		if others, owners := j.accepted[0].MaxWaiting, j.accepted[1].MaxWaiting; others != 1000 || owners != 1100 {
+			t.Errorf("%q: %d may wait for others, %d for owners", text, others, owners)
+		}
+	}
+}
