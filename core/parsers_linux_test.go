@@ -25,6 +25,7 @@ type reader struct {
 func readers() map[string]reader {
 	commands := command.New(nil, nil, command.Host{})
 	rule := chunk.Rule{Limit: chat.TextLimit{Max: 500, Unit: chat.UTF16}, Lines: 17}
+	message := chat.TextLimit{Max: 4096, Unit: chat.UTF16}
 	return map[string]reader{
 		"answer":           {256 << 10, func(text string) { answer.Parse(text, true) }},
 		"answer in making": {256 << 10, func(text string) { answer.Parse(text, false) }},
@@ -35,9 +36,10 @@ func readers() map[string]reader {
 		"envelope":         {32 << 10, func(text string) { envelope.Neutralise(text) }},
 		"directives":       {32 << 10, func(text string) { commands.Directives(text, true, chat.Owner) }},
 		"command":          {32 << 10, func(text string) { commands.Parse(text); commands.Skill(text); commands.IsAbort(text) }},
-		"entities":         {32 << 10, func(text string) { markdown.Split(first(markdown.ToEntities(text, 4096)), nil, 4096) }},
+		"entities":         {32 << 10, func(text string) { markdown.Split(first(markdown.ToEntities(text, message)), nil, message) }},
 		"WhatsApp":         {32 << 10, func(text string) { markdown.ToWhatsApp(text) }},
-		"Discord":          {32 << 10, func(text string) { markdown.ToDiscord(text, 2000) }},
+		"Discord":          {32 << 10, func(text string) { markdown.ToDiscord(text, message) }},
+		"plain text":       {32 << 10, func(text string) { markdown.ToText(text, message) }},
 	}
 }
 

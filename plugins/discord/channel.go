@@ -24,8 +24,8 @@ var (
 	_ sdk.Stopper       = (*channel)(nil)
 )
 
-// maxText is the longest message. Discord counts characters; in UTF-16 code units it is never too long.
-const maxText = 2000
+// textLimit is that of a message. Discord counts characters; in UTF-16 code units it is never too long.
+var textLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
 
 // channel is one bot.
 type channel struct {
@@ -65,7 +65,7 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 // Limits implements sdk.Limiter.
 func (*channel) Limits(kind chat.Kind) chat.Limits {
 	limits := chat.Limits{
-		Text:           chat.TextLimit{Max: maxText, Unit: chat.UTF16},
+		Text:           textLimit,
 		Markup:         chat.Markdown,
 		Edit:           chat.EditLimits{MinInterval: 1500 * time.Millisecond},
 		TypingTTL:      10 * time.Second,

@@ -65,7 +65,7 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
 		return post{}, network.Refuse(chat.Invalid, "the message has no text")
 	}
-	p := post{Content: markdown.ToDiscord(text, maxText), Mentions: mentions{Parse: []string{}}, Components: []row{}}
+	p := post{Content: markdown.ToDiscord(text, textLimit), Mentions: mentions{Parse: []string{}}, Components: []row{}}
 	if len(buttons) > maxRows {
 		return post{}, network.Refuse(chat.Invalid, "there are %d rows of buttons; Discord takes %d", len(buttons), maxRows)
 	}

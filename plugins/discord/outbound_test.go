@@ -276,7 +276,7 @@ func TestTables(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
 	short := "|" + strings.Repeat("x", 500) + "|y|\n|-|-|\n|a|b|\n\n"
-	long := short + strings.Repeat("z", maxText-len(short))
+	long := short + strings.Repeat("z", textLimit.Max-len(short))
 	for text, want := range map[string]string{
 		"|a|b|\n|-|-|\n|1|2|\n|3|4|": "```\na  b\n─  ─\n1  2\n3  4\n```",
 		long:                         long,

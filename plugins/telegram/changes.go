@@ -27,9 +27,9 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 }
 
 func (c *channel) edit(ctx context.Context, method string, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
-	most, field, entities := maxText, "text", "entities"
+	most, field, entities := textLimit, "text", "entities"
 	if method == "editMessageCaption" {
-		most, field, entities = maxCaption, "caption", "caption_entities"
+		most, field, entities = captionLimit, "caption", "caption_entities"
 	}
 	plain, looks := markdown.ToEntities(text, most)
 	parts := markdown.Split(plain, looks, most)
@@ -94,8 +94,8 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 		delete(params, "rich_message")
 	}
 	params["text"] = ""
-	plain, looks := markdown.ToEntities(text, maxText)
-	if parts := markdown.Split(plain, looks, maxText); len(parts) > 0 {
+	plain, looks := markdown.ToEntities(text, textLimit)
+	if parts := markdown.Split(plain, looks, textLimit); len(parts) > 0 {
 		adorn(params, "text", "entities", parts[0])
 	}
 	err := c.apply(ctx, "sendMessageDraft", params, "")

@@ -13,9 +13,9 @@ import (
 )
 
 // What a Telegram message may be.
-const (
-	maxText    = 4096 // UTF-16 code units
-	maxCaption = 1024 // UTF-16 code units
+var (
+	textLimit    = chat.TextLimit{Max: 4096, Unit: chat.UTF16}
+	captionLimit = chat.TextLimit{Max: 1024, Unit: chat.UTF16}
 )
 
 // channel is one bot.
@@ -64,8 +64,8 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 // Limits implements sdk.Limiter.
 func (*channel) Limits(kind chat.Kind) chat.Limits {
 	limits := chat.Limits{
-		Text:      chat.TextLimit{Max: maxText, Unit: chat.UTF16},
-		Caption:   chat.TextLimit{Max: maxCaption, Unit: chat.UTF16},
+		Text:      textLimit,
+		Caption:   captionLimit,
 		Markup:    chat.Markdown,
 		Edit:      chat.EditLimits{MinInterval: time.Second},
 		TypingTTL: 5 * time.Second,

@@ -126,7 +126,7 @@ func TestTextThatGrewIsSentInParts(t *testing.T) {
 	out := chat.Outgoing{
 		Key: "k", To: chat.Address{Chat: "7"}, Text: growing(), ReplyTo: messageID(asked.ID), Buttons: [][]chat.Button{{{Label: "More", Data: "m"}}},
 	}
-	if n := len(utf16.Encode([]rune(out.Text))); n > maxText {
+	if n := len(utf16.Encode([]rune(out.Text))); n > textLimit.Max {
 		t.Fatalf("the source has %d units", n)
 	}
 	// The second part fails at first; the host sends the message again.

@@ -66,8 +66,8 @@ type step struct {
 // plan cuts a message into what Telegram takes at a time. A text that fits is the caption of the files, if they go at once;
 // any other comes before them.
 func plan(out chat.Outgoing) ([]step, error) {
-	text, entities := markdown.ToEntities(out.Text, maxText)
-	parts := markdown.Split(text, entities, maxText)
+	text, entities := markdown.ToEntities(out.Text, textLimit)
+	parts := markdown.Split(text, entities, textLimit)
 	steps, err := enclosures(out.Media)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func plan(out chat.Outgoing) ([]step, error) {
 		return nil, network.Refuse(chat.Invalid, "the message has no text")
 	}
 	under := len(parts) - 1 // the step with the buttons
-	switch caption := markdown.Split(text, entities, maxCaption); {
+	switch caption := markdown.Split(text, entities, captionLimit); {
 	case len(steps) == 1 && len(caption) == 1 && (len(out.Buttons) == 0 || len(steps[0].files) == 1):
 		steps[0].text, under = caption[0], 0
 	default:

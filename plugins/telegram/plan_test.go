@@ -40,9 +40,9 @@ func TestPlan(t *testing.T) {
 		replies, keyboards, texts := 0, 0, ""
 		for i, s := range steps {
 			method, params, fields := s.request()
-			limit := maxCaption
+			limit := captionLimit.Max
 			if method == "sendMessage" {
-				limit = maxText
+				limit = textLimit.Max
 			}
 			if n := len(utf16.Encode([]rune(s.text.Text))); n > limit || n == 0 && len(s.files) == 0 {
 				rt.Errorf("step %d: %s with %d units", i, method, n)

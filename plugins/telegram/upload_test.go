@@ -66,7 +66,7 @@ func (b *shelf) arrived() []arrived {
 func TestSendFiles(t *testing.T) {
 	t.Parallel()
 	button := [][]chat.Button{{{Label: "Yes", Data: "y"}}}
-	long := strings.Repeat("ü", maxCaption+1)
+	long := strings.Repeat("ü", captionLimit.Max+1)
 	for _, test := range []struct {
 		name  string
 		files []chat.Media // FileName holds what is in it
@@ -376,6 +376,6 @@ func TestEditOfACaption(t *testing.T) {
 	if got := b.server.Replies(7)[0]; got.Text != "allowed" || got.Media != "photo" || len(got.Buttons) != 0 || got.Entities[0].Type != "bold" {
 		t.Errorf("edited to %+v", got)
 	}
-	err = b.Edit(to, receipt.IDs[0], strings.Repeat("x", maxCaption+1), nil)
+	err = b.Edit(to, receipt.IDs[0], strings.Repeat("x", captionLimit.Max+1), nil)
 	wantFailure(t, "a caption that is too long", err, chat.TooLong)
 }

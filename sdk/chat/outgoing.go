@@ -23,22 +23,6 @@ type Receipt struct {
 	IDs []MessageID // more than one where the channel had to split; empty where the network gives no ids
 }
 
-// Unit is what a network counts text in.
-type Unit int
-
-// The units.
-const (
-	Bytes Unit = iota + 1
-	Runes
-	UTF16 // code units; a character beyond the basic plane is two
-)
-
-// TextLimit is how much text fits into one message. The zero TextLimit means no limit.
-type TextLimit struct {
-	Max  int
-	Unit Unit
-}
-
 // Markup is what a channel makes of the Markdown that it is given.
 type Markup int
 

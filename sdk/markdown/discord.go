@@ -6,12 +6,14 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ToDiscord returns Markdown as Discord shows it. Discord knows all of it but tables, of which the bars would be seen, so
-// each becomes a block of code with columns, as straight as the text can have them and keep to a limit in UTF-16 code units;
-// zero is none. A source without tables is returned as it is, and so is one that exceeds the limit in any case.
-func ToDiscord(source string, limit int) string {
+// each becomes a block of code with columns, as straight as the text can have them and keep to the limit.
+// A source without tables is returned as it is, and so is one that exceeds the limit in any case.
+func ToDiscord(source string, limit chat.TextLimit) string {
 	if !strings.Contains(source, "|") {
 		return source
 	}
@@ -22,7 +24,7 @@ func ToDiscord(source string, limit int) string {
 		if !found {
 			break
 		}
-		if limit <= 0 || utf16Len(shown) <= limit {
+		if limit.Fits(shown) {
 			return shown
 		}
 	}

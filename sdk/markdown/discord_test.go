@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
@@ -34,7 +35,7 @@ func TestToDiscord(t *testing.T) {
 		{"a heading with a bar", "a | b\n=====", "a | b\n====="},
 		{"code behind a table", "|a|\n|-|\n```\nx|y\n```", "```\na\n─\n```\n```\nx|y\n```"},
 	} {
-		if diff := cmp.Diff(test.want, markdown.ToDiscord(test.text, 0)); diff != "" {
+		if diff := cmp.Diff(test.want, markdown.ToDiscord(test.text, chat.TextLimit{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -45,8 +46,9 @@ func TestTablesKeepToALimit(t *testing.T) {
 	t.Parallel()
 	source := "|name|what it is|\n|-|-|\n" + strings.Repeat("|a|b|\n", 60) + "|" + strings.Repeat("c", 28) + "|d|"
 	for _, limit := range []int{0, 2500, 1500, 700, len(source), 10} {
-		shown := markdown.ToDiscord(source, limit)
-		text, _ := markdown.ToEntities(source, limit)
+		in := chat.TextLimit{Max: limit, Unit: chat.Bytes}
+		shown := markdown.ToDiscord(source, in)
+		text, _ := markdown.ToEntities(source, in)
 		if len(source) <= limit && (len(shown) > limit || len(text) > limit) {
 			t.Errorf("limit %d: %d and %d bytes of %d", limit, len(shown), len(text), len(source))
 		}
@@ -65,8 +67,8 @@ func FuzzToDiscord(f *testing.F) {
 	f.Add("> a|\n> -|\n\\|")
 	f.Add("- x\n\n  |a|\n  |-|\n>|")
 	f.Fuzz(func(t *testing.T, text string) {
-		once := markdown.ToDiscord(text, 0)
-		if again := markdown.ToDiscord(once, 0); again != once {
+		once := markdown.ToDiscord(text, chat.TextLimit{})
+		if again := markdown.ToDiscord(once, chat.TextLimit{}); again != once {
 			t.Errorf("%q becomes %q and then %q", text, once, again)
 		}
 		if once != text && strings.Count(once, "```") < 2 {

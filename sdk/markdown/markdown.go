@@ -2,12 +2,15 @@
 // not all of it. It is shared by channel plugins.
 //
 // [ToEntities] makes what Telegram takes: plain text, and the ranges of it that are shown in another way. Unlike
-// Telegram's own markup languages that cannot fail to parse, whatever the source is.
+// Telegram's own markup languages that cannot fail to parse, whatever the source is. [ToText] makes plain text. Texts are
+// measured in what the network counts, by a [chat.TextLimit].
 package markdown
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // MaxEntities is how many entities [ToEntities] returns at most; Telegram ignores those beyond 100.
@@ -41,23 +44,28 @@ func (e Entity) end() int { return e.Offset + e.Length }
 // at most [MaxEntities]; of more, styles are dropped before links and code, and no text is.
 //
 // A source that is not blank gives a text that is not blank. Raw HTML is shown as it is written. Tables are laid out in
-// columns, as straight as the text can have them and keep to a limit in UTF-16 code units; zero is none. That is all that
-// the limit does: a text may exceed it.
-func ToEntities(source string, limit int) (string, []Entity) {
+// columns, as straight as the text can have them and keep to the limit. That is all that the limit does: a text may exceed it.
+func ToEntities(source string, limit chat.TextLimit) (string, []Entity) {
+	text, entities := rendered(source, limit)
+	return text, bounded(entities)
+}
+
+// rendered is ToEntities with all entities.
+func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 	source = normalise(source)
 	document := parse([]byte(source))
 	var w *writer
 	for _, padding := range paddings {
 		w = &writer{}
 		walker{source: []byte(source), out: w, padding: padding}.children(document)
-		if limit <= 0 || w.units <= limit || !strings.Contains(source, "|") {
+		if limit.Fits(w.text.String()) || !strings.Contains(source, "|") {
 			break
 		}
 	}
 	if strings.TrimSpace(w.text.String()) == "" {
 		return strings.TrimSpace(source), nil
 	}
-	return w.text.String(), bounded(w.done)
+	return w.text.String(), w.done
 }
 
 // normalise leaves valid UTF-8 with plain line ends and without NUL.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
@@ -32,7 +33,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, entities := markdown.ToEntities(string(in), 0)
+			text, entities := markdown.ToEntities(string(in), chat.TextLimit{})
 			checkEntities(t, text, entities)
 			got := text + "\n----\n" + describe(text, entities)
 			golden := strings.TrimSuffix(source, ".md") + ".golden"
@@ -112,7 +113,7 @@ func TestToEntities(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			text, entities := markdown.ToEntities(c.source, 0)
+			text, entities := markdown.ToEntities(c.source, chat.TextLimit{})
 			if text != c.text {
 				t.Errorf("text %q, want %q", text, c.text)
 			}
@@ -126,7 +127,7 @@ func TestToEntities(t *testing.T) {
 func TestTooManyEntities(t *testing.T) {
 	t.Parallel()
 	source := strings.Repeat("**b** ", 150) + "[link](https://a.example)"
-	text, entities := markdown.ToEntities(source, 0)
+	text, entities := markdown.ToEntities(source, chat.TextLimit{})
 	if want := strings.Repeat("b ", 150) + "link"; text != want {
 		t.Errorf("text lost: %q", text)
 	}
@@ -152,7 +153,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, entities := markdown.ToEntities(source, 0)
+			text, entities := markdown.ToEntities(source, chat.TextLimit{})
 			checkEntities(t, text, entities)
 			if len(text) > 16*len(source)+100 {
 				t.Errorf("%d bytes became %d", len(source), len(text))
@@ -177,7 +178,7 @@ func FuzzToEntities(f *testing.F) {
 		f.Add(seed, 40)
 	}
 	f.Fuzz(func(t *testing.T, source string, limit int) {
-		text, entities := markdown.ToEntities(source, 0)
+		text, entities := markdown.ToEntities(source, chat.TextLimit{})
 		checkEntities(t, text, entities)
 		if strings.TrimSpace(source) != "" && strings.TrimSpace(text) == "" {
 			t.Errorf("%q became blank", source)
@@ -195,7 +196,7 @@ func TestMarkdownProperty(t *testing.T) {
 			"|", "|-|-|\n", "\n", "\n\n", "    ", "  ", "a", "word ", "😀", "é", "\\", "&amp;", "<b>", "https://b.example", "!",
 		})
 		source := strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "pieces"), "")
-		text, entities := markdown.ToEntities(source, 0)
+		text, entities := markdown.ToEntities(source, chat.TextLimit{})
 		checkEntities(t, text, entities)
 		checkSplit(t, text, entities, rapid.IntRange(2, 60).Draw(t, "limit"))
 	})
@@ -248,7 +249,7 @@ func checkEntities(t failer, text string, entities []markdown.Entity) {
 // checkSplit holds the parts to the limit, and to the text and looks of the whole.
 func checkSplit(t failer, text string, entities []markdown.Entity, limit int) {
 	t.Helper()
-	parts := markdown.Split(text, entities, limit)
+	parts := markdown.Split(text, entities, chat.TextLimit{Max: limit, Unit: chat.UTF16})
 	var joined, looks strings.Builder
 	for _, part := range parts {
 		checkEntities(t, part.Text, part.Entities)
@@ -288,8 +289,8 @@ func look(text string, entities []markdown.Entity) string {
 
 func TestSplitAtLineEnds(t *testing.T) {
 	t.Parallel()
-	text, entities := markdown.ToEntities("first line\n\n```go\nsecond line\nthird line\n```", 0)
-	got := markdown.Split(text, entities, 24)
+	text, entities := markdown.ToEntities("first line\n\n```go\nsecond line\nthird line\n```", chat.TextLimit{})
+	got := markdown.Split(text, entities, chat.TextLimit{Max: 24, Unit: chat.UTF16})
 	want := []markdown.Part{
 		{Text: "first line\n\nsecond line", Entities: []markdown.Entity{{Type: "pre", Offset: 12, Length: 11, Language: "go"}}},
 		{Text: "third line", Entities: []markdown.Entity{{Type: "pre", Length: 10, Language: "go"}}},
@@ -301,10 +302,57 @@ func TestSplitAtLineEnds(t *testing.T) {
 
 func TestSplitPrefersLineEnds(t *testing.T) {
 	t.Parallel()
-	got := markdown.Split("aaaa bbbb\ncc dd eeeee", nil, 15)
+	got := markdown.Split("aaaa bbbb\ncc dd eeeee", nil, chat.TextLimit{Max: 15, Unit: chat.UTF16})
 	want := []markdown.Part{{Text: "aaaa bbbb"}, {Text: "cc dd eeeee"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+// TestSplitCountsAsTheNetwork does: in bytes, characters or UTF-16 code units. Entities stay where they are in UTF-16.
+func TestSplitCountsAsTheNetwork(t *testing.T) {
+	t.Parallel()
+	text, entities := markdown.ToEntities("ü🦀ü🦀 **ü🦀**", chat.TextLimit{})
+	for _, tt := range []struct {
+		limit chat.TextLimit
+		want  []string
+	}{
+		{chat.TextLimit{Max: 6, Unit: chat.Bytes}, []string{"ü🦀", "ü🦀", "ü🦀"}},
+		{chat.TextLimit{Max: 4, Unit: chat.Runes}, []string{"ü🦀ü🦀", "ü🦀"}},
+		{chat.TextLimit{Max: 6, Unit: chat.UTF16}, []string{"ü🦀ü🦀", "ü🦀"}},
+		{chat.TextLimit{Max: 1, Unit: chat.Bytes}, []string{"ü", "🦀", "ü", "🦀", "ü", "🦀"}}, // no character is cut
+		{chat.TextLimit{}, []string{"ü🦀ü🦀 ü🦀"}},
+	} {
+		var got []string
+		parts := markdown.Split(text, entities, tt.limit)
+		for _, part := range parts {
+			got = append(got, part.Text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v: parts (-want +got):\n%s", tt.limit, diff)
+		}
+		if last := parts[len(parts)-1]; len(last.Entities) != 1 || last.Entities[0].Offset+last.Entities[0].Length != chat.UTF16.Length(last.Text) {
+			t.Errorf("%+v: the last part is %+v, want its end in bold", tt.limit, last)
+		}
+	}
+}
+
+// TestToText: what a network without any looks shows.
+func TestToText(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"plain":                            "plain",
+		"# Head\n\nSome **bold** *text*":   "Head\n\nSome bold text",
+		"a [link](https://a.example) to":   "a link (https://a.example) to",
+		"<https://a.example>":              "https://a.example",
+		"> said\n> so":                     "> said\n> so",
+		"`code` and\n\n```go\nmore()\n```": "code and\n\nmore()",
+		"1 \\* 2":                          "1 * 2",
+		"***":                              "———",
+	} {
+		if got := markdown.ToText(source, chat.TextLimit{}); got != want {
+			t.Errorf("%q becomes %q, want %q", source, got, want)
+		}
 	}
 }
 
@@ -313,6 +361,6 @@ func BenchmarkToEntities(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		markdown.ToEntities(source, 0)
+		markdown.ToEntities(source, chat.TextLimit{})
 	}
 }

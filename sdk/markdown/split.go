@@ -3,6 +3,8 @@ package markdown
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Part is a piece of a split text with the entities that lie in it.
@@ -11,11 +13,14 @@ type Part struct {
 	Entities []Entity
 }
 
-// Split cuts a text and its entities into parts of at most limit UTF-16 code units (at least 2), at line ends or spaces
-// where there is one in a part's second half. An entity that crosses a cut goes on in the next part. White space around a
-// cut is dropped and no part is blank.
-func Split(text string, entities []Entity, limit int) []Part {
-	limit = max(limit, 2)
+// Split cuts a text and its entities into parts that fit the limit, at line ends or spaces where there is one in a part's
+// second half. An entity that crosses a cut goes on in the next part. White space around a cut is dropped and no part is
+// blank. Without a limit there is one part.
+func Split(text string, entities []Entity, limit chat.TextLimit) []Part {
+	if limit.Max <= 0 {
+		limit = chat.TextLimit{Max: len(text), Unit: chat.Bytes}
+	}
+	limit.Max = max(limit.Max, limit.Unit.Width(utf8.MaxRune)) // no character is cut
 	var parts []Part
 	offset := 0 // of the rest, in UTF-16 code units
 	for rest := text; rest != ""; {
@@ -27,19 +32,19 @@ func Split(text string, entities []Entity, limit int) []Part {
 		cut := cutAt(rest, limit)
 		part := strings.TrimRight(rest[:cut], " \n")
 		if part != "" {
-			parts = append(parts, Part{Text: part, Entities: within(entities, offset, offset+utf16Len(part))})
+			parts = append(parts, Part{Text: part, Entities: within(entities, offset, offset+chat.UTF16.Length(part))})
 		}
-		offset += utf16Len(rest[:cut])
+		offset += chat.UTF16.Length(rest[:cut])
 		rest = rest[cut:]
 	}
 	return parts
 }
 
 // cutAt is where the first part of s ends, in bytes.
-func cutAt(s string, limit int) int {
+func cutAt(s string, limit chat.TextLimit) int {
 	line, space, units := 0, 0, 0
 	for i, r := range s {
-		if units+utf16Width(r) > limit {
+		if units+limit.Unit.Width(r) > limit.Max {
 			switch {
 			case r == '\n':
 				return i
@@ -53,8 +58,8 @@ func cutAt(s string, limit int) int {
 				return i
 			}
 		}
-		units += utf16Width(r)
-		if units > limit/2 {
+		units += limit.Unit.Width(r)
+		if units > limit.Max/2 {
 			switch r {
 			case '\n':
 				line = i + utf8.RuneLen(r)

@@ -1,6 +1,10 @@
 package markdown
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
 
 // writer builds a text with entities. Line breaks and indents are owed, not written, until a character follows: so no
 // entity begins or ends with one and the text does not end in one.
@@ -88,7 +92,7 @@ func (w *writer) begin() {
 
 func (w *writer) append(s string) {
 	w.text.WriteString(s)
-	w.units += utf16Len(s)
+	w.units += chat.UTF16.Length(s)
 }
 
 func (w *writer) close(e Entity) {
@@ -106,21 +110,4 @@ func (w *writer) isOpen(entityType string) bool {
 		}
 	}
 	return false
-}
-
-// utf16Len is the length of s in UTF-16 code units.
-func utf16Len(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16Width(r)
-	}
-	return n
-}
-
-// utf16Width is how many UTF-16 code units a character takes.
-func utf16Width(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
 }

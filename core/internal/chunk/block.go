@@ -18,7 +18,7 @@ func (b block) within(at int) bool { return b.open != "" && b.body < at && at < 
 
 // between returns the rank of a break between the lines of the block's body.
 func (d *document) between(b block) rank {
-	if Size(d.text[b.start:b.end], d.limit.Unit) <= d.limit.Max {
+	if d.limit.Unit.Length(d.text[b.start:b.end]) <= d.limit.Max {
 		return inWholeBlock
 	}
 	return inBlock

@@ -1,39 +1,6 @@
 package chunk
 
-import (
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
-
-	"github.com/clawhost/clawhost/sdk/chat"
-)
-
-// Size returns how long a network takes the text to be. A unit that is not known counts as bytes, which are the most.
-func Size(text string, unit chat.Unit) int {
-	switch unit {
-	case chat.Runes:
-		return utf8.RuneCountInString(text)
-	case chat.UTF16:
-		n := 0
-		for _, r := range text {
-			n += utf16.RuneLen(r)
-		}
-		return n
-	default:
-		return len(text)
-	}
-}
-
-func runeSize(r rune, unit chat.Unit) int {
-	switch unit {
-	case chat.Runes:
-		return 1
-	case chat.UTF16:
-		return utf16.RuneLen(r)
-	default:
-		return utf8.RuneLen(r)
-	}
-}
+import "unicode"
 
 // graphemes tells where what readers see as one character ends: a close likeness of Unicode's rules, which serves where a
 // word must be broken.

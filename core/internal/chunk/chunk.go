@@ -46,7 +46,7 @@ func Split(text string, r Rule) []string {
 
 // Fits tells whether the text is one piece.
 func (r Rule) Fits(text string) bool {
-	return (r.Limit.Max <= 0 || Size(text, r.Limit.Unit) <= r.Limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
+	return r.Limit.Fits(text) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines)
 }
 
 // piece is text[start:end], with the lines of a block that are put around it.
@@ -90,7 +90,7 @@ func (d *document) fill(start int) (piece, int) {
 	used := 0
 	if len(blocks) > 0 && blocks[0].within(start) {
 		p.open = blocks[0].open
-		used = Size(p.open, d.limit.Unit)
+		used = d.limit.Unit.Length(p.open)
 	}
 	lines := 1
 	best := brk{rank: none}
@@ -139,7 +139,7 @@ func (d *document) fill(start int) (piece, int) {
 				consider(forced)
 			}
 		}
-		used += runeSize(r, d.limit.Unit)
+		used += d.limit.Unit.Width(r)
 		if r == '\n' {
 			lines++
 		}

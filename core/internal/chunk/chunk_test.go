@@ -124,15 +124,15 @@ func check(t interface{ Fatalf(string, ...any) }, text string, r chunk.Rule) {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	for _, p := range pieces {
 		switch {
-		case limit.Max > 0 && chunk.Size(p, limit.Unit) > limit.Max:
-			t.Fatalf("%d units, over %d: %q", chunk.Size(p, limit.Unit), limit.Max, p)
+		case !limit.Fits(p):
+			t.Fatalf("%d units, over %d: %q", limit.Unit.Length(p), limit.Max, p)
 		case strings.TrimSpace(p) == "":
 			t.Fatalf("blank piece %q", p)
 		case !utf8.ValidString(p):
 			t.Fatalf("not UTF-8: %q", p)
 		}
 	}
-	if (limit.Max <= 0 || chunk.Size(text, limit.Unit) <= limit.Max) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines) {
+	if limit.Fits(text) && (r.Lines <= 0 || strings.Count(text, "\n") < r.Lines) {
 		if len(pieces) > 1 {
 			t.Fatalf("%d pieces although the text fits", len(pieces))
 		}
@@ -154,7 +154,7 @@ func check(t interface{ Fatalf(string, ...any) }, text string, r chunk.Rule) {
 		}
 		if i < len(parts) {
 			body := text[part.Start:part.End]
-			if tooLarge := limit.Max > 0 && chunk.Size(body, limit.Unit) > limit.Max; !strings.Contains(pieces[i], body) && (!tooLarge || pieces[i] != "?") {
+			if tooLarge := !limit.Fits(body); !strings.Contains(pieces[i], body) && (!tooLarge || pieces[i] != "?") {
 				t.Fatalf("piece %q does not hold its part %q", pieces[i], body)
 			}
 		}

@@ -51,7 +51,7 @@ func (d *document) fence(start int, m marker) (next int, ends []brk) {
 	}
 
 	// A piece must hold the fence's lines and some code. If half of it is not enough for the lines, there are none.
-	overhead := Size(opening, d.limit.Unit) + len(f.close)
+	overhead := d.limit.Unit.Length(opening) + len(f.close)
 	if len(lines) > 0 && overhead <= d.limit.Max/2 {
 		f.open = trimRight(opening) + "\n"
 	} else {

@@ -38,7 +38,7 @@ func Next(text string, sent int, r Rule, c Cut) (piece string, end int) {
 		switch {
 		case c.Over:
 			return whole[begin(whole):], len(whole)
-		case Size(whole, r.Limit.Unit) < c.Min:
+		case r.Limit.Unit.Length(whole) < c.Min:
 			return "", sent
 		}
 	}
@@ -54,7 +54,7 @@ func (d *document) next(sent int, r Rule, c Cut) (piece string, end int) {
 	p, _ := d.fill(start)
 	switch {
 	case p.end < len(d.text) || c.Over:
-	case c.Pause && d.pauses() && Size(d.text[start:], r.Limit.Unit) >= c.Min:
+	case c.Pause && d.pauses() && r.Limit.Unit.Length(d.text[start:]) >= c.Min:
 	default:
 		b, found := d.last(start, r, c)
 		if !found {
@@ -76,7 +76,7 @@ func (d *document) last(start int, r Rule, c Cut) (best brk, found bool) {
 		if b.end <= start || b.rank < paragraph || b.rank > wanted || b.end > d.open || b.end == len(d.text) {
 			continue
 		}
-		used += Size(d.text[from:b.end], r.Limit.Unit)
+		used += r.Limit.Unit.Length(d.text[from:b.end])
 		from = b.end
 		if used >= c.Min {
 			best, found = b, true

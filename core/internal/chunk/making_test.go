@@ -179,7 +179,7 @@ func TestTextInTheMaking(t *testing.T) {
 				if piece == "" {
 					break
 				}
-				if end <= sent || chunk.Size(piece, chat.Runes) > rule.Limit.Max || strings.Count(piece, "```")%2 != 0 || !headed(piece) {
+				if end <= sent || chat.Runes.Length(piece) > rule.Limit.Max || strings.Count(piece, "```")%2 != 0 || !headed(piece) {
 					t.Fatalf("from %d to %d: %q", sent, end, piece)
 				}
 				pieces, sent = append(pieces, piece), end

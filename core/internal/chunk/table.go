@@ -34,7 +34,7 @@ func (d *document) table(start, body int) (next int, ends []brk) {
 	header := trimRight(d.text[start:body])
 	t := block{start: start, body: body, end: start + len(header), closed: true, open: header + "\n"}
 	next = body
-	if Size(t.open, d.limit.Unit) > d.limit.Max/2 {
+	if d.limit.Unit.Length(t.open) > d.limit.Max/2 {
 		// It leaves too little room for rows, and is like one of them.
 		t.open, next = "", start
 	}

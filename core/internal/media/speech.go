@@ -39,7 +39,7 @@ func Spoken(mode string, heard bool, a answer.Answer) string {
 	case mode != "tagged" && mode != "always" && (mode != "inbound" || !heard):
 		return ""
 	}
-	plain, _ := markdown.ToEntities(text, 0)
+	plain, _ := markdown.ToEntities(text, chat.TextLimit{})
 	plain = strings.TrimSpace(plain)
 	if utf8.RuneCountInString(plain) > maxSpoken {
 		return ""

@@ -120,7 +120,7 @@ func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
 	}
 	most := r.Limit.Max
 	if most > 0 {
-		r.Limit.Max -= chunk.Size(c.head(""), r.Limit.Unit) + len("\n\n")
+		r.Limit.Max -= r.Limit.Unit.Length(c.head("")) + len("\n\n")
 	}
 	return r, most <= 0 || r.Limit.Max > most/2
 }

@@ -180,7 +180,7 @@ func (d *drawn) tools() {
 func (d *drawn) problem() string {
 	limit := d.options.Rule.Limit.Max
 	for _, message := range d.room.all {
-		if size := chunk.Size(message, chat.Runes); size > limit {
+		if size := chat.Runes.Length(message); size > limit {
 			return fmt.Sprintf("%d characters, over %d: %q", size, limit, message)
 		}
 		if strings.Count(message, "```")%2 != 0 {

@@ -1,0 +1,84 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// ToText renders Markdown as text for a network that shows none. Links are written out behind their text, and lines of
+// quotes begin with "> "; all other looks are lost. A source that is not blank gives a text that is not blank. The limit is
+// for tables, as that of [ToEntities].
+func ToText(source string, limit chat.TextLimit) string {
+	text, entities := rendered(source, limit)
+	return marked(text, entities, nil)
+}
+
+// marked writes entities as marks; those of types that have none are not seen.
+func marked(text string, entities []Entity, marks map[string]string) string {
+	// At one place the outer begins first and ends last.
+	slices.SortStableFunc(entities, func(a, b Entity) int {
+		if a.Offset != b.Offset {
+			return a.Offset - b.Offset
+		}
+		return b.Length - a.Length
+	})
+	var out strings.Builder
+	var open []Entity
+	next, units := 0, 0
+	toggle := func(reverse bool) {
+		for i := range open {
+			e := open[i]
+			if reverse {
+				e = open[len(open)-1-i]
+			}
+			if e.Type != Pre {
+				out.WriteString(marks[e.Type])
+			}
+		}
+	}
+	quoting := func() bool {
+		return slices.ContainsFunc(open, func(e Entity) bool { return e.Type == Blockquote })
+	}
+	for _, r := range text {
+		for len(open) > 0 && open[len(open)-1].end() <= units {
+			e := open[len(open)-1]
+			open = open[:len(open)-1]
+			out.WriteString(marks[e.Type])
+			if e.Type == TextLink && !strings.HasSuffix(out.String(), e.URL) {
+				out.WriteString(" (" + e.URL + ")")
+			}
+		}
+		var begun []Entity
+		for ; next < len(entities) && entities[next].Offset <= units; next++ {
+			begun = append(begun, entities[next])
+		}
+		for _, e := range begun {
+			if e.Type == Blockquote {
+				out.WriteString("> ")
+			}
+			out.WriteString(marks[e.Type])
+			open = append(open, e)
+		}
+		if r == '\n' {
+			toggle(true)
+			out.WriteByte('\n')
+			if quoting() {
+				out.WriteString("> ")
+			}
+			toggle(false)
+		} else {
+			out.WriteRune(r)
+		}
+		units += chat.UTF16.Width(r)
+	}
+	for i := range open {
+		e := open[len(open)-1-i]
+		out.WriteString(marks[e.Type])
+		if e.Type == TextLink && !strings.HasSuffix(out.String(), e.URL) {
+			out.WriteString(" (" + e.URL + ")")
+		}
+	}
+	return out.String()
+}
