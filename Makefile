@@ -82,7 +82,7 @@ e2e: build $(NPM:%=%/node_modules/.installed) ## run the tests with the real cla
 	@touch $@
 
 .PHONY: check
-check: check-tidy check-generated check-proto check-rules check-format check-vet list-long ## check all that is no test: go.mod, generated code, floors, format, vet, protocol
+check: check-tidy check-generated check-proto check-rules check-format check-vet list-long ## check all that is no test: go.mod, generated code, layers, format, vet, protocol
 
 .PHONY: check-tidy
 check-tidy:

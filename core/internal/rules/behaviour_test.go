@@ -251,19 +251,19 @@ func TestUnprovenIsFound(t *testing.T) {
 	t.Parallel()
 	for cell, wrong := range map[string]int{
 		"rules `TestUnprovenIsFound`":                                         0,
-		"rules `TestUnprovenIsFound`, `TestFloors`, config `TestSendPolicy`":  0,
+		"rules `TestUnprovenIsFound`, `TestLayers`, config `TestSendPolicy`":  0,
 		"core `TestCrash`, store `TestCrash`, `crash.txtar`, e2e `TestSteer`": 0,
 		"cmd/clawhost `restart.txtar`, `crash.txtar`, sdk/wire `FuzzEvent`":   1,
 		"rules `TestHouseRulesFindWhatTheyForbid/a mark`":                     0,
 		"rules `TestHouseRulesFindWhatTheyForbid/a_mark`":                     0,
 		"rules `TestHouseRulesFindWhatTheyForbid/no such`":                    1,
-		"`TestFloors`":                    1,
-		"store `TestFloors`":              1,
+		"`TestLayers`":                    1,
+		"store `TestLayers`":              1,
 		"rules `packages`":                1,
 		"rules tests":                     1,
 		"":                                1,
-		"nowhere `TestFloors`":            1,
-		"rules `TestFloors` and the like": 1,
+		"nowhere `TestLayers`":            1,
+		"rules `TestLayers` and the like": 1,
 		"`no_such.txtar`, cmd/clawhost `crash.txtar`": 2,
 	} {
 		if got := (sources{}).unproven(t, cell); len(got) != wrong {

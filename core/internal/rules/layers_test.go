@@ -3,9 +3,9 @@ package rules_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,26 +15,18 @@ const (
 	root   = "../../.." // of the repository
 )
 
-// floors says where each package of core/internal stands. What ships imports only what stands lower; of its own floor a
-// package sees none. A new package is written here first.
-var floors = map[string]int{
-	"process": 0,
-
-	"access": 1, "agent": 1, "answer": 1, "budget": 1, "chunk": 1, "config": 1, "credential": 1, "envelope": 1,
-	"session": 1, "store": 1,
-
-	"claude": 2, "command": 2, "dispatch": 2, "heartbeat": 2, "hook": 2, "inbox": 2, "media": 2, "outbox": 2, "permission": 2, "remote": 2, "reply": 2, "stream": 2, "tools": 2, "turn": 2,
-
-	"admin": 3, "hostapi": 3, "supervisor": 3,
-
-	"journal": testSupport, "messagesapi": testSupport, "rules": testSupport,
+// layers are the packages of core/internal in reading order. A package imports only packages that stand before it. A new
+// package is written here first, and in the table of docs/architecture.md, which has the same order.
+var layers = []string{
+	"process", "session", "config", "store", "access", "agent", "answer", "chunk", "envelope", "credential", "budget",
+	"conversation",
+	"remote", "supervisor",
+	"media", "hook", "dispatch", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "heartbeat",
+	"outbox", "hostapi", "admin",
 }
 
-// testSupport is the floor of packages that only tests import.
-const testSupport = -1
-
-// top is the floor of package core and of what is built on it.
-const top = 4
+// testSupport are the packages that only tests import.
+var testSupport = []string{"journal", "messagesapi", "rules"}
 
 // violation says what is wrong with an import of one package of this module by another, or "". Paths are relative to the
 // module. A test of core may import what it likes, a test of the sdk, a plugin or an example only what they may.
@@ -58,38 +50,30 @@ func violation(importer, imported string, inTest bool) string {
 }
 
 func coreViolation(importer, imported string, inTest bool) string {
-	if inTest {
+	if inTest || !strings.HasPrefix(imported, "core") && !strings.HasPrefix(imported, "plugins") && !strings.HasPrefix(imported, "examples") {
 		return ""
 	}
-	upper, known := floor(importer)
-	if !known {
-		return "the package stands on no floor: add it to the table of this test"
-	}
-	lower, known := floor(imported)
+	from, to := inside(importer), inside(imported)
+	layer, known := slices.Index(layers, to), to != ""
 	switch {
 	case importer == "core/bench" && strings.HasPrefix(imported, "plugins/") && strings.HasSuffix(imported, "test"):
 		return "" // it measures plugins against the networks of their tests, and ships with nothing
-	case !known:
-		return "the imported package stands on no floor: add it to the table of this test"
-	case lower == testSupport && upper != testSupport:
-		return "what ships imports no test support"
-	case inside(importer) == inside(imported) && inside(importer) != "":
+	case !strings.HasPrefix(imported, "core"):
+		return "core imports no plugin"
+	case slices.Contains(testSupport, to):
+		return refuse(!slices.Contains(testSupport, from), "what ships imports no test support")
+	case from == to && known, from == "" && !known:
 		return ""
+	case !known:
+		return "package core and what is built on it stand above all of core/internal"
+	case layer < 0:
+		return "the imported package has no layer: add it to the list of this test"
+	case from == "" || slices.Contains(testSupport, from):
+		return ""
+	case !slices.Contains(layers, from):
+		return "the package has no layer: add it to the list of this test"
 	}
-	return refuse(lower >= upper && !(upper == top && lower == top),
-		fmt.Sprintf("floor %d may not import floor %d", upper, lower))
-}
-
-// floor is a package's floor; false where the table has none.
-func floor(path string) (int, bool) {
-	switch {
-	case strings.HasPrefix(path, "sdk"), strings.HasPrefix(path, "proto"):
-		return 0, true
-	case path == "core", strings.HasPrefix(path, "core/cmd/"), path == "core/e2e", path == "core/bench":
-		return top, true
-	}
-	f, known := floors[inside(path)]
-	return f, known
+	return refuse(layer > slices.Index(layers, from), from+" stands before "+to)
 }
 
 // inside is the folder of core/internal that a package belongs to, or "".
@@ -144,7 +128,7 @@ func packages(t *testing.T) []pkg {
 	}
 }
 
-func TestFloors(t *testing.T) {
+func TestLayers(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for _, p := range packages(t) {
@@ -170,8 +154,8 @@ func TestFloors(t *testing.T) {
 				}
 			}
 		}
-		if _, known := floors[inside(importer)]; inside(importer) != "" && !known {
-			t.Errorf("%s stands on no floor: add it to the table of this test", importer)
+		if name := inside(importer); name != "" && !slices.Contains(layers, name) && !slices.Contains(testSupport, name) {
+			t.Errorf("%s has no layer: add it to the list of this test", importer)
 		}
 	}
 	if checked == 0 {
@@ -179,10 +163,25 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// The page about the architecture shows the layers in their order.
+func TestLayersAreDocumented(t *testing.T) {
+	t.Parallel()
+	text := readPage(t, "docs/architecture.md")
+	_, text, _ = strings.Cut(text, "\n## Layers\n")
+	text, _, _ = strings.Cut(text, "\nAn interface is declared")
+	var shown []string
+	for _, r := range rows(text)[1:] {
+		shown = append(shown, strings.Trim(r.cells[0], "`"))
+	}
+	if !slices.Equal(shown, layers) {
+		t.Errorf("docs/architecture.md shows the layers\n%v, the list of this test has\n%v", shown, layers)
+	}
+}
+
 func relative(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
 
 // The rules themselves, so that a hole in them is seen while the tree happens to be clean.
-func TestFloorsRules(t *testing.T) {
+func TestLayersRules(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		importer, imported string
@@ -203,14 +202,16 @@ func TestFloorsRules(t *testing.T) {
 		{"examples/echo", "sdk", false, true},
 
 		{"core/internal/store", "sdk/chat", false, true},
-		{"core/internal/store", "core/internal/session", false, false},
+		{"core/internal/store", "core/internal/session", false, true},
+		{"core/internal/session", "core/internal/store", false, false},
 		{"core/internal/store", "core/internal/turn", false, false},
 		{"core/internal/turn", "core/internal/store", false, true},
-		{"core/internal/turn", "core/internal/claude", false, false},
+		{"core/internal/claude", "core/internal/turn", false, false},
+		{"core/internal/turn", "core/internal/claude", false, true},
 		{"core/internal/turn", "core/internal/claude", true, true},
 		{"core/internal/turn", "core/internal/hostapi", false, false},
 		{"core/internal/claude", "core/internal/claude/transcript", false, true},
-		{"core/internal/turn", "core/internal/claude/transcript", false, false},
+		{"core/internal/dispatch", "core/internal/claude/transcript", false, false},
 		{"core/internal/hostapi", "core/internal/inbox", false, true},
 		{"core/internal/hostapi", "core/internal/admin", false, false},
 		{"core/internal/hostapi", "core", false, false},
@@ -220,6 +221,7 @@ func TestFloorsRules(t *testing.T) {
 		{"core/internal/claude", "core/internal/messagesapi", true, true},
 		{"core", "core/internal/messagesapi", false, false},
 		{"core", "core/internal/turn", false, true},
+		{"core/internal/turn", "core", false, false},
 		{"core/cmd/clawhost", "core", false, true},
 		{"core", "plugins/telegram", false, false},
 		{"core/bench", "plugins/telegram", false, false},
