@@ -9,22 +9,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// fallbackLimit cuts text for a channel that has not told its limits yet: the least of the common networks'.
-var fallbackLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
-
-// limit is how much text fits into one message of a chat.
-func (h *Host) limit(channel string, kind chat.Kind) chat.TextLimit {
-	limits, ok := h.supervisor.Limits(channel, kind)
-	if !ok {
-		return fallbackLimit
-	}
-	return limits.Text
-}
 
 // compacted is what a chat is told that asked to have its conversation compacted.
 func compacted(r agent.Result) string {
@@ -38,10 +27,9 @@ func compacted(r agent.Result) string {
 }
 
 // notice makes pieces of a text of the host's, in a run's chat.
-func (h *Host) notice(run *store.Run, text string) []store.Piece {
-	m := run.Message.Message
-	only := config.Reply{TextLimit: h.config.For(m.Channel).Reply.TextLimit} // the rest is about answers
-	return pieces(m.Address(), text, reply.Rule(h.limit(m.Channel, m.Chat.Kind), only))
+func (h *Host) notice(run *conversation.Turn, text string) []store.Piece {
+	only := config.Reply{TextLimit: run.Settings.Reply.TextLimit} // the rest is about answers
+	return pieces(run.Caller.Address, text, reply.Rule(run.Text, only))
 }
 
 // posted makes pieces of a text that is no answer.
@@ -51,7 +39,7 @@ func (h *Host) posted(to chat.Address, text string) []store.Piece {
 
 // told makes pieces of a text of the host's, in any chat.
 func (h *Host) told(to chat.Address, kind chat.Kind, text string) []store.Piece {
-	return pieces(to, text, chunk.Rule{Limit: h.limit(to.Channel, kind)})
+	return pieces(to, text, chunk.Rule{Limit: h.conversations.TextLimit(to.Channel, kind)})
 }
 
 func pieces(to chat.Address, text string, rule chunk.Rule) []store.Piece {
@@ -63,7 +51,7 @@ func pieces(to chat.Address, text string, rule chunk.Rule) []store.Piece {
 }
 
 // undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-func (h *Host) undelivered(run *store.Run, dead []store.DeadPiece) []store.Piece {
+func (h *Host) undelivered(run *conversation.Turn, dead []store.DeadPiece) []store.Piece {
 	lost := make([]string, len(dead))
 	for i, d := range dead {
 		lost[i] = d.Text
@@ -73,8 +61,8 @@ func (h *Host) undelivered(run *store.Run, dead []store.DeadPiece) []store.Piece
 
 // trouble is what a run's chat is told of a failure. Why claude refuses to run, or cannot go on with a conversation, the owners
 // are told, in a chat of their own.
-func (h *Host) trouble(run *store.Run, f *agent.Failure) string {
-	said := reply.Trouble(f.Class, f.ResetsAt, h.config.Agent.Timezone)
+func (h *Host) trouble(run *conversation.Turn, f *agent.Failure) string {
+	said := reply.Trouble(f.Class, f.ResetsAt, run.Zone)
 	var what, then, cause string
 	switch f.Class {
 	case agent.Refused:
@@ -85,7 +73,7 @@ func (h *Host) trouble(run *store.Run, f *agent.Failure) string {
 		return said
 	}
 	why := fmt.Sprintf("%s:\n\n```\n%s\n```", what, quoted(f.Detail))
-	if m := run.Message.Message; m.Chat.Kind == chat.Direct && h.owned(m) {
+	if run.Caller.Kind == chat.Direct && run.Owned {
 		return why + "\n\n" + then
 	}
 	// Once a day for each cause.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -15,10 +16,21 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
+
+// resolve has the host of a test resolve conversations.
+func (h *Host) resolve() {
+	h.conversations = conversation.NewResolver(h.config, h.supervisor, unmoved{})
+}
+
 // An answer without words is told to who waits for one, and to nobody else.
 func TestAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.resolve()
 	h.tools = h.newTools()
 	for name, test := range map[string]struct {
 		kind   chat.Kind
@@ -33,7 +45,7 @@ func TestAnEmptyAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}}
+			run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}})
 			v := &view{host: h, run: run, options: h.streaming(run)}
 			var said []string
 			got, err := v.Reply(t.Context(), agent.Result{})
@@ -54,8 +66,9 @@ func TestAnEmptyAnswer(t *testing.T) {
 func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	t.Parallel()
 	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.resolve()
 	h.tools = h.newTools()
-	run := &store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}}
+	run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}})
 	v := &view{host: h, run: run, options: h.streaming(run)}
 	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
 	got, err := v.Reply(t.Context(), agent.Result{})
@@ -70,9 +83,10 @@ func TestANoticeIsCutAtTheLimit(t *testing.T) {
 	h := &Host{supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
 		Settings: config.Settings{Reply: config.Reply{TextLimit: 8, MaxLines: 1, ChunkMode: "newline"}},
 	}}
+	h.resolve()
 	for text, want := range map[string][]string{"": nil, "one\n\ntwo": {"one\n\ntwo"}, "three four": {"three", "four"}} {
 		var said []string
-		for _, p := range h.notice(&store.Run{}, text) {
+		for _, p := range h.notice(h.conversations.Turn(&store.Run{}), text) {
 			said = append(said, p.Text)
 		}
 		if diff := cmp.Diff(want, said); diff != "" {

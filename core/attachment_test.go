@@ -80,11 +80,12 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
+	h.resolve()
 	h.media, h.tools = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log), h.newTools()
-	run := &store.Run{Message: store.Queued{
+	run := h.conversations.Turn(&store.Run{Message: store.Queued{
 		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
 		Message:       store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
-	}}
+	}})
 	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
 	if err != nil {
 		t.Fatal(err)

@@ -9,38 +9,39 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/remote"
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // claims knows which plugin has which commands. Where two have the same, the one that stands first in the file keeps it and
 // the other one is refused, whichever starts first.
 type claims struct {
-	registry *command.Registry
-	plugins  []*config.Plugin // in the order of the file
-	restart  func(plugin string) error
+	registry   *command.Registry
+	plugins    []*config.Plugin // in the order of the file
+	supervisor *supervisor.Supervisor
 
 	mu    sync.Mutex
 	names map[string][]string // each plugin's commands
 }
 
-// accept refuses a plugin that has a command of the host's or of a plugin before it. One behind it that has a command of
+// Accept refuses a plugin that has a command of the host's or of a plugin before it. One behind it that has a command of
 // its own is started anew, to be refused.
-func (c *claims) accept(p *config.Plugin, d remote.Description) error {
+func (c *claims) Accept(instance string, d remote.Description) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names := make([]string, len(d.Commands))
 	for i, spec := range d.Commands {
 		names[i] = spec.Name
 	}
-	delete(c.names, p.Label)
-	if problems := c.clashes(p.Label, names); len(problems) > 0 {
+	delete(c.names, instance)
+	if problems := c.clashes(instance, names); len(problems) > 0 {
 		return problems
 	}
-	c.names[p.Label] = names
+	c.names[instance] = names
 	var errs []error
 	for label, theirs := range c.names {
-		if label != p.Label && len(c.clashes(label, theirs)) > 0 {
+		if label != instance && len(c.clashes(label, theirs)) > 0 {
 			delete(c.names, label)
-			errs = append(errs, c.restart(label))
+			errs = append(errs, c.supervisor.Restart(label))
 		}
 	}
 	return errors.Join(errs...)

@@ -6,15 +6,14 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // claudeConfig is how claude is run.
@@ -73,72 +72,24 @@ func (h *Host) aside(ctx context.Context, s store.Session, question string) (str
 	return answer.Parse(written, true).Text, err
 }
 
-// profile is how claude is run for a turn: as the message's directives say, else the session, else the config. A
-// permission mode that an owner has chosen holds for owners' messages only.
-func (h *Host) profile(run *store.Run) agent.Profile {
-	m, speaker := run.Message.Message, h.speaker(run)
-	profile := agent.Profile{Model: speaker.Model, Effort: speaker.Effort, PermissionMode: h.permissionMode(run)}
-	prompt := h.systemPrompt(m, run.Session, profile.Model)
-	profile.SystemPrompt, profile.Skills, profile.Private = prompt.Text, prompt.Skills, prompt.Private
-	return profile
-}
-
-// permissionMode is what the agent may do in a run's turn without asking.
-func (h *Host) permissionMode(run *store.Run) string {
-	m := run.Message.Message
-	if chosen := m.Overrides.Over(run.Session.Overrides).Permission; chosen != "" && h.owned(m) {
-		return chosen
+// profile is how claude is run for a turn.
+func (h *Host) profile(run *conversation.Turn) agent.Profile {
+	prompt := h.systemPrompt(run.Conversation)
+	return agent.Profile{
+		Model: run.Model, Effort: run.Effort, PermissionMode: run.PermissionMode,
+		SystemPrompt: prompt.Text, Skills: prompt.Skills, Private: prompt.Private,
 	}
-	return h.config.Claude.PermissionMode
 }
 
-// owned reports whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
-// whoever's chat they are: they count as the person's whose direct chat it is.
-func (h *Host) owned(m store.Message) bool {
-	if m.Authority != chat.Owner || m.Origin != store.OriginPlugin && m.Origin != store.OriginHeartbeat {
-		return m.Authority == chat.Owner
-	}
-	owners := h.config.For(m.Channel).Access.Owners
-	return m.Chat.Kind == chat.Direct && slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {
-		return slices.Contains(owners, m.Channel+":"+string(id))
-	})
-}
-
-// authority is that of a message, but for an owner's where no owner is behind it.
-func (h *Host) authority(m store.Message) chat.Authority {
-	if m.Authority == chat.Owner && !h.owned(m) {
-		return chat.Authorised
-	}
-	return m.Authority
-}
-
-// systemPrompt is what the agent is told before all messages of a session.
-func (h *Host) systemPrompt(m store.Message, s store.Session, model string) agent.Prompt {
-	settings := h.config.For(m.Channel)
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+// systemPrompt is what the agent is told before all messages of a conversation.
+func (h *Host) systemPrompt(c *conversation.Conversation) agent.Prompt {
 	prompt := h.prompter.Prompt(agent.Session{
-		Channel: m.Channel, Kind: m.Chat.Kind, Owner: h.owned(m),
-		Always: h.activation(m.Channel, m.Chat, s) == "always", MayBeSilent: settings.Reply.Silent == "groups", Model: model,
-		Files: len(limits.MediaOut) > 0, Replies: limits.Replies, Speech: h.speech(m, s) == "tagged",
+		Channel: c.Caller.Address.Channel, Kind: c.Caller.Kind, Owner: c.Owned,
+		Always: c.Activation == "always", MayBeSilent: c.Settings.Reply.Silent == "groups", Model: c.Model,
+		Files: len(c.Limits.MediaOut) > 0, Replies: c.Limits.Replies, Speech: c.Speech == "tagged",
 	})
 	h.complain(prompt.Problems)
 	return prompt
-}
-
-// activation tells when the agent speaks in a chat: always, or where it is mentioned.
-func (h *Host) activation(channel string, c chat.Chat, s store.Session) string {
-	if s.Overrides.Activation != "" {
-		return s.Overrides.Activation
-	}
-	access := h.config.For(channel).Access
-	required := access.RequireMention
-	if g, ok := h.inbox.Group(channel, c.ID); ok && g.RequireMention != nil {
-		required = *g.RequireMention
-	}
-	if required {
-		return "mention"
-	}
-	return "always"
 }
 
 // complain logs the files that are not shown to the agent, when they are others than before. A missing one is not worth a

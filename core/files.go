@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
@@ -86,14 +87,13 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 
 // wanted is what the run's files are taken by, without any that are named.
 func (v *view) wanted() media.Wanted {
-	m, h := v.run.Message.Message, v.host
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	m := v.run.Message.Message
 	sent, _ := v.told.files()
 	w := media.Wanted{
 		Channel: m.Channel, Before: sent, Already: v.told.wentAhead(),
-		Private: h.owned(m) && m.Chat.Kind == chat.Direct, Limits: limits.MediaOut,
+		Private: v.run.Owned && m.Chat.Kind == chat.Direct, Limits: v.run.Limits.MediaOut,
 	}
-	if h.sendsFiles(v.run) {
+	if sendsFiles(v.run) {
 		w.Session = v.run.Message.ClaudeSession
 	}
 	return w
@@ -124,8 +124,7 @@ func parsed(texts []string) []answer.Answer {
 
 // sendsFiles tells whether what is in the folder of a run's conversation goes with its answer. Else it stays, for the next: as
 // while it is not known what the channel takes.
-func (h *Host) sendsFiles(run *store.Run) bool {
+func sendsFiles(run *conversation.Turn) bool {
 	m := run.Message.Message
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
-	return len(limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
+	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
 }

@@ -49,8 +49,8 @@ func (h *Host) tellHeld(ctx context.Context) {
 }
 
 func (h *Host) tellOfHeld(ctx context.Context, held store.Held) {
-	run := &store.Run{Session: held.Session, Message: store.Queued{Message: held.Message}}
-	if held.Message.Silent || held.Message.Origin != "" || h.listens(run) {
+	run := h.conversations.Turn(&store.Run{Session: held.Session, Message: store.Queued{Message: held.Message}})
+	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}
 	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), h.notice(run, heldNotice)...); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
@@ -78,28 +79,30 @@ type Host struct {
 
 	complained atomic.Value // a string: the files that are not shown to the agent
 
-	store      *store.Store
-	media      attachments
-	keys       *credential.Proxy // nil: claude has its own login
-	claude     *claude.Pool
-	prompter   *agent.Prompter
-	commands   *command.Registry
-	questions  *permission.Desk
-	inbox      *inbox.Inbox
-	tools      *tools.Server
-	typist     *turn.Typist
-	reactor    *reactor
-	drafts     drafts
-	shows      shows
-	mute       once // conversations that know that they cannot be spoken to
-	observers  *hook.Observers
-	followers  *hook.Followers
-	heartbeat  *heartbeat.Heartbeat // nil: there is none
-	supervisor *supervisor.Supervisor
-	dispatcher *dispatch.Dispatcher
-	handler    *turn.Handler
-	outbox     *outbox.Outbox
-	admin      *admin.Server
+	store         *store.Store
+	media         attachments
+	keys          *credential.Proxy // nil: claude has its own login
+	claude        *claude.Pool
+	prompter      *agent.Prompter
+	commands      *command.Registry
+	questions     *permission.Desk
+	inbox         *inbox.Inbox
+	tools         *tools.Server
+	typist        *turn.Typist
+	reactor       *reactor
+	drafts        drafts
+	shows         shows
+	mute          once // conversations that know that they cannot be spoken to
+	observers     *hook.Observers
+	followers     *hook.Followers
+	heartbeat     *heartbeat.Heartbeat // nil: there is none
+	supervisor    *supervisor.Supervisor
+	conversations *conversation.Resolver
+	dispatcher    *dispatch.Dispatcher
+	handler       *turn.Handler
+	api           *hostapi.API
+	outbox        *outbox.Outbox
+	admin         *admin.Server
 }
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
@@ -129,6 +132,11 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.dispatcher = dispatch.New(h.store, dispatch.Options{
 		Turns: h.config.Claude.MaxProcesses, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
 	}, h.log.Named("dispatch"))
+	h.supervisor = supervisor.New(supervisor.Options{
+		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
+		Processes: h.store, Children: h.options.Children, Grace: pluginGrace,
+	}, h.log)
+	h.conversations = conversation.NewResolver(h.config, h.supervisor, h.store)
 	if h.questions, err = h.newQuestions(ctx); err != nil {
 		return nil, err
 	}
@@ -182,19 +190,15 @@ func (h *Host) wire() {
 		Store: h.store, Commands: h.commands, Turns: h.dispatcher, Claude: h.claude, Settings: h.config.For, Policy: h.config.Send.Policy,
 		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
-	api := hostapi.New(hostapi.Options{
+	h.api = hostapi.New(hostapi.Options{
 		Inbox: submitting{h.inbox, h}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
-	h.supervisor = supervisor.New(supervisor.Options{
-		Plugins: h.specs(), HostVersion: h.options.Version, StateDir: h.config.StateDir, SocketDir: socketDir(h.runDir()),
-		Register: api.Register, Processes: h.store, Children: h.options.Children, Operator: owners{h}, Opened: h.opened, Grace: pluginGrace,
-	}, h.log)
 	h.reactor = h.newReactor()
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	h.handler = turn.New(turn.Options{
-		Store: h.store, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
+		Store: h.store, Conversations: h.conversations, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
 		Notice: h.notice, Undelivered: h.undelivered, Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
@@ -244,7 +248,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		}
 	})
 	defer h.end("the control socket", control.stop)
-	plugins := start(work, h.supervisor.Run)
+	plugins := start(work, func(ctx context.Context) { h.supervisor.Run(ctx, h.forPlugins()) })
 	defer h.end("plugins", plugins.stop)
 	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.crowding, h.tellHeld} {
 		defer h.end("what plugins are told", start(work, room).stop)
@@ -370,11 +374,6 @@ func (h *Host) ready() {
 	if h.options.Demo != "" {
 		fmt.Fprintln(h.options.Out, "Demo: a stand-in answers, not Claude.")
 	}
-}
-
-// opened tells the operator where a channel is opened, which may hold a secret and is not logged.
-func (h *Host) opened(name, url string) {
-	fmt.Fprintf(h.options.Out, "Open %s: %s\n", name, url)
 }
 
 // upkeep has the host forget what is old.

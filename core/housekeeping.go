@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -21,13 +22,13 @@ const compactionReserve = 33_000
 
 // next is what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
 // turn may be the one in which the conversation is compacted. Only an owner's direct chat may write to the memory.
-func (h *Host) next(run *store.Run, r agent.Result) *store.Inbound {
+func (h *Host) next(run *conversation.Turn, r agent.Result) *store.Inbound {
 	f, m := h.config.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
 	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.Margin:
 		return nil
-	case m.Chat.Kind != chat.Direct, !h.owned(m), m.Origin == store.OriginFlush, m.Origin == store.OriginCompact:
+	case m.Chat.Kind != chat.Direct, !run.Owned, m.Origin == store.OriginFlush, m.Origin == store.OriginCompact:
 		return nil
 	case run.Session.Flushed == compactions+1:
 		return nil

@@ -93,35 +93,6 @@ func TestDirectChat(t *testing.T) {
 	}
 }
 
-// The owner whom the config names by a telephone number is the one who writes under another id.
-func TestOwned(t *testing.T) {
-	t.Parallel()
-	h := &Host{config: &config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}}
-	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
-	for name, test := range map[string]struct {
-		message store.Message
-		want    bool
-	}{
-		"their own message":                 {store.Message{Authority: chat.Owner}, true},
-		"somebody else's":                   {store.Message{Authority: chat.Authorised, Sender: anna}, false},
-		"a plugin's in their chat":          {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
-		"a heartbeat in their chat":         {store.Message{Authority: chat.Owner, Origin: store.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
-		"a plugin's in another's chat":      {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
-		"a plugin's in a group":             {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
-		"a plugin's on a different network": {store.Message{Channel: "signal", Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if test.message.Channel == "" {
-				test.message.Channel = "whatsapp"
-			}
-			if got := h.owned(test.message); got != test.want {
-				t.Errorf("an owner is behind it: %t", got)
-			}
-		})
-	}
-}
-
 // A heartbeat is for a session that has nothing else to do, and only if there is something to watch.
 func TestNothingToWatch(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -27,12 +25,7 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 		MemoryFlush: config.MemoryFlush{Enabled: true, Prompt: "write it down"},
 		Settings:    config.Settings{Access: config.Access{Owners: []string{"telegram:anna"}}},
 	}}
-	opened, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = opened.Close() })
-	h.inbox = inbox.New(inbox.Options{Store: opened, Settings: h.config.For}, h.log)
+	h.resolve()
 	h.prompter = h.newPrompter()
 	full := agent.Result{ContextTokens: 170_000, ContextWindow: 200_000}
 	for name, test := range map[string]struct {
@@ -55,9 +48,9 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := &store.Run{Session: store.Session{Overrides: store.Overrides{Permission: dangerous}}, Message: store.Queued{Message: store.Message{
+			run := h.conversations.Turn(&store.Run{Session: store.Session{Overrides: store.Overrides{Permission: dangerous}}, Message: store.Queued{Message: store.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
-			}}}
+			}}})
 			p := h.profile(run)
 			if private := strings.Contains(p.SystemPrompt, "search both and read what fits"); private != test.opens || p.Private != test.opens {
 				t.Errorf("the prompt opens the memory: %v, and says so: %v", private, p.Private)
@@ -65,7 +58,7 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 			if (p.PermissionMode == dangerous) != test.powers {
 				t.Errorf("permission mode %s", p.PermissionMode)
 			}
-			if owns := h.authority(run.Message.Message) == chat.Owner; owns != test.powers {
+			if owns := run.Caller.Authority == chat.Owner; owns != test.powers {
 				t.Errorf("an owner's authority: %v", owns)
 			}
 			if flush := h.next(run, full); (flush != nil) != test.opens {

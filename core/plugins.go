@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hook"
+	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -22,18 +24,11 @@ const maxSocketPath = 103
 
 // specs are the plugins to run.
 func (h *Host) specs() []supervisor.Spec {
-	claims := &claims{
-		registry: h.commands, plugins: h.config.Plugins, names: map[string][]string{},
-		restart: func(plugin string) error { return h.supervisor.Restart(plugin) },
-	}
 	var list []supervisor.Spec
 	for _, p := range h.config.Plugins {
-		if !p.Enabled {
-			continue
+		if p.Enabled {
+			list = append(list, spec(p))
 		}
-		s := spec(p)
-		s.Accept = func(d remote.Description) error { return claims.accept(p, d) }
-		list = append(list, s)
 	}
 	return list
 }
@@ -51,6 +46,25 @@ func spec(p *config.Plugin) supervisor.Spec {
 		},
 	}
 }
+
+// forPlugins is what the plugins meet of a host.
+type forPlugins struct {
+	*hostapi.API
+	*claims
+	owners
+	out io.Writer
+}
+
+func (h *Host) forPlugins() forPlugins {
+	return forPlugins{
+		h.api, &claims{registry: h.commands, plugins: h.config.Plugins, supervisor: h.supervisor, names: map[string][]string{}},
+		owners{h},
+		h.options.Out,
+	}
+}
+
+// Opened tells the operator where a channel is opened, which may hold a secret and is not logged.
+func (p forPlugins) Opened(name, url string) { fmt.Fprintf(p.out, "Open %s: %s\n", name, url) }
 
 // socketDir is where plugins have their sockets: the host's folder, if the sockets' paths are short enough there.
 func socketDir(run string) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
@@ -14,7 +15,7 @@ import (
 )
 
 // prompt is what Claude reads as a run begins. What programs read of its messages is awaited; the error is that of ctx.
-func (h *Host) prompt(ctx context.Context, run *store.Run, added []string) (string, error) {
+func (h *Host) prompt(ctx context.Context, run *conversation.Turn, added []string) (string, error) {
 	head := run.Message.Message
 	if head.Origin == store.OriginCompact {
 		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
@@ -54,13 +55,12 @@ func (h *Host) prompt(ctx context.Context, run *store.Run, added []string) (stri
 	if summary := h.channelSummary(run); summary != "" {
 		t.Events = append(t.Events, envelope.Event{At: run.Message.ReceivedAt, Text: summary})
 	}
-	return envelope.Compose(t, h.config.Agent.Timezone), nil
+	return envelope.Compose(t, run.Zone), nil
 }
 
 // outgoing makes the folder whose files are sent with the answers of a conversation; "": its chat takes none.
-func (h *Host) outgoing(run *store.Run) string {
-	m := run.Message.Message
-	if limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind); len(limits.MediaOut) == 0 {
+func (h *Host) outgoing(run *conversation.Turn) string {
+	if len(run.Limits.MediaOut) == 0 {
 		return ""
 	}
 	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
@@ -153,7 +153,7 @@ func about(m store.Message) []string {
 }
 
 // channelSummary tells a new conversation that all direct chats share how the channels are; "" in any other.
-func (h *Host) channelSummary(run *store.Run) string {
+func (h *Host) channelSummary(run *conversation.Turn) string {
 	name, err := session.Parse(run.Session.Key)
 	if err != nil || name != (session.Name{}) || run.Session.ClaudeStarted {
 		return ""

@@ -21,6 +21,7 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 		Agent:    config.Agent{Timezone: time.UTC},
 		Settings: config.Settings{Inbound: config.Inbound{MaxAge: time.Hour}},
 	}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.resolve()
 	h.media.reader = media.NewReader(media.ReaderOptions{}, hclog.NewNullLogger())
 	h.media.bringer = media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, hclog.NewNullLogger())
 	queued := func(text string, age time.Duration) store.Queued {
@@ -29,7 +30,7 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 			SentAt: time.Now().Add(-age), Text: text,
 		}}
 	}
-	run := &store.Run{Session: store.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []store.Queued{queued("and this", time.Minute)}}
+	run := h.conversations.Turn(&store.Run{Session: store.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []store.Queued{queued("and this", time.Minute)}})
 	prompt, err := h.prompt(t.Context(), run, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +44,10 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 // What a compaction should keep is one line, so that the CLI takes all of it for the command that it is.
 func TestCompactionIsOneLine(t *testing.T) {
 	t.Parallel()
-	h := &Host{config: &config.Config{Agent: config.Agent{Timezone: time.UTC}}}
+	h := &Host{config: &config.Config{Agent: config.Agent{Timezone: time.UTC}}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
+	h.resolve()
 	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
-		run := &store.Run{Message: store.Queued{Message: store.Message{Origin: store.OriginCompact, Text: text}}}
+		run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Origin: store.OriginCompact, Text: text}}})
 		if got, err := h.prompt(t.Context(), run, []string{"a hook's word"}); got != want || err != nil {
 			t.Errorf("%q, want %q, error %v", got, want, err)
 		}

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,8 +18,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 	return permission.New(ctx, permission.Options{
 		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout, May: h.decides, Deciders: h.decider,
 		Buttons: func(to chat.Address, kind chat.Kind) chat.ButtonLimits {
-			limits, _ := h.supervisor.Limits(to.Channel, kind)
-			return limits.Buttons
+			return h.conversations.Limits(to.Channel, kind).Buttons
 		},
 		Asking: h.shows.asking, Tell: h.tell, Repeat: h.repeat, Pieces: h.told,
 	}, h.log.Named("permission"))
@@ -69,13 +67,6 @@ func (h *Host) repeat(ctx context.Context, id, session string, messages []store.
 	return nil
 }
 
-// ask has people decide on what claude asks in a run. Whoever only has an owner's authority lent has none of the owner's leave.
-func (h *Host) ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
-	own := *run
-	own.Message.Message.Authority = h.authority(run.Message.Message)
-	return h.questions.Ask(ctx, &own, q)
-}
-
 // reading makes a command of a message that answers what claude asks in the chat.
 func (h *Host) reading(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
 	id, answer, ok, err := h.questions.Reading(ctx, caller, m, addressed)
@@ -83,9 +74,9 @@ func (h *Host) reading(ctx context.Context, caller chat.Caller, m store.Message,
 }
 
 // hear takes a plain message for the answer that it was read as.
-func (h *Host) hear(ctx context.Context, run *store.Run) (string, error) {
+func (h *Host) hear(ctx context.Context, run *conversation.Turn) (string, error) {
 	id, answer, _ := strings.Cut(run.Message.Message.Command.Args, " ")
-	told, err := h.questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: turn.Caller(run)})
+	told, err := h.questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
 	h.points.pass("answered")
 	if err != nil {
 		return "Your answer could not be taken. The host's log says why.", err

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -189,7 +190,7 @@ func (h *Host) acknowledge(to chat.Address, id chat.MessageID) {
 }
 
 // over is told how a turn has ended.
-func (h *Host) over(ctx context.Context, run *store.Run, c store.Completion) {
+func (h *Host) over(ctx context.Context, run *conversation.Turn, c store.Completion) {
 	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
 	h.questions.End(ctx, run.Session.Key, run.ID, c.State == store.RunCancelled)
 	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
 func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	limits := h.conversations.Limits(m.Channel, m.Chat.Kind)
 	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
 	columns := 1
 	if next {

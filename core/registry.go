@@ -10,9 +10,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
-	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -26,7 +25,7 @@ func (h *Host) registry() *command.Registry {
 		Models: command.Models{Aliases: c.Aliases, Names: append([]string{c.Model}, c.FallbackModels...)},
 		Now:    time.Now, Zone: h.config.Agent.Timezone,
 		Waiting: h.waiting, Channels: h.channelLines, HasChannel: func(name string) bool { return slices.Contains(h.pluginNames(), name) },
-		Configured: h.configured, Settings: h.effective, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
+		Configured: h.configured, Conversations: h.conversations, Prompt: h.promptSections, Pool: h.poolLine, Welcome: welcome,
 		Speech: len(h.config.Media.Speak) > 0, Aside: h.aside, Questions: questionsOf{h}, Restart: h.restarts(), Plugins: h.pluginCommands, Skills: h.prompter.SkillList,
 	})
 }
@@ -49,49 +48,19 @@ func (h *Host) restarts() func(context.Context) error {
 }
 
 // command answers a run's slash commands.
-func (h *Host) command(ctx context.Context, run *store.Run) (string, error) {
+func (h *Host) command(ctx context.Context, run *conversation.Turn) (string, error) {
 	c := run.Message.Message.Command
 	if c.Plain {
 		return h.hear(ctx, run)
 	}
 	return h.commands.Run(ctx, command.Call{
-		Name: c.Name, Args: c.Args, And: c.And, Caller: turn.Caller(run), Session: run.Session, At: run.Message.ReceivedAt,
+		Name: c.Name, Args: c.Args, And: c.And, Caller: run.Caller, Session: run.Session, At: run.Message.ReceivedAt,
 	})
-}
-
-// effective is what holds for a session's messages.
-func (h *Host) effective(caller chat.Caller, s store.Session) command.Effective {
-	channel, c := caller.Address.Channel, h.config.Claude
-	settings := h.config.For(channel)
-	o := s.Overrides.Over(store.Overrides{
-		Effort: c.Effort, Permission: c.PermissionMode,
-		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
-	})
-	e := command.Effective{
-		TTS: h.speech(store.Message{}, s), Model: h.model(o.Model), Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage,
-		Queue: inbox.Queueing(settings.Queue, store.QueueOverrides{}, s.Overrides.Queue),
-		Send:  h.config.Send.Policy(o.Send, caller.Session, caller.Address, caller.Kind),
-	}
-	if caller.Kind != chat.Direct {
-		e.Activation = h.activation(channel, chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind}, s)
-	}
-	return e
-}
-
-// model is the model that people mean by a name; none, or the default, is the config's.
-func (h *Host) model(chosen string) string {
-	if chosen == "" || chosen == command.DefaultModel {
-		return h.config.Claude.Model
-	}
-	return h.config.Claude.Resolve(chosen)
 }
 
 // promptSections are those of a session's system prompt.
 func (h *Host) promptSections(caller chat.Caller, s store.Session) []agent.Section {
-	m := store.Message{
-		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title}, Authority: caller.Authority,
-	}
-	return h.systemPrompt(m, s, h.model(s.Overrides.Model)).Sections
+	return h.systemPrompt(h.conversations.Session(caller, s)).Sections
 }
 
 // poolLine says how many claude processes there are, and what they hold.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -38,19 +39,11 @@ func (o *once) first(conversation string) bool {
 	return true
 }
 
-// speech tells which answers of a run are spoken; "": none can be.
-func (h *Host) speech(m store.Message, s store.Session) string {
-	if len(h.config.Media.Speak) == 0 {
-		return ""
-	}
-	return m.Overrides.Over(s.Overrides).Over(store.Overrides{TTS: h.config.Media.TTS}).TTS
-}
-
 // spoken makes a piece of what is to be spoken of an answer, or of a sentence that it could not be. A chat that takes no sound gets
 // nothing.
-func (h *Host) spoken(ctx context.Context, run *store.Run, said answer.Answer, limits []chat.MediaLimit) []store.Piece {
+func (h *Host) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []store.Piece {
 	m := run.Message.Message
-	text := media.Spoken(h.speech(m, run.Session), media.Heard(m.Media), said)
+	text := media.Spoken(run.Speech, media.Heard(m.Media), said)
 	if text == "" {
 		return nil
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/tools"
-	"github.com/clawhost/clawhost/core/internal/turn"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -76,15 +76,13 @@ func (h *Host) toolPlugins() []tools.Plugin {
 // ownersWrite tells whether owners may write in a group.
 func (h *Host) ownersWrite(channel string, id chat.ID) bool {
 	access := h.config.For(channel).Access
-	_, listed := h.inbox.Group(channel, id)
+	_, listed := h.conversations.Group(channel, id)
 	return access.Groups == "open" || access.Groups == "allowlist" && listed
 }
 
 // toolsOf is the server of tools for a run. Whoever only has an owner's authority lent has none of their reach.
-func (h *Host) toolsOf(run *store.Run, post func(context.Context, tools.Post) error) *tools.Turn {
-	caller := turn.Caller(run)
-	caller.Authority = h.authority(run.Message.Message)
-	return h.tools.Turn(run.Message.UUID, caller, post)
+func (h *Host) toolsOf(run *conversation.Turn, post func(context.Context, tools.Post) error) *tools.Turn {
+	return h.tools.Turn(run.Message.UUID, run.Caller, post)
 }
 
 // post sends what the agent sends by a tool.
@@ -107,10 +105,9 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 	own := p.To == p.Caller.Address
 	telling, said := store.Telling{Key: p.Key, From: elsewhere(p)}, store.Told{Text: p.Text}
 	if len(p.Media) > 0 {
-		limits, _ := h.supervisor.Limits(p.To.Channel, p.Kind)
 		wanted := media.Wanted{
 			Channel: p.To.Channel, Paths: p.Media, Named: true,
-			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: limits.MediaOut,
+			Private: p.Caller.Authority == chat.Owner && p.Kind == chat.Direct, Limits: h.conversations.Limits(p.To.Channel, p.Kind).MediaOut,
 		}
 		if own {
 			wanted.Session = v.run.Message.ClaudeSession

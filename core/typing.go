@@ -4,35 +4,28 @@ import (
 	"context"
 	"slices"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // typing shows that an answer is being written, where the channel can and the config wants it; nil: it does not.
-func (h *Host) typing(run *store.Run) *turn.Shown {
+func (h *Host) typing(run *conversation.Turn) *turn.Shown {
 	m := run.Message.Message
-	settings := h.config.For(m.Channel).Reply
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	settings, limits := run.Settings.Reply, run.Limits
 	unasked := m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat
 	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
 		return nil
 	}
 	return h.typist.Show(turn.Typing{
-		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || h.listens(run),
+		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || run.Listening,
 		Signal: func(ctx context.Context, active bool) error { return h.signal(ctx, m.Address(), active) },
 		Pending: func(ctx context.Context) bool {
 			since, err := h.store.Behind(ctx, m.Address())
 			return err == nil && !since.IsZero()
 		},
 	})
-}
-
-// listens tells whether a run may well have nothing to say, as in a group where the agent hears all: then nothing is to be seen of
-// it before it has.
-func (h *Host) listens(run *store.Run) bool {
-	m := run.Message.Message
-	return m.Chat.Kind != chat.Direct && h.config.For(m.Channel).Reply.Silent == "groups" && h.activation(m.Channel, m.Chat, run.Session) == "always"
 }
 
 // signal tells a chat that an answer is being written, or no longer.
@@ -61,7 +54,7 @@ func (h *Host) received(caller chat.Caller, m chat.Message, lane store.Lane) {
 		return
 	}
 	h.acknowledge(caller.Address, m.ID)
-	limits, _ := h.supervisor.Limits(caller.Address.Channel, caller.Kind)
+	limits := h.conversations.Limits(caller.Address.Channel, caller.Kind)
 	if h.config.For(caller.Address.Channel).Reply.Typing == "instant" && limits.TypingTTL > 0 {
 		h.typist.Once(func(ctx context.Context) error { return h.signal(ctx, caller.Address, true) })
 	}

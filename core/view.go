@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -26,7 +27,7 @@ import (
 // view is what a run's chat sees of its turn while it goes on, and of its answer.
 type view struct {
 	host    *Host
-	run     *store.Run
+	run     *conversation.Turn
 	tools   *tools.Turn
 	told    told        // by the tools
 	typing  *turn.Shown // nil: none
@@ -37,7 +38,7 @@ type view struct {
 }
 
 // view begins to show a run's chat what its turn does.
-func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
+func (h *Host) view(ctx context.Context, run *conversation.Turn) turn.View {
 	v := &view{host: h, run: run, told: told{all: run.Told}, typing: h.typing(run)}
 	v.tools = h.toolsOf(run, v.post)
 	v.Anew(ctx)
@@ -48,7 +49,7 @@ func (h *Host) view(ctx context.Context, run *store.Run) turn.View {
 func (v *view) Anew(ctx context.Context) {
 	v.options = v.host.streaming(v.run)
 	v.options.Told = v.told.has
-	if limits, _ := v.host.supervisor.Limits(v.run.Message.Message.Channel, v.run.Message.Message.Chat.Kind); len(limits.MediaOut) > 0 {
+	if len(v.run.Limits.MediaOut) > 0 {
 		v.options.Files = v.ahead
 	}
 	v.outcome = stream.Outcome{Said: v.run.Said, Begun: v.run.Said != ""}
@@ -129,12 +130,11 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 	case said.Text == "" && len(v.outcome.Whole) == 0:
 		said.Text = reply.Empty
 	}
-	shown := v.host.shown(v.run)
-	if shown.Reasoning == "on" && r.Reasoning != "" {
+	if v.run.Reasoning == "on" && r.Reasoning != "" {
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
 	var heads []string
-	if (agent.Profile{PermissionMode: v.host.permissionMode(v.run)}).Unasked() && m.Origin == store.OriginHeartbeat {
+	if (agent.Profile{PermissionMode: v.run.PermissionMode}).Unasked() && m.Origin == store.OriginHeartbeat {
 		heads = append(heads, turn.Unasked(m))
 	}
 	if r.Continued && !v.outcome.Begun {
@@ -144,35 +144,17 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 	if line := reply.Fallback(r.Fallback); line != "" && r.Model != v.run.Session.Model {
 		heads = append(heads, line)
 	}
-	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, shown.Usage), Files: files.within})
-}
-
-// shown is what a run's session wants to see of the work.
-func (h *Host) shown(run *store.Run) store.Overrides {
-	settings := h.config.For(run.Message.Message.Channel).Reply
-	return run.Message.Message.Overrides.Over(run.Session.Overrides).Over(store.Overrides{
-		Verbose: settings.Verbose, Reasoning: settings.Reasoning, Usage: settings.Usage,
-	})
-}
-
-// speaker is who answers a run, as far as a prefix may name it.
-func (h *Host) speaker(run *store.Run) reply.Speaker {
-	chosen := run.Message.Message.Overrides.Over(run.Session.Overrides)
-	effort := h.config.Claude.Effort
-	if chosen.Effort != "" {
-		effort = chosen.Effort
-	}
-	return reply.Speaker{Model: h.model(chosen.Model), Effort: effort, Name: h.config.Agent.Name, Channel: run.Message.Message.Channel}
+	return v.options.Rest(said, v.outcome, stream.Beside{Head: strings.Join(heads, "\n\n"), Tail: reply.Usage(r, v.run.Usage), Files: files.within})
 }
 
 // streaming is how a run's turn is streamed.
-func (h *Host) streaming(run *store.Run) stream.Options {
+func (h *Host) streaming(run *conversation.Turn) stream.Options {
 	m := run.Message.Message
-	settings, shown := h.config.For(m.Channel).Reply, h.shown(run)
-	limits, _ := h.supervisor.Limits(m.Channel, m.Chat.Kind)
+	settings, limits := run.Settings.Reply, run.Limits
+	speaker := reply.Speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
 	o := stream.Options{
-		To: m.Address(), Rule: reply.Rule(h.limit(m.Channel, m.Chat.Kind), settings), Block: block(settings.Block),
-		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, h.speaker(run)), Said: run.Said, PreviewID: run.Preview,
+		To: m.Address(), Rule: reply.Rule(run.Text, settings), Block: block(settings.Block),
+		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, speaker), Said: run.Said, PreviewID: run.Preview,
 	}
 	if limits.Replies {
 		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
@@ -186,10 +168,10 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 		o.Mode = stream.Choose(settings.Stream, limits, edits, drafts)
 		o.Undrafted = stream.Choose(settings.Stream, limits, edits, false)
 	}
-	if shown.Verbose == "on" || shown.Verbose == "full" {
-		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, shown.Verbose) }
+	if run.Verbose == "on" || run.Verbose == "full" {
+		o.Tools = func(used []agent.ToolUse) string { return reply.Tools(used, run.Verbose) }
 	}
-	o.Reasoning, o.Listens = shown.Reasoning == "stream", h.listens(run)
+	o.Reasoning, o.Listens = run.Reasoning == "stream", run.Listening
 	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
 		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
 	}
@@ -200,7 +182,7 @@ func (h *Host) streaming(run *store.Run) stream.Options {
 }
 
 // answered is the message that a run's answer is a reply to: the last that it answers, as far as the network knows them by ids.
-func answered(run *store.Run) chat.MessageID {
+func answered(run *conversation.Turn) chat.MessageID {
 	for _, m := range slices.Backward(run.More) {
 		if m.Message.ID != "" {
 			return m.Message.ID
@@ -224,7 +206,7 @@ func block(b config.Block) stream.Block {
 // surface is the chat that a run's turn is shown in.
 type surface struct {
 	host    *Host
-	run     *store.Run
+	run     *conversation.Turn
 	stop    [][]chat.Button
 	preview int64
 	message chat.MessageID // what the preview has become; empty: not known yet
@@ -271,8 +253,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 // editWindow is how long a channel's network edits a message, in the kind of chat where that is shortest; zero: without end.
 func (h *Host) editWindow(channel string) (window time.Duration) {
 	for _, kind := range []chat.Kind{chat.Direct, chat.Group, chat.Broadcast} {
-		limits, _ := h.supervisor.Limits(channel, kind)
-		if w := limits.Edit.Window; w > 0 && (window == 0 || w < window) {
+		if w := h.conversations.Limits(channel, kind).Edit.Window; w > 0 && (window == 0 || w < window) {
 			window = w
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -121,14 +122,13 @@ func (r *rig) plugin(ctx context.Context, name string) (_ *plugin, err error) {
 	c := cfg.Plugins[0]
 	supervised := supervisor.New(supervisor.Options{
 		Plugins:     []supervisor.Spec{{Name: c.Label, Path: c.Source, Decode: c.Decode}},
-		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Register: api.Register, Processes: s,
-		Operator: nobody{}, Opened: func(string, string) {}, Grace: patience,
+		HostVersion: "bench", StateDir: r.path("state"), SocketDir: r.dir, Processes: s, Grace: patience,
 	}, hclog.NewNullLogger())
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	gone := make(chan struct{})
 	go func() { // ended by stop
 		defer close(gone)
-		supervised.Run(working)
+		supervised.Run(working, unattended{api})
 	}()
 	p.stop = func() {
 		cancel()
@@ -191,9 +191,13 @@ func (p *plugin) exchange(ctx context.Context, n *network, number *int, messages
 	return in, out, nil
 }
 
-// nobody operates the plugins that are measured.
-type nobody struct{}
+// unattended is a host without an operator for the plugins that are measured.
+type unattended struct{ *hostapi.API }
 
-func (nobody) PluginFails(string, string, string) {}
+func (unattended) Accept(string, remote.Description) error { return nil }
 
-func (nobody) PluginRuns(string) {}
+func (unattended) Opened(string, string) {}
+
+func (unattended) PluginFails(string, string, string) {}
+
+func (unattended) PluginRuns(string) {}

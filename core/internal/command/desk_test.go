@@ -14,6 +14,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -220,49 +222,35 @@ func (d *desk) Lanes(context.Context) ([]store.LaneStatus, error) { return d.lan
 
 var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "claude-opus-4-8"}, Names: []string{"sonnet", "acme.claude-7"}}
 
-// effective is what holds in the desk's session: its choices over a config.
-func (d *desk) effective(c chat.Caller, s store.Session) command.Effective {
-	o := s.Overrides.Over(store.Overrides{Model: "sonnet", Permission: "default", Verbose: "off", Reasoning: "off", Usage: "off", Send: "allow"})
-	e := command.Effective{
-		Model: o.Model, Effort: o.Effort, Permission: o.Permission, Verbose: o.Verbose, Reasoning: o.Reasoning, Usage: o.Usage, Send: o.Send,
-		Queue: store.Queueing{Mode: store.Steer, Quiet: 500 * time.Millisecond, Cap: 20, Drop: store.DropSummarize},
-	}
-	if o.Queue.Mode != "" {
-		e.Queue.Mode = o.Queue.Mode
-	}
-	if o.Queue.Debounce != nil {
-		e.Queue.Quiet = *o.Queue.Debounce
-	}
-	if o.Queue.Cap > 0 {
-		e.Queue.Cap = o.Queue.Cap
-	}
-	if o.Queue.Drop != "" {
-		e.Queue.Drop = o.Queue.Drop
+// conversations resolve the desk's session over a config.
+func (d *desk) conversations() *conversation.Resolver {
+	c := &config.Config{
+		Claude: config.Claude{Model: "sonnet", PermissionMode: "default"}, Send: config.Send{Default: "allow"}, Media: config.Media{TTS: "off"},
+		Settings: config.Settings{
+			Queue:  config.Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+			Reply:  config.Reply{Verbose: "off", Reasoning: "off", Usage: "off"},
+			Access: config.Access{RequireMention: true},
+		},
 	}
 	if d.speech {
-		e.TTS = o.TTS
-		if e.TTS == "" {
-			e.TTS = "off"
-		}
+		c.Media.Speak = []string{"speak"}
 	}
-	if c.Kind != chat.Direct {
-		e.Activation = "mention"
-		if o.Activation != "" {
-			e.Activation = o.Activation
-		}
-	}
-	return e
+	return conversation.NewResolver(c, d, d)
 }
+
+func (d *desk) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+
+func (d *desk) Origin(_ string, id chat.ID) chat.ID { return id }
 
 func (d *desk) registry() *command.Registry {
 	return command.New(d, d, command.Host{
 		Version: "v1", Started: now.Add(-3 * time.Hour), ConfigPath: "/etc/clawhost/config.hcl", ExportDir: d.exports, Models: models,
 		Now: func() time.Time { return now }, Zone: time.UTC,
-		Waiting:    func(context.Context, string) (int, error) { return d.waiting, d.fail },
-		Channels:   func() []string { return []string{"telegram: connected", "discord: connecting"} },
-		HasChannel: func(name string) bool { return name == "telegram" || name == "discord" || name == "slack" },
-		Configured: func(string) []string { return d.config },
-		Settings:   d.effective,
+		Waiting:       func(context.Context, string) (int, error) { return d.waiting, d.fail },
+		Channels:      func() []string { return []string{"telegram: connected", "discord: connecting"} },
+		HasChannel:    func(name string) bool { return name == "telegram" || name == "discord" || name == "slack" },
+		Configured:    func(string) []string { return d.config },
+		Conversations: d.conversations(),
 		Prompt: func(chat.Caller, store.Session) []agent.Section {
 			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -42,6 +43,12 @@ type People interface {
 	Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error)
 }
 
+// Conversations resolve what holds for a session.
+type Conversations interface {
+	// Session returns what holds for a session when the caller writes in it.
+	Session(caller chat.Caller, s store.Session) *conversation.Conversation
+}
+
 // Turns is what the commands need of the dispatcher.
 type Turns interface {
 	Stop(ctx context.Context, session string, before time.Time) (bool, error)
@@ -67,8 +74,8 @@ type Host struct {
 	HasChannel func(name string) bool
 	// Configured are the people that the config lets in on a channel, each as channel:user.
 	Configured func(channel string) []string
-	// Settings is what holds for a session when somebody writes in it.
-	Settings func(caller chat.Caller, session store.Session) Effective
+	// Conversations resolve what holds for a session when somebody writes in it.
+	Conversations Conversations
 	// Prompt are the sections of the session's system prompt.
 	Prompt func(caller chat.Caller, session store.Session) []agent.Section
 	// Pool is one line about the claude processes.
@@ -89,20 +96,6 @@ type Host struct {
 	Plugins func() []Command
 	// Skills are the skills that the agent has now; nil: there are none.
 	Skills func() []agent.Skill
-}
-
-// Effective is what holds for a session: its own choices, else the channel's settings, else the host's.
-type Effective struct {
-	Model      string // empty: Claude's choice
-	Effort     string // empty: Claude's choice
-	Permission string
-	Verbose    string
-	Reasoning  string
-	Usage      string
-	Queue      store.Queueing
-	Send       string // allow, deny
-	Activation string // mention, always; empty in a direct chat
-	TTS        string // off, inbound, always, tagged; empty where no command speaks
 }
 
 // desk is what the host's own commands work with.
@@ -154,4 +147,6 @@ func (d desk) commands() []Command {
 }
 
 // effective is what holds in the caller's session.
-func (d desk) effective(call Call) Effective { return d.host.Settings(call.Caller, call.Session) }
+func (d desk) effective(call Call) *conversation.Conversation {
+	return d.host.Conversations.Session(call.Caller, call.Session)
+}

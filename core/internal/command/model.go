@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
-
-// DefaultModel stands for the model of the config.
-const DefaultModel = "default"
 
 // cliModels are the names that the CLI has for its models. With [1m] behind it, one is used with its longer context.
 var cliModels = []string{"opus", "sonnet", "haiku", "fable"}
@@ -42,7 +40,7 @@ func (m Models) Find(word string) (string, bool) {
 	}
 	word = strings.ToLower(word)
 	switch {
-	case word == DefaultModel, slices.Contains(cliModels, strings.TrimSuffix(word, "[1m]")), fullModel.MatchString(word):
+	case word == conversation.DefaultModel, slices.Contains(cliModels, strings.TrimSuffix(word, "[1m]")), fullModel.MatchString(word):
 		return word, true
 	default:
 		return "", false
@@ -63,7 +61,7 @@ func (m Models) ResetHint(rest string) (model *string, text string) {
 
 // kept is a model that was found as a session keeps it.
 func kept(name string) string {
-	if name == DefaultModel {
+	if name == conversation.DefaultModel {
 		return ""
 	}
 	return name
@@ -89,7 +87,7 @@ func (m Models) list() []string {
 }
 
 func (m Models) options() string {
-	return "Options: " + strings.Join(append(m.list(), DefaultModel), ", ") + ", or a full name such as claude-opus-4-8."
+	return "Options: " + strings.Join(append(m.list(), conversation.DefaultModel), ", ") + ", or a full name such as claude-opus-4-8."
 }
 
 // readModel is the directive /model. In a text the word "default" is a model like others: the config's.
@@ -119,13 +117,13 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now := modelName(d.host.Settings(call.Caller, session).Model)
+	now := modelName(d.host.Conversations.Session(call.Caller, session).Model)
 	if now != modelName(d.effective(call).Model) {
 		if err := d.tell(ctx, call, "Model switched to "+now+"."); err != nil {
 			return "", err
 		}
 	}
-	if name == DefaultModel {
+	if name == conversation.DefaultModel {
 		return fmt.Sprintf("The model is the config's again: %s.", now), nil
 	}
 	return fmt.Sprintf("The model is now %s.", now), nil

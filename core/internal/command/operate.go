@@ -36,14 +36,14 @@ func (d desk) config(_ context.Context, call Call) (string, error) {
 	for _, setting := range []struct{ name, value string }{
 		{"model", modelName(e.Model)},
 		{"effort", or(e.Effort, claudesChoice)},
-		{"permission mode", e.Permission},
+		{"permission mode", e.PermissionMode},
 		{"queue", queueing(e.Queue)},
 		{"verbose", e.Verbose},
 		{"reasoning", e.Reasoning},
 		{"usage", e.Usage},
 		{"send", e.Send},
 		{"activation", e.Activation},
-		{"speech", e.TTS},
+		{"speech", e.Speech},
 	} {
 		if setting.value != "" {
 			fmt.Fprintf(&b, "\n- %s: %s", setting.name, setting.value)

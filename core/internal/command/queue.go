@@ -115,7 +115,7 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now := queueing(d.host.Settings(call.Caller, session).Queue)
+	now := queueing(d.host.Conversations.Session(call.Caller, session).Queue)
 	if r.lasting {
 		return fmt.Sprintf("The queue settings are the config's again: %s.", now), nil
 	}

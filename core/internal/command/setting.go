@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -16,7 +17,7 @@ type setting struct {
 	title   string
 	choices []choice
 	field   func(*store.Overrides) *string
-	now     func(Effective) string
+	now     func(*conversation.Conversation) string
 	means   map[string]string // what people are told of a value; may be nil
 	words   bool              // a value is shown by its word
 	// event is what the agent is told of a switch; empty: it is not its concern.
@@ -50,7 +51,7 @@ var permissionWarnings = map[string]string{
 var (
 	think = setting{
 		name: "think", title: "Thinking effort", event: "Thinking effort switched to %s.",
-		field: func(o *store.Overrides) *string { return &o.Effort }, now: func(e Effective) string { return e.Effort },
+		field: func(o *store.Overrides) *string { return &o.Effort }, now: func(c *conversation.Conversation) string { return c.Effort },
 		choices: []choice{
 			{word: "off", also: []string{"none", "minimal", "min"}, value: "low"},
 			{word: "low", also: []string{"thinkhard", "think-hard"}, value: "low"},
@@ -62,7 +63,7 @@ var (
 	}
 	verbose = setting{
 		name: "verbose", title: "Tool display",
-		field: func(o *store.Overrides) *string { return &o.Verbose }, now: func(e Effective) string { return e.Verbose },
+		field: func(o *store.Overrides) *string { return &o.Verbose }, now: func(c *conversation.Conversation) string { return c.Verbose },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "minimal"}, value: "on"},
@@ -71,7 +72,7 @@ var (
 	}
 	reasoning = setting{
 		name: "reasoning", title: "Reasoning display",
-		field: func(o *store.Overrides) *string { return &o.Reasoning }, now: func(e Effective) string { return e.Reasoning },
+		field: func(o *store.Overrides) *string { return &o.Reasoning }, now: func(c *conversation.Conversation) string { return c.Reasoning },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "show"}, value: "on"},
@@ -80,7 +81,7 @@ var (
 	}
 	elevated = setting{
 		name: "elevated", title: "Permission mode", event: "Permission mode switched to %s.",
-		field: permission, now: func(e Effective) string { return e.Permission },
+		field: permission, now: func(c *conversation.Conversation) string { return c.PermissionMode },
 		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "default"},
@@ -91,7 +92,7 @@ var (
 	}
 	exec = setting{
 		name: "exec", title: "Permission mode", event: "Permission mode switched to %s.",
-		field: permission, now: func(e Effective) string { return e.Permission },
+		field: permission, now: func(c *conversation.Conversation) string { return c.PermissionMode },
 		means: permissionModes, limits: permissionLimits, warned: permissionWarnings,
 		choices: []choice{
 			{word: "deny", also: []string{"off", "no"}, value: "dontAsk"},
@@ -101,7 +102,7 @@ var (
 	}
 	usage = setting{
 		name: "usage", title: "The line about usage below answers",
-		field: func(o *store.Overrides) *string { return &o.Usage }, now: func(e Effective) string { return e.Usage },
+		field: func(o *store.Overrides) *string { return &o.Usage }, now: func(c *conversation.Conversation) string { return c.Usage },
 		choices: []choice{
 			{word: "off", value: "off"},
 			{word: "tokens", also: []string{"on"}, value: "tokens"},
@@ -110,7 +111,7 @@ var (
 	}
 	sending = setting{
 		name: "send", title: "Sending",
-		field: func(o *store.Overrides) *string { return &o.Send }, now: func(e Effective) string { return e.Send }, words: true,
+		field: func(o *store.Overrides) *string { return &o.Send }, now: func(c *conversation.Conversation) string { return c.Send }, words: true,
 		means: map[string]string{"allow": "messages here are answered", "deny": "messages here are kept and not answered; commands still work"},
 		choices: []choice{
 			{word: "on", also: []string{"allow"}, value: "allow"},
@@ -119,7 +120,7 @@ var (
 	}
 	activating = setting{
 		name: "activation", title: "Activation",
-		field: func(o *store.Overrides) *string { return &o.Activation }, now: func(e Effective) string { return e.Activation },
+		field: func(o *store.Overrides) *string { return &o.Activation }, now: func(c *conversation.Conversation) string { return c.Activation },
 		means: map[string]string{"mention": "I answer who addresses me", "always": "I read every message"},
 		choices: []choice{
 			{word: "mention", value: "mention"},
@@ -218,7 +219,7 @@ func (d desk) choose(ctx context.Context, call Call, s setting) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	value := s.now(d.host.Settings(call.Caller, session))
+	value := s.now(d.host.Conversations.Session(call.Caller, session))
 	if s.name == elevated.name || s.name == exec.name {
 		d.host.Log.Info("the permission mode was set", "session", call.Caller.Session, "mode", value, "by", who(call.Caller))
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 var speaking = setting{
 	name: "tts", title: "Speech",
-	field: func(o *store.Overrides) *string { return &o.TTS }, now: func(e Effective) string { return e.TTS },
+	field: func(o *store.Overrides) *string { return &o.TTS }, now: func(c *conversation.Conversation) string { return c.Speech },
 	means: map[string]string{
 		"off": "I answer in writing only", "inbound": "I also speak my answers to voice messages", "always": "I also speak every answer",
 		"tagged": "I also speak where I choose to",

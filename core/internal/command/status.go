@@ -38,7 +38,7 @@ func (d desk) status(ctx context.Context, call Call) (string, error) {
 	if s.Model != "" && s.Model != e.Model {
 		fmt.Fprintf(&b, ", last answer by %s", modelName(s.Model))
 	}
-	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(e.Effort, claudesChoice), e.Permission)
+	fmt.Fprintf(&b, "\n- effort %s, permission mode %s", or(e.Effort, claudesChoice), e.PermissionMode)
 	fmt.Fprintf(&b, "\n- %s", filled(s))
 	fmt.Fprintf(&b, "\n- %s", spent(s.Usage))
 	fmt.Fprintf(&b, "\n- session %s", code(s.Key))

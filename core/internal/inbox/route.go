@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -32,7 +33,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound store.Inbound
 		inbound.Message = m
 	}
 	now := in.options.Now()
-	inbound.Queue = Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
+	inbound.Queue = conversation.Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
 	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
@@ -223,25 +224,6 @@ func trigger(text string, triggers []string) (rest string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// Queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
-func Queueing(c config.Queue, message, session store.QueueOverrides) store.Queueing {
-	o := store.Overrides{Queue: message}.Over(store.Overrides{Queue: session}).Queue
-	q := store.Queueing{Mode: store.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: store.Drop(c.Drop)}
-	if o.Mode != "" {
-		q.Mode = o.Mode
-	}
-	if o.Debounce != nil {
-		q.Quiet = *o.Debounce
-	}
-	if o.Cap > 0 {
-		q.Cap = o.Cap
-	}
-	if o.Drop != "" {
-		q.Drop = o.Drop
-	}
-	return q
 }
 
 // burst joins what somebody writes in quick succession. A file is not waited for: it ends the burst.

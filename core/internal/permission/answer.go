@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -47,14 +48,14 @@ func (v verdict) decision(b body) agent.Decision {
 }
 
 // granted tells whether all that would spare the question was granted before.
-func (d *Desk) granted(ctx context.Context, run *store.Run, q agent.Question) (bool, error) {
+func (d *Desk) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
 	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
 	if err != nil {
 		return false, err
 	}
 	has := func(rule string) bool {
 		return slices.ContainsFunc(grants, func(g store.Grant) bool {
-			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Message.Message.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
+			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Caller.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
 		})
 	}
 	for _, rule := range rules(q) {

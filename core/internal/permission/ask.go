@@ -13,13 +13,14 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Ask decides on what claude asks in a run's turn: by what was granted before, or else by asking people. It returns when they
 // have answered, when nobody has in time, or when ctx ends; what it returns then does not count.
-func (d *Desk) Ask(ctx context.Context, run *store.Run, q agent.Question) agent.Decision {
+func (d *Desk) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
 	decision, err := d.decide(ctx, run, q)
 	switch {
 	case err == nil:
@@ -32,7 +33,7 @@ func (d *Desk) Ask(ctx context.Context, run *store.Run, q agent.Question) agent.
 	}
 }
 
-func (d *Desk) decide(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
+func (d *Desk) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
 	done, err := d.alone(ctx, run.Session.Key+" "+digest(q, 0))
 	if err != nil {
 		return agent.Decision{}, err
@@ -93,7 +94,7 @@ func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) 
 
 // choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
 // or none, and a turn that is taken up again asks all.
-func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (agent.Decision, error) {
+func (d *Desk) choices(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
 	questions, ok := readChoices(q.Input)
 	if !ok || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
@@ -127,7 +128,7 @@ func (d *Desk) choices(ctx context.Context, run *store.Run, q agent.Question) (a
 }
 
 // one asks what is one question, and takes what people say.
-func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body) (agent.Decision, error) {
+func (d *Desk) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
 	id, v, err := d.hear(ctx, run, q, b, 0)
 	if err != nil {
 		return agent.Decision{}, err
@@ -136,7 +137,7 @@ func (d *Desk) one(ctx context.Context, run *store.Run, q agent.Question, b body
 }
 
 // hear asks one question and waits for what people say, which is to be taken.
-func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (id string, v verdict, err error) {
+func (d *Desk) hear(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
 	row, sent, err := d.post(ctx, run, q, b, part)
 	if err != nil {
 		return "", v, err
@@ -147,11 +148,11 @@ func (d *Desk) hear(ctx context.Context, run *store.Run, q agent.Question, b bod
 }
 
 // post asks, unless the same is asked already; sent tells which.
-func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
+func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
-	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(m.Authority)
-	if caller := callerOf(run); b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
+	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
+	if caller := run.Caller; b.About != aboutChoice && m.Chat.Kind == chat.Direct && !d.options.May(caller) {
 		decider, ok := d.options.Deciders(ctx)
 		if !ok {
 			return row, false, errors.New("nobody who may decide can be reached")
@@ -165,7 +166,7 @@ func (d *Desk) post(ctx context.Context, run *store.Run, q agent.Question, b bod
 		return row, false, err
 	}
 	row = store.Question{
-		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: m.Authority,
+		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
 	if b.For != "" {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 )
 
 const (
@@ -25,8 +25,8 @@ type Turns interface {
 
 // begin counts a question, and returns what is to be called when the run no longer waits for it. Where too many are open it
 // returns whose they are, and counts nothing.
-func (d *Desk) begin(run *store.Run) (end func(context.Context), tooMany string) {
-	caller := callerOf(run)
+func (d *Desk) begin(run *conversation.Turn) (end func(context.Context), tooMany string) {
+	caller := run.Caller
 	bounds := []bound{{"session " + caller.Session, maxOfSession, "of this conversation"}}
 	if !d.options.May(caller) {
 		bounds = append(bounds, bound{"sender " + nameOf(caller), maxOfSender, "of yours"})
@@ -64,7 +64,7 @@ type bound struct {
 }
 
 // decline is the answer to a question that nobody is asked, as too many are open. The chat is told once a turn.
-func (d *Desk) decline(ctx context.Context, run *store.Run, q agent.Question, tooMany string) (agent.Decision, error) {
+func (d *Desk) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany string) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message
 	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)

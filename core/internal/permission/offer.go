@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -16,7 +17,7 @@ const offerLife = 24 * time.Hour
 
 // Offer asks the people of a run's chat whether its work is to be gone on with, after the text that tells why it was given up.
 // It is asked before the run is completed; an error means that nothing was asked.
-func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
+func (d *Desk) Offer(ctx context.Context, run *conversation.Turn, text string) error {
 	m := run.Message.Message
 	b := body{About: aboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
 	if run.Message.ConsumedAt.IsZero() {
@@ -29,7 +30,7 @@ func (d *Desk) Offer(ctx context.Context, run *store.Run, text string) error {
 		return err
 	}
 	row := store.Question{
-		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: m.Authority,
+		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.unseen(),
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, d.message(row.ID, row.To, &b)...)

@@ -211,8 +211,3 @@ func (d *Desk) bodyOf(row store.Question) body {
 	defer d.mu.Unlock()
 	return d.open[row.ID].body
 }
-
-func callerOf(run *store.Run) chat.Caller {
-	m := run.Message.Message
-	return chat.Caller{Session: run.Session.Key, Address: m.Address(), Kind: m.Chat.Kind, Sender: m.Sender, Authority: m.Authority}
-}

@@ -19,6 +19,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -220,11 +222,26 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 }
 
 // runOf is a run of somebody's message in their direct chat.
-func runOf(user string, authority chat.Authority) *store.Run {
-	return &store.Run{ID: 7, Session: store.Session{Key: "s"}, Message: store.Queued{ClaudeSession: "c1", Message: store.Message{
+func runOf(user string, authority chat.Authority) *conversation.Turn {
+	return turnOf(&store.Run{ID: 7, Session: store.Session{Key: "s"}, Message: store.Queued{ClaudeSession: "c1", Message: store.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
-	}}}
+	}}})
 }
+
+// turnOf resolves the conversation of a run over an empty config.
+func turnOf(run *store.Run) *conversation.Turn {
+	return conversation.NewResolver(&config.Config{}, noChannels{}, unmoved{}).Turn(run)
+}
+
+// noChannels are channels that have told nothing, and unmoved chats that have kept their ids.
+type (
+	noChannels struct{}
+	unmoved    struct{}
+)
+
+func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }
 
 func caller(user string, authority chat.Authority) chat.Caller {
 	return chat.Caller{Session: "s", Address: chat.Address{Channel: "tg", Chat: chat.ID(user)}, Kind: chat.Direct, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority}
@@ -242,7 +259,7 @@ var (
 )
 
 // ask asks, has somebody answer, and returns the decision and what who answered was told.
-func ask(t *testing.T, d *permission.Desk, r *room, run *store.Run, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
+func ask(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
 	t.Helper()
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()
@@ -331,7 +348,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 	another := odd
 	another.Input = json.RawMessage(`{"url":"https://example.org"}`)
 	for name, test := range map[string]struct {
-		run *store.Run
+		run *conversation.Turn
 		q   agent.Question
 	}{
 		"another authority":      {runOf("anna", chat.Authorised), other},
@@ -684,7 +701,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	first, done := r.desk(t), make(chan agent.Decision)
 	left := runOf("owner", chat.Owner)
 	left.Message.ClaudeSession = "c0"
-	for run, q := range map[*store.Run]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
+	for run, q := range map[*conversation.Turn]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
 		go func() { done <- first.Ask(life, run, q) }()
 		<-r.posted
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -28,7 +29,7 @@ func reading(t *testing.T, d *permission.Desk, who chat.Caller, text string) (id
 
 // asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
 // in a bubble, ends, or until it is ended.
-func asked(t *testing.T, d *permission.Desk, r *room, run *store.Run, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
+func asked(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
 	decisions := make(chan agent.Decision, 1)
@@ -317,7 +318,7 @@ func TestUnread(t *testing.T) {
 func TestUndeliverable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		run  *store.Run
+		run  *conversation.Turn
 		q    agent.Question
 		told string
 	}{

@@ -65,7 +65,8 @@ type instance struct {
 	restart chan struct{} // somebody asked for a new start
 	settled chan struct{} // closed when the first start has succeeded or failed
 	once    sync.Once     // closes settled
-	ailing  bool          // an operator was told so, and not yet that it is over; run's
+	ailing  bool          // the host was told so, and not yet that it is over; run's
+	host    Host          // run's
 	changes *changes      // of all plugins
 	sockets *sockets      // of all processes
 
@@ -77,7 +78,8 @@ type instance struct {
 }
 
 // run keeps the plugin alive until ctx ends.
-func (i *instance) run(ctx context.Context) {
+func (i *instance) run(ctx context.Context, host Host) {
+	i.host = host
 	defer i.set(func(s *Status) {
 		*s = Status{Name: s.Name, State: Stopped, Version: s.Version, Kinds: s.Kinds, Restarts: s.Restarts}
 	})
@@ -143,19 +145,19 @@ func (i *instance) pause(ctx context.Context, why error, wait time.Duration) {
 	}
 }
 
-// fails tells the operator that the plugin does not run, once until it runs again.
+// fails tells the host that the plugin does not run, once until it runs again.
 func (i *instance) fails(why error, advice string) {
 	if !i.ailing {
 		i.ailing = true
-		i.options.Operator.PluginFails(i.spec.Name, why.Error(), advice)
+		i.host.PluginFails(i.spec.Name, why.Error(), advice)
 	}
 }
 
-// recovered tells the operator that what was told is over.
+// recovered tells the host that what was told is over.
 func (i *instance) recovered() {
 	if i.ailing {
 		i.ailing = false
-		i.options.Operator.PluginRuns(i.spec.Name)
+		i.host.PluginRuns(i.spec.Name)
 	}
 }
 

@@ -96,10 +96,8 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	if len(description.Unknown) > 0 {
 		i.log.Warn("the plugin has capabilities that this host does not know; they are not used", "capabilities", description.Unknown)
 	}
-	if i.spec.Accept != nil {
-		if err := i.spec.Accept(description); err != nil {
-			return nil, refusal{err}
-		}
+	if err := i.host.Accept(i.spec.Name, description); err != nil {
+		return nil, refusal{err}
 	}
 	config, err := i.spec.Decode(description.Schema)
 	if err != nil {
@@ -112,7 +110,7 @@ func (i *instance) configure(ctx context.Context, l *launched) (*Live, error) {
 	services := grpc.NewServer(slices.Concat(
 		[]grpc.ServerOption{grpc.Creds(credentials.NewTLS(l.tls))}, handshake.ServerOptions(), intakeOptions(), recovering(i.log),
 	)...)
-	i.options.Register(i.spec.Name, services)
+	i.host.Register(i.spec.Name, services)
 	broker := l.Broker.NextId()
 	l.serve(broker, services, i.log)
 	configuring, cancel := context.WithTimeout(ctx, configureTimeout)
@@ -217,7 +215,7 @@ func (i *instance) report(r remote.Report) {
 		i.log.Info("connection", "state", r.State, "detail", r.Detail)
 	}
 	if r.URL != "" && before.URL != r.URL {
-		i.options.Opened(i.spec.Name, r.URL)
+		i.host.Opened(i.spec.Name, r.URL)
 	}
 }
 

@@ -32,12 +32,12 @@ func TestAPluginThatNeverServes(t *testing.T) {
 
 	log := &journal.Journal{}
 	s := supervisor.New(supervisor.Options{
-		Plugins: []supervisor.Spec{spec(t, "mute")}, SocketDir: t.TempDir(), Operator: &room{},
+		Plugins: []supervisor.Spec{spec(t, "mute")}, SocketDir: t.TempDir(),
 	}, hclog.New(&hclog.LoggerOptions{Output: log}))
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
-	go func() { s.Run(ctx); close(ended) }()
+	go func() { s.Run(ctx, &room{}); close(ended) }()
 	if err := log.Await(t.Context(), ended, 0, regexp.MustCompile("I say nothing")); err != nil {
 		t.Fatal(err)
 	}

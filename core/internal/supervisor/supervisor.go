@@ -27,8 +27,6 @@ type Spec struct {
 	Env    []string
 	// Decode makes the config that fits a schema, as JSON.
 	Decode func(schema []byte) ([]byte, error)
-	// Accept refuses the plugin for what it says it is; it is parked then. nil: nothing is refused.
-	Accept func(remote.Description) error
 	// Place words a finding of the plugin's own about its config, with its place in the file.
 	Place func(path []string, summary, detail string) string
 	// PlaceBinary words what is wrong with the binary, with the place of the attribute of its block that is to blame.
@@ -41,8 +39,14 @@ type Processes interface {
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
-// Operator hears of plugins that do not run.
-type Operator interface {
+// Host is what plugins meet of the host.
+type Host interface {
+	// Register adds the host's services to the server that an instance gets.
+	Register(instance string, server *grpc.Server)
+	// Accept refuses an instance for what it says it is; it is parked then.
+	Accept(instance string, d remote.Description) error
+	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
+	Opened(name, url string)
 	// PluginFails says why a plugin does not run and what helps, once until it runs again.
 	PluginFails(name, why, advice string)
 	// PluginRuns says that a plugin that failed runs again.
@@ -55,14 +59,9 @@ type Options struct {
 	HostVersion string
 	StateDir    string // the instances' own folders are below it
 	SocketDir   string // where the sockets are; its path is short
-	// Register adds the host's services to the server that an instance gets.
-	Register  func(instance string, server *grpc.Server)
-	Processes Processes
-	Children  *process.Children // start the plugins; nil: nothing that leaves their trees is adopted
-	Operator  Operator
-	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
-	Opened func(name, url string)
-	Grace  time.Duration // for a plugin to drain
+	Processes   Processes
+	Children    *process.Children // start the plugins; nil: nothing that leaves their trees is adopted
+	Grace       time.Duration     // for a plugin to drain
 	// Backoff is the wait before the first new start of a plugin that died; it doubles up to two minutes. Zero: a second.
 	Backoff time.Duration
 	// Retry is how long a parked plugin is left alone before it is tried by itself. Zero: five minutes.
@@ -124,10 +123,10 @@ func New(options Options, log hclog.Logger) *Supervisor {
 }
 
 // Run runs all plugins side by side until ctx ends, then drains and ends them.
-func (s *Supervisor) Run(ctx context.Context) {
+func (s *Supervisor) Run(ctx context.Context, host Host) {
 	var running sync.WaitGroup
 	for _, i := range s.instances {
-		running.Go(func() { i.run(ctx) })
+		running.Go(func() { i.run(ctx, host) })
 	}
 	running.Wait()
 }

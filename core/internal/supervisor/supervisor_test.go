@@ -19,6 +19,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -199,9 +200,17 @@ type room struct {
 	opened  chan string
 	stop    func()
 	log     *journal.Journal
+
+	register func(instance string, server *grpc.Server)
 }
 
-// PluginFails and PluginRuns keep what the operator hears.
+// Register offers the services that the test chose, Accept accepts all, and the others keep what the operator hears.
+func (r *room) Register(instance string, server *grpc.Server) { r.register(instance, server) }
+
+func (r *room) Accept(string, remote.Description) error { return nil }
+
+func (r *room) Opened(name, url string) { r.opened <- name + " " + url }
+
 func (r *room) PluginFails(name, why, advice string) { r.parked <- name + ": " + why + ": " + advice }
 
 func (r *room) PluginRuns(name string) { r.runs <- name }
@@ -255,8 +264,8 @@ func panicking(_ string, s *grpc.Server) {
 // beginWith begins with services of the host.
 func beginWith(t *testing.T, register func(string, *grpc.Server), specs ...supervisor.Spec) *room {
 	t.Helper()
-	r := &room{}
-	r.begin(t, supervisor.Options{Register: register, Plugins: specs})
+	r := &room{register: register}
+	r.begin(t, supervisor.Options{Plugins: specs})
 	return r
 }
 
@@ -270,13 +279,12 @@ func (r *room) begin(t *testing.T, options supervisor.Options) {
 	}
 	r.parked, r.runs, r.opened, r.log = make(chan string, 10), make(chan string, 10), make(chan string, 100), &journal.Journal{}
 	options.HostVersion, options.StateDir, options.SocketDir = "test", t.TempDir(), sockets
-	options.Processes, options.Operator = &r.records, r
-	options.Opened = func(name, url string) { r.opened <- name + " " + url }
+	options.Processes = &r.records
 	options.Grace, options.Backoff = 5*time.Second, 10*time.Millisecond
 	r.Supervisor = supervisor.New(options, hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
-	done.Go(func() { r.Run(ctx) })
+	done.Go(func() { r.Run(ctx, r) })
 	r.stop = func() { cancel(); done.Wait() }
 	t.Cleanup(func() {
 		r.stop()

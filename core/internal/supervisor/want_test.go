@@ -15,8 +15,8 @@ import (
 func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	t.Parallel()
 	const times = 8 // more than the deaths that park a plugin
-	r := &room{records: records{full: times}}
-	r.begin(t, supervisor.Options{Register: panicking, Plugins: []supervisor.Spec{spec(t, "well")}})
+	r := &room{register: panicking, records: records{full: times}}
+	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
 	if why := <-r.parked; !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
 		t.Fatalf("the operator hears %q", why)
 	}
@@ -46,8 +46,8 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 	if err := os.WriteFile(fickle.Path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := &room{}
-	r.begin(t, supervisor.Options{Register: panicking, Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
+	r := &room{register: panicking}
+	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
 	if why := <-r.parked; !strings.Contains(why, "tries again every few minutes") {
 		t.Errorf("the operator hears %q", why)
 	}

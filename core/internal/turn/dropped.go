@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // tellDropped tells the chat how many of its messages were dropped because too many waited: once, whichever runs get the notes of
 // it, and again where more were dropped since. Claude is told how they began.
-func (h *Handler) tellDropped(ctx context.Context, run *store.Run) error {
+func (h *Handler) tellDropped(ctx context.Context, run *conversation.Turn) error {
 	dropped := 0
 	for _, n := range run.Notes {
 		if n.Kind == store.NoteOverflow {

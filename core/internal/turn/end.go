@@ -9,13 +9,14 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reply sends the answer and completes the run, in one transaction.
-func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sent Sent, reply func(context.Context, agent.Result) (Reply, error)) error {
+func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, reply func(context.Context, agent.Result) (Reply, error)) error {
 	visible := answer.Parse(r.Text, true).Text
 	done := store.Completion{
 		State:   store.RunDone,
@@ -39,7 +40,7 @@ func (h *Handler) reply(ctx context.Context, run *store.Run, r agent.Result, sen
 }
 
 // onto has the first piece take the preview's place. With no piece the preview is taken back.
-func onto(run *store.Run, preview int64, pieces []store.Piece) []store.Piece {
+func onto(run *conversation.Turn, preview int64, pieces []store.Piece) []store.Piece {
 	switch {
 	case preview == 0:
 	case len(pieces) == 0:
@@ -55,7 +56,7 @@ func speaks(pieces []store.Piece) bool {
 	return slices.ContainsFunc(pieces, func(p store.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
-func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
+func (h *Handler) figures(run *conversation.Turn, r agent.Result) *store.TurnFigures {
 	return &store.TurnFigures{
 		Usage: store.Usage{
 			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
@@ -68,7 +69,7 @@ func (h *Handler) figures(run *store.Run, r agent.Result) *store.TurnFigures {
 
 // fail tells the user what went wrong and completes the run; a turn that was stopped ends without a word, because who
 // stopped it says so, and one that the host's end cut off goes back to its lane.
-func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent Sent, err error) error {
+func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, err error) error {
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
@@ -129,7 +130,7 @@ func (h *Handler) fail(ctx context.Context, run *store.Run, r agent.Result, sent
 }
 
 // offer tells why a run is given up, and asks whether it is to be gone on with.
-func (h *Handler) offer(ctx context.Context, run *store.Run, why string) bool {
+func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string) bool {
 	err := h.options.Offer(context.WithoutCancel(ctx), run, why)
 	if err != nil {
 		h.log.Warn("nobody is asked whether to go on", "run", run.ID, "error", err)
@@ -138,7 +139,7 @@ func (h *Handler) offer(ctx context.Context, run *store.Run, why string) bool {
 }
 
 // left is what stays in the chat of an answer that was broken off: what was shown of it.
-func (h *Handler) left(run *store.Run, sent Sent) []store.Piece {
+func (h *Handler) left(run *conversation.Turn, sent Sent) []store.Piece {
 	if sent.Shown == "" {
 		return onto(run, sent.Preview, nil)
 	}
@@ -158,7 +159,7 @@ func tries(f *agent.Failure) int {
 }
 
 // notice is what the chat is told by the host; a silent turn tells it nothing.
-func (h *Handler) notice(run *store.Run, text string) []store.Piece {
+func (h *Handler) notice(run *conversation.Turn, text string) []store.Piece {
 	if run.Message.Message.Silent {
 		return nil
 	}
@@ -166,7 +167,7 @@ func (h *Handler) notice(run *store.Run, text string) []store.Piece {
 }
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
-func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completion) error {
+func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c store.Completion) error {
 	if speaks(c.Pieces) {
 		c.Undelivered = func(dead []store.DeadPiece) []store.Piece { return h.options.Undelivered(run, dead) }
 	}
@@ -187,7 +188,7 @@ func (h *Handler) complete(ctx context.Context, run *store.Run, c store.Completi
 }
 
 // spent counts what a turn cost that somebody interrupted.
-func (h *Handler) spent(ctx context.Context, run *store.Run, f *store.TurnFigures) {
+func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *store.TurnFigures) {
 	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
 		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
 	}

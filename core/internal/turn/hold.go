@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -52,7 +53,7 @@ func newOutages() map[agent.Class]*outage {
 }
 
 // hold has a turn tried again later that could not begin or end. Its chat is told once, and the owners of the cause.
-func (h *Handler) hold(ctx context.Context, run *store.Run, f *agent.Failure) error {
+func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Failure) error {
 	o := h.outages[f.Class]
 	why := strings.TrimPrefix(f.Error(), f.Class.String()+": ")
 	cause := why
@@ -74,7 +75,7 @@ func (h *Handler) hold(ctx context.Context, run *store.Run, f *agent.Failure) er
 }
 
 // tellHeld tells a run's chat that its message is kept, once for each class.
-func (h *Handler) tellHeld(ctx context.Context, run *store.Run, f *agent.Failure) {
+func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent.Failure) {
 	m := run.Message.Message
 	if m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat {
 		return
@@ -89,7 +90,7 @@ func (h *Handler) tellHeld(ctx context.Context, run *store.Run, f *agent.Failure
 }
 
 // begun takes how a turn has ended that was tried. One that could begin ends the outage.
-func (h *Handler) begun(run *store.Run, err error) {
+func (h *Handler) begun(run *conversation.Turn, err error) {
 	var f *agent.Failure
 	if errors.As(err, &f) && (f.Class == agent.Unavailable || f.Class == agent.Aborted) {
 		return
@@ -98,14 +99,14 @@ func (h *Handler) begun(run *store.Run, err error) {
 }
 
 // handled takes that all files of a run could be had and kept.
-func (h *Handler) handled(run *store.Run) {
+func (h *Handler) handled(run *conversation.Turn) {
 	files := slices.ContainsFunc(append([]store.Queued{run.Message}, run.More...), func(q store.Queued) bool { return len(q.Message.Media) > 0 })
 	h.endOutage(agent.NoRoom, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
 }
 
 // endOutage takes that a run has had what runs are held for. That ends the outage where the run was held for it, or needs it.
-func (h *Handler) endOutage(class agent.Class, run *store.Run, needs bool) {
+func (h *Handler) endOutage(class agent.Class, run *conversation.Turn, needs bool) {
 	o := h.outages[class]
 	if o.end(run.Message.UUID, needs) && o.over != "" && h.options.Owners != nil {
 		h.log.Info("turns are held no longer", "class", class)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // try has Claude do a turn, and again after a pause where that may help. A later try goes on from what the one before left in
 // the conversation. The CLI's own tries are few and quick, so that a stop and the chat do not wait for them.
-func (h *Handler) try(ctx context.Context, run *store.Run, t agent.Turn) (agent.Result, error) {
+func (h *Handler) try(ctx context.Context, run *conversation.Turn, t agent.Turn) (agent.Result, error) {
 	var spent agent.Result
 	continued := false // by the tries of earlier attempts, not by those of this one
 	for n := 0; ; n++ {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
 // told of it whatever comes then: the notice is posted by the step that begins the fresh one.
-func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
+func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []string, nudged <-chan struct{}, view View) (agent.Result, error) {
 	prompt, err := h.options.Prompt(ctx, run, added)
 	if err != nil {
 		return agent.Result{}, err
@@ -85,7 +86,7 @@ func (h *Handler) run(ctx context.Context, run *store.Run, added []string, nudge
 
 // move has a run be of its session's new claude session, in which nothing of its answer is said. What else there is of the
 // session stays.
-func move(run *store.Run, s store.Session) {
+func move(run *conversation.Turn, s store.Session) {
 	run.Said, run.Preview = "", 0
 	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
@@ -98,7 +99,7 @@ func move(run *store.Run, s store.Session) {
 }
 
 // consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
-func (h *Handler) consumed(ctx context.Context, run *store.Run) {
+func (h *Handler) consumed(ctx context.Context, run *conversation.Turn) {
 	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, store.ErrFenced) {
 		h.log.Warn("mark a message as consumed", "run", run.ID, "error", err)
 	}

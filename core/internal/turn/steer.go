@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 )
 
 // steerTime is how long a running turn waits for what it is to be told, files and all.
@@ -14,7 +14,7 @@ const steerTime = 10 * time.Second
 // steering tells a running turn the messages that wait for it, in order.
 type steering struct {
 	handler *Handler
-	run     *store.Run
+	run     *conversation.Turn
 	over    bool // a message could not be told: it waits for a turn of its own, and what comes behind it, too
 }
 

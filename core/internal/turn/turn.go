@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -71,38 +72,39 @@ type Sent struct {
 
 // Options are what a handler works with.
 type Options struct {
-	Store Store
+	Store         Store
+	Conversations *conversation.Resolver
 	// Command answers a command. Its answer is for the chat in any case; its error is for the log.
-	Command func(ctx context.Context, run *store.Run) (answer string, err error)
+	Command func(ctx context.Context, run *conversation.Turn) (answer string, err error)
 	// Context asks the hooks what they add to the turn.
 	Context func(ctx context.Context, turnID string, caller chat.Caller, prompt string) ([]string, error)
 	// Profile says how Claude Code is run for the turn.
-	Profile func(run *store.Run) agent.Profile
+	Profile func(run *conversation.Turn) agent.Profile
 	// Run has Claude Code do a turn. Its error is an [*agent.Failure].
 	Run func(ctx context.Context, t agent.Turn) (agent.Result, error)
 	// Ask has people decide on what Claude asks. Over is told how a turn has ended, once its run is completed: no answer to what
 	// it asked matters any more.
-	Ask  func(ctx context.Context, run *store.Run, q agent.Question) agent.Decision
-	Over func(ctx context.Context, run *store.Run, c store.Completion)
+	Ask  func(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
+	Over func(ctx context.Context, run *conversation.Turn, c store.Completion)
 	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, an [*Unusable], or an
 	// [*agent.Failure] that says that the files cannot be had for now.
 	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
-	Prompt  func(ctx context.Context, run *store.Run, added []string) (string, error)
+	Prompt  func(ctx context.Context, run *conversation.Turn, added []string) (string, error)
 	Steered func(ctx context.Context, m store.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
-	Notice func(run *store.Run, text string) []store.Piece
+	Notice func(run *conversation.Turn, text string) []store.Piece
 	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
-	Offer func(ctx context.Context, run *store.Run, why string) error
+	Offer func(ctx context.Context, run *conversation.Turn, why string) error
 	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-	Undelivered func(run *store.Run, dead []store.DeadPiece) []store.Piece
+	Undelivered func(run *conversation.Turn, dead []store.DeadPiece) []store.Piece
 	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
 	Retries int
 	// Trouble is what a run's chat is told of a failure.
-	Trouble func(run *store.Run, f *agent.Failure) string
+	Trouble func(run *conversation.Turn, f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
-	Next func(run *store.Run, result agent.Result) *store.Inbound
+	Next func(run *conversation.Turn, result agent.Result) *store.Inbound
 	// View begins to show the chat what the turn does.
-	View func(ctx context.Context, run *store.Run) View
+	View func(ctx context.Context, run *conversation.Turn) View
 	// Retire is told of a claude session that will not be used again.
 	Retire func(claudeSession string)
 	// Owners are told what keeps turns from beginning; nil: nobody is.
@@ -135,7 +137,8 @@ func New(options Options, log hclog.Logger) *Handler {
 // Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
 // to its lane, but for [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that the
 // running turn could be told.
-func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
+func (h *Handler) Handle(ctx context.Context, claimed *store.Run, nudged <-chan struct{}) error {
+	run := h.options.Conversations.Turn(claimed)
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
 	}
@@ -147,7 +150,7 @@ func (h *Handler) Handle(ctx context.Context, run *store.Run, nudged <-chan stru
 }
 
 // answer has Claude answer the message of a run.
-func (h *Handler) answer(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
+func (h *Handler) answer(ctx context.Context, run *conversation.Turn, nudged <-chan struct{}) error {
 	h.log.Info("a turn begins", "session", run.Session.Key, "run", run.ID, "attempt", run.Message.Attempts, "by", asked(run))
 	if run.Message.Attempts > maxAttempts {
 		return h.fail(ctx, run, agent.Result{}, Sent{Preview: run.Preview}, &agent.Failure{Class: agent.GivenUp, Detail: fmt.Sprintf("%d attempts", maxAttempts)})
@@ -173,7 +176,7 @@ func (h *Handler) answer(ctx context.Context, run *store.Run, nudged <-chan stru
 }
 
 // asked is whom a run is for, as channel:user, or what has asked for it.
-func asked(run *store.Run) string {
+func asked(run *conversation.Turn) string {
 	m := run.Message.Message
 	if m.Origin != "" {
 		return string(m.Origin)
@@ -182,10 +185,12 @@ func asked(run *store.Run) string {
 }
 
 // took is how long a run has been running.
-func took(run *store.Run) time.Duration { return time.Since(run.StartedAt).Round(time.Millisecond) }
+func took(run *conversation.Turn) time.Duration {
+	return time.Since(run.StartedAt).Round(time.Millisecond)
+}
 
 // command answers a slash command.
-func (h *Handler) command(ctx context.Context, run *store.Run) error {
+func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 	answer, err := h.options.Command(ctx, run)
 	done := store.Completion{State: store.RunDone, Answer: answer}
 	if err != nil {
@@ -204,7 +209,7 @@ func (h *Handler) command(ctx context.Context, run *store.Run) error {
 }
 
 // context asks the hooks. They join the turns of people, plugins and the heartbeat, not the host's own housekeeping.
-func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error) {
+func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string, error) {
 	if housekeeping(run) {
 		return nil, nil
 	}
@@ -212,7 +217,7 @@ func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error)
 	for _, m := range run.More {
 		texts = append(texts, m.Message.Text)
 	}
-	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), Caller(run), strings.Join(texts, "\n"))
+	added, err := h.options.Context(ctx, fmt.Sprint(run.ID), run.Caller, strings.Join(texts, "\n"))
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Hook, Err: err}
 	}
@@ -220,13 +225,7 @@ func (h *Handler) context(ctx context.Context, run *store.Run) ([]string, error)
 }
 
 // housekeeping tells whether a run is for the conversation itself, not for something that is said in it.
-func housekeeping(run *store.Run) bool {
+func housekeeping(run *conversation.Turn) bool {
 	origin := run.Message.Message.Origin
 	return origin == store.OriginFlush || origin == store.OriginCompact
-}
-
-// Caller is who a run's message is of.
-func Caller(run *store.Run) chat.Caller {
-	m := run.Message.Message
-	return chat.Caller{Session: run.Session.Key, Address: m.Address(), Kind: m.Chat.Kind, Sender: m.Sender, Authority: m.Authority}
 }

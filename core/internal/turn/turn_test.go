@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
@@ -150,11 +152,11 @@ var errBlocks = errors.New("until it is stopped")
 
 func (r *room) handler() *turn.Handler {
 	return turn.New(turn.Options{
-		Store:   r,
-		Command: func(context.Context, *store.Run) (string, error) { return r.command, r.cmdErr },
+		Store: r, Conversations: conversation.NewResolver(&config.Config{}, noChannels{}, unmoved{}),
+		Command: func(context.Context, *conversation.Turn) (string, error) { return r.command, r.cmdErr },
 		Context: func(context.Context, string, chat.Caller, string) ([]string, error) { return r.added, r.addErr },
 		Run:     r.run,
-		Prompt: func(_ context.Context, run *store.Run, added []string) (string, error) {
+		Prompt: func(_ context.Context, run *conversation.Turn, added []string) (string, error) {
 			if r.missing != nil {
 				return "", r.missing
 			}
@@ -163,8 +165,8 @@ func (r *room) handler() *turn.Handler {
 			}
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 		},
-		Ask: func(context.Context, *store.Run, agent.Question) agent.Decision { return agent.Decision{} },
-		Over: func(_ context.Context, _ *store.Run, c store.Completion) {
+		Ask: func(context.Context, *conversation.Turn, agent.Question) agent.Decision { return agent.Decision{} },
+		Over: func(_ context.Context, _ *conversation.Turn, c store.Completion) {
 			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
 		},
 		Steered: func(ctx context.Context, m store.Queued) (string, error) {
@@ -175,29 +177,29 @@ func (r *room) handler() *turn.Handler {
 				return "", ctx.Err()
 			}
 		},
-		Profile: func(*store.Run) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
-		Notice:  func(_ *store.Run, text string) []store.Piece { return piece(text) },
-		Next:    func(*store.Run, agent.Result) *store.Inbound { return r.next },
+		Profile: func(*conversation.Turn) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
+		Notice:  func(_ *conversation.Turn, text string) []store.Piece { return piece(text) },
+		Next:    func(*conversation.Turn, agent.Result) *store.Inbound { return r.next },
 		Zone:    time.UTC,
-		Trouble: func(_ *store.Run, f *agent.Failure) string { return "trouble: " + f.Class.String() }, Owners: r,
+		Trouble: func(_ *conversation.Turn, f *agent.Failure) string { return "trouble: " + f.Class.String() }, Owners: r,
 		Retries: r.retries,
-		Offer: func(_ context.Context, run *store.Run, why string) error {
+		Offer: func(_ context.Context, run *conversation.Turn, why string) error {
 			if run.Message.ConsumedAt.IsZero() {
 				why += ", unread"
 			}
 			r.offered = append(r.offered, why)
 			return r.offerErr
 		},
-		Undelivered: func(run *store.Run, dead []store.DeadPiece) []store.Piece {
+		Undelivered: func(run *conversation.Turn, dead []store.DeadPiece) []store.Piece {
 			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
 		},
-		View:   func(context.Context, *store.Run) turn.View { return &r.view },
+		View:   func(context.Context, *conversation.Turn) turn.View { return &r.view },
 		Retire: func(session string) { r.retired = append(r.retired, session) },
 	}, hclog.NewNullLogger())
 }
 
 // opening is what a conversation is told as it begins.
-func opening(run *store.Run) string {
+func opening(run *conversation.Turn) string {
 	if run.Session.ClaudeStarted {
 		return ""
 	}
@@ -656,3 +658,13 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// noChannels are channels that have told nothing.
+type noChannels struct{}
+
+func (noChannels) Limits(string, chat.Kind) (chat.Limits, bool) { return chat.Limits{}, false }
+
+// unmoved are chats that have kept their ids.
+type unmoved struct{}
+
+func (unmoved) Origin(_ string, id chat.ID) chat.ID { return id }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // announce tells a run's chat that its turn asks nothing before it runs a tool, once in all attempts. An error means that the
 // chat is not told, and that the turn must not run.
-func (h *Handler) announce(ctx context.Context, run *store.Run, p agent.Profile) error {
+func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
 	m := run.Message.Message
 	if !p.Unasked() || m.Origin == store.OriginHeartbeat || housekeeping(run) {
 		return nil // A heartbeat's answer says it, if there is one.

@@ -1,0 +1,123 @@
+package conversation_test
+
+import (
+	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// channels are what the channels of a test have told.
+type channels map[string]chat.Limits
+
+func (c channels) Limits(channel string, _ chat.Kind) (chat.Limits, bool) {
+	limits, ok := c[channel]
+	return limits, ok
+}
+
+// chats are the first ids of chats that have moved.
+type chats map[chat.ID]chat.ID
+
+func (c chats) Origin(_ string, id chat.ID) chat.ID {
+	if first, ok := c[id]; ok {
+		return first
+	}
+	return id
+}
+
+// The owner whom the config names by a telephone number is the one who writes under another id.
+func TestOwned(t *testing.T) {
+	t.Parallel()
+	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, channels{}, chats{})
+	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
+	for name, test := range map[string]struct {
+		message store.Message
+		want    bool
+	}{
+		"their own message":                 {store.Message{Authority: chat.Owner}, true},
+		"somebody else's":                   {store.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"a plugin's in their chat":          {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a heartbeat in their chat":         {store.Message{Authority: chat.Owner, Origin: store.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a plugin's in another's chat":      {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"a plugin's in a group":             {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
+		"a plugin's on a different network": {store.Message{Channel: "signal", Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.message.Channel == "" {
+				test.message.Channel = "whatsapp"
+			}
+			if got := r.Message(test.message, store.Session{}).Owned; got != test.want {
+				t.Errorf("an owner is behind it: %t", got)
+			}
+		})
+	}
+}
+
+// A message's directives go before the session's choices, these before the channel's block, and that before the rest of the config.
+// A permission mode that somebody chose holds for owners only.
+func TestWhatGoesBefore(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{
+		Agent:  config.Agent{Name: "Claw"},
+		Claude: config.Claude{Model: "sonnet", Effort: "low", PermissionMode: "default", Aliases: map[string]string{"big": "opus"}},
+		Send:   config.Send{Default: "allow"},
+		Settings: config.Settings{
+			Reply:  config.Reply{Verbose: "off", Reasoning: "stream", Usage: "full"},
+			Queue:  config.Queue{Mode: "steer", Cap: 20},
+			Access: config.Access{RequireMention: true},
+		},
+	}
+	r := conversation.NewResolver(c, channels{"tg": {Text: chat.TextLimit{Max: 4096, Unit: chat.UTF16}}}, chats{})
+	s := store.Session{Key: "tg:1", Overrides: store.Overrides{Model: "big", Verbose: "on", Permission: "plan", Queue: store.QueueOverrides{Mode: store.Collect}}}
+	m := store.Message{
+		Channel: "tg", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Authority: chat.Owner,
+		Overrides: store.Overrides{Verbose: "full", Effort: "max", Queue: store.QueueOverrides{Cap: 3}},
+	}
+	got := r.Message(m, s)
+	if got.Model != "opus" || got.Effort != "max" || got.Verbose != "full" || got.Reasoning != "stream" || got.Usage != "full" || got.PermissionMode != "plan" {
+		t.Errorf("resolved to %+v", got)
+	}
+	if got.Queue.Mode != store.Collect || got.Queue.Cap != 3 || got.Text.Max != 4096 || got.Speech != "" || got.Activation != "" || got.Send != "allow" {
+		t.Errorf("resolved to %+v", got)
+	}
+	m.Authority, m.Overrides.Model = chat.Authorised, conversation.DefaultModel
+	if got := r.Message(m, s); got.PermissionMode != "default" || got.Model != "sonnet" || got.Caller.Authority != chat.Authorised {
+		t.Errorf("of somebody else: resolved to %+v", got)
+	}
+	m.Channel = "silent"
+	if got := r.Message(m, s); got.Text.Max != 2000 {
+		t.Errorf("of a channel that has told nothing, a message has room for %+v", got.Text)
+	}
+}
+
+// Whether a group is all heard or only where the agent is mentioned is said by the session, by the group's block under the id that
+// it has or had first, or by the channel.
+func TestActivation(t *testing.T) {
+	t.Parallel()
+	no := false
+	c := &config.Config{Settings: config.Settings{
+		Reply:  config.Reply{Silent: "groups"},
+		Access: config.Access{RequireMention: true, Group: map[string]config.Group{"old": {RequireMention: &no}, "plain": {}}},
+	}}
+	r := conversation.NewResolver(c, channels{}, chats{"new": "old"})
+	for name, test := range map[string]struct {
+		group  chat.ID
+		chosen string
+		want   string
+	}{
+		"a group that is not listed":     {group: "other", want: "mention"},
+		"a listed one that says nothing": {group: "plain", want: "mention"},
+		"a listed one":                   {group: "old", want: "always"},
+		"a listed one that has moved":    {group: "new", want: "always"},
+		"chosen":                         {group: "old", chosen: "mention", want: "mention"},
+		"chosen to hear all":             {group: "other", chosen: "always", want: "always"},
+	} {
+		got := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: test.group}, Kind: chat.Group}, store.Session{Overrides: store.Overrides{Activation: test.chosen}})
+		if got.Activation != test.want || got.Listening != (test.want == "always") {
+			t.Errorf("%s: %s, listening %t", name, got.Activation, got.Listening)
+		}
+	}
+}
