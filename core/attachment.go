@@ -30,18 +30,19 @@ type attachments struct {
 }
 
 func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, children *process.Children, log hclog.Logger) attachments {
-	crowded := make(chan media.Crowded, 2) // one for each folder
+	crowded := make(chan media.Crowded, 3) // one for each folder
 	bounds := media.RoomOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
 	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Room: bounds})
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
 	inbound := media.NewInbound(files, c.Agent.Workspace, bounds)
+	outbound := media.RoomOptions{Most: c.Media.MaxOutbound, Crowded: crowded}
 	return attachments{
 		crowded: crowded,
 		files:   files,
 		inbound: inbound,
 		bringer: media.NewBringer(files, inbound, network, log),
 		outgoing: media.NewOutgoing(media.OutgoingOptions{
-			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch,
+			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch, Room: outbound,
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,

@@ -15,8 +15,9 @@ type Media struct {
 	// MaxBytes is the largest file that people may send; default 20 MB, of 1024 KB each.
 	MaxBytes int64
 	// MaxStored is what the host keeps of files in all, and MaxPerChannel what it keeps of one channel's; default 2 GB and 1 GB.
-	// MaxInbound is what of them is in the workspace; default 2 GB. Each is at least eight times MaxBytes.
-	MaxStored, MaxPerChannel, MaxInbound int64
+	// MaxInbound is what of them is in the workspace, and MaxOutbound what the agent has there to be sent; default 2 GB. Each is at
+	// least eight times MaxBytes.
+	MaxStored, MaxPerChannel, MaxInbound, MaxOutbound int64
 	// Accept are the types of files that people may send, such as image/* or application/pdf, by their content; empty
 	// (default): all.
 	Accept []string
@@ -44,6 +45,7 @@ func (m *Media) block() block {
 		{"max_stored", m.room(&m.MaxStored)},
 		{"max_per_channel", m.room(&m.MaxPerChannel)},
 		{"max_inbound", m.room(&m.MaxInbound)},
+		{"max_outbound", m.room(&m.MaxOutbound)},
 		{"accept", fileTypes(&m.Accept)},
 		{"transcribe", commandLine(&m.Transcribe, "{file}")},
 		{"speak", commandLine(&m.Speak, "{out}")},
@@ -75,7 +77,7 @@ const filesInRoom = 8
 
 // fillRooms sets what the file does not say of the folders.
 func (m *Media) fillRooms() {
-	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30} {
+	for to, usual := range map[*int64]int64{&m.MaxStored: 2 << 30, &m.MaxPerChannel: 1 << 30, &m.MaxInbound: 2 << 30, &m.MaxOutbound: 2 << 30} {
 		if *to == 0 {
 			*to = max(usual, filesInRoom*m.MaxBytes)
 		}

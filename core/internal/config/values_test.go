@@ -161,6 +161,7 @@ media {
   max_bytes  = "1 gb"
   max_stored = "9GB"
   max_inbound = "20GB"
+  max_outbound = "10GB"
   transcribe = ["sh", "./write-down", "--in={file}", ""]
   speak      = ["./speak", "{out}"]
   timeout    = "2m"
@@ -233,7 +234,7 @@ plugin "plain" {}
 			Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.",
 		},
 		Media: config.Media{
-			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
+			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
 			Timeout: 2 * time.Minute, TTS: "inbound",
 		},
 		Links: config.Links{Command: []string{dir + "/page", "{url}"}, Timeout: 5 * time.Second},

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
 )
@@ -21,6 +22,8 @@ const (
 	outboundDir = "outbound"
 	// maxEntries is how many entries of a conversation's folder are looked at.
 	maxEntries = 1000
+	// inTheMaking is how long after its last change a file may still be one that a turn works on.
+	inTheMaking = time.Hour
 )
 
 // Ledger knows the files of the conversations' folders that answers have dealt with; see [store.Store].
@@ -185,11 +188,11 @@ func clearFile(root *os.Root, f store.OutgoingFile) (gone bool, err error) {
 }
 
 // Forget removes the folders of conversations of long ago, and what sent files are left, as where the host has ended before it
-// removed them.
+// removed them. Where all are too much, the oldest files go.
 func (o *Outgoing) Forget(ctx context.Context) error {
 	err := forgetOld(o.workspace, outboundDir, fs.FileInfo.IsDir)
 	files, ledgerErr := o.ledger.OutgoingFiles(ctx, "")
-	return errors.Join(err, ledgerErr, o.Clear(ctx, files))
+	return errors.Join(err, ledgerErr, o.room.clear(), o.Clear(ctx, files))
 }
 
 // others tells whether a path of the workspace is the owner's memory, or of other chats than the one whose own folder is given.

@@ -64,9 +64,10 @@ type room struct {
 	RoomOptions
 	name  string // as the operator knows it
 	root  string
-	dir   string // in root
-	parts bool   // the files are in folders of channels
-	files int    // how many there may be; zero: any number
+	dir   string        // in root
+	parts bool          // the files are in folders of channels
+	files int           // how many there may be; zero: any number
+	young time.Duration // for how long after its last change a file stays
 
 	mutex sync.Mutex
 	added int64           // bytes that came since the folder was looked through
@@ -188,7 +189,7 @@ func (r *room) look() (all int64, each map[string]int64, err error) {
 		if !old && !tooMuch && !tooMuchHere {
 			continue
 		}
-		if r.open[filepath.Base(f.path)] {
+		if r.open[filepath.Base(f.path)] || time.Since(f.info.ModTime()) < r.young {
 			continue
 		}
 		if !old {

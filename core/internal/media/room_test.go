@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -103,6 +105,49 @@ func TestRoom(t *testing.T) {
 	}
 	if len(said) != 2 || said["The folder media/ of state_dir"] != 1 || said["The folder inbound/ of the workspace"] != 1 {
 		t.Errorf("it was said %v", said)
+	}
+}
+
+// The conversations' folders hold no more than they may together: the oldest files go, but none that a turn may work on.
+func TestRoomForOutgoingFiles(t *testing.T) {
+	t.Parallel()
+	b, crowded := setup(t), make(chan media.Crowded, 1)
+	out := media.NewOutgoing(media.OutgoingOptions{
+		Files: b.Files, Ledger: b.rows, Workspace: b.workspace, Room: media.RoomOptions{Most: 16 * int64(len(sized)), Crowded: crowded},
+	}, hclog.NewNullLogger())
+	for n := range 20 {
+		for _, session := range []string{"6d1c2a3e5f70", "000000000000"} {
+			name := fmt.Sprintf("outbound/%s/%02d.bin", session, n)
+			b.write(t, name, sized)
+			age(t, filepath.Join(b.workspace, name), 60*(20-n)+1)
+		}
+	}
+	b.write(t, "mine.bin", bytes.Repeat(sized, 20))
+	if err := out.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if kept := bytesIn(t, filepath.Join(b.workspace, "outbound")); kept != 14*int64(len(sized)) {
+		t.Errorf("%d bytes are kept, want 14 of 16 files", kept)
+	}
+	for name, want := range map[string]bool{"outbound/000000000000/00.bin": false, "outbound/000000000000/19.bin": true, "outbound/6d1c2a3e5f70/19.bin": true, "mine.bin": true} {
+		if _, err := os.Stat(filepath.Join(b.workspace, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	select {
+	case c := <-crowded:
+		if c.Folder != "The folder outbound/ of the workspace" || c.Files != 26 {
+			t.Errorf("it is said %+v", c)
+		}
+	default:
+		t.Error("nothing is said of it")
+	}
+	b.write(t, "outbound/000000000000/film.bin", bytes.Repeat(sized, 18)) // by a turn that runs
+	if err := out.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if kept := bytesIn(t, filepath.Join(b.workspace, "outbound")); kept != 18*int64(len(sized)) {
+		t.Errorf("%d bytes are kept, want the new file alone", kept)
 	}
 }
 
