@@ -10,6 +10,9 @@ import (
 // that does not allow it.
 var ErrNotSealed = errors.New("the program cannot run from a sealed copy")
 
+// ErrNotExecutable is returned for a program that this process's user may not execute.
+var ErrNotExecutable = errors.New("this user may not execute it: it lacks the permission, or its file system is mounted noexec")
+
 // Program is a sealed copy of a program.
 type Program struct {
 	Path   string // what to execute in place of the program, as long as the copy is open

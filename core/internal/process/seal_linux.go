@@ -27,9 +27,13 @@ const (
 // executes the copy as an ordinary user cannot be read by other processes of that user from its first instruction on:
 // the user may execute it, but not read it. What was sealed is written to sum, if there is one.
 //
-// The error is [ErrNotSealed] where the file cannot be executed in this way, and another one where it cannot be read or
-// there is no memory for it.
+// The error is [ErrNotSealed] where the file cannot be executed in this way, [ErrNotExecutable] where it must not be executed
+// at all, and another one where it cannot be read or there is no memory for it.
 func Seal(path string, sum io.Writer) (_ *Program, err error) {
+	// The copy has permissions of its own, so the kernel does not ask for those of the file.
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS); errors.Is(err, unix.EACCES) {
+		return nil, fmt.Errorf("%s: %w", path, ErrNotExecutable)
+	}
 	if len(path) > maxSealedName {
 		return nil, fmt.Errorf("%w: its path is longer than %d bytes", ErrNotSealed, maxSealedName)
 	}

@@ -115,6 +115,22 @@ func TestScriptIsNotSealed(t *testing.T) {
 	}
 }
 
+// A program without the permission to be executed gets none by being copied. Root needs it of anybody.
+func TestWhatMustNotBeExecutedIsNotSealed(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(sleeper(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := process.Seal(path, nil); !errors.Is(err, process.ErrNotExecutable) {
+		t.Errorf("%v, want ErrNotExecutable", err)
+	}
+}
+
 // What starts a process moves descriptors in the child, which must not hit the copy.
 func TestSealedProgramStartsBesideAnyDescriptors(t *testing.T) { apart(t, "seals") }
 

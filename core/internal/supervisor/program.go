@@ -46,6 +46,8 @@ func open(spec Spec, log hclog.Logger) (*program, error) {
 			return nil, err
 		}
 		return p, nil
+	case errors.Is(err, process.ErrNotExecutable):
+		return nil, &Unfit{Attribute: "source", err: err}
 	case errors.Is(err, fs.ErrPermission) && spec.SHA256 == nil:
 		return &program{name: spec.Path, path: spec.Path}, nil // what can only be executed needs no copy
 	case !errors.Is(err, process.ErrNotSealed):

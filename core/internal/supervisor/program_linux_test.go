@@ -1,11 +1,17 @@
 package supervisor_test
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
 // A plugin runs from a copy that is checked as a whole before it is executed, and looks like the plugin all the same.
@@ -49,5 +55,32 @@ func TestAScriptRunsAsItIs(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "other processes of this user can read the plugin's memory while it starts") {
 		t.Errorf("the log does not warn:\n%s", r.log)
+	}
+}
+
+// A binary that the host's user may not execute is refused, whether its checksum is pinned or not.
+func TestABinaryWithoutThePermissionIsRefused(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := spec(t, "well")
+	plain.Path = filepath.Join(t.TempDir(), "plugin")
+	if err := os.WriteFile(plain.Path, binary, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pinned, sum := plain, sha256.Sum256(binary)
+	pinned.SHA256 = sum[:]
+	for name, spec := range map[string]supervisor.Spec{"plain": plain, "pinned": pinned} {
+		_, err := supervisor.Check(t.Context(), spec, "test", t.TempDir(), nil, hclog.NewNullLogger())
+		var unfit *supervisor.Unfit
+		if !errors.As(err, &unfit) || unfit.Attribute != "source" || !strings.Contains(err.Error(), plain.Path+": this user may not execute it") {
+			t.Errorf("%s: %v, want that it may not be executed", name, err)
+		}
 	}
 }
