@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // A process can go on with another model and effort, so that a message with one of its own needs no new process, and no
@@ -54,7 +55,7 @@ func (s *session) setEffort(ctx context.Context, effort string) bool {
 }
 
 // ask sends a request of the control protocol and waits for its answer. It is false for an error, and where none comes.
-func (s *session) ask(ctx context.Context, body map[string]any) (*event, bool) {
+func (s *session) ask(ctx context.Context, body map[string]any) (*protocol.Event, bool) {
 	id := uuid.NewString()
 	answers, forget := s.expectAnswer(id)
 	defer forget()

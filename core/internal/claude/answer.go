@@ -1,6 +1,10 @@
 package claude
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+)
 
 // answer gathers the text that follows a turn's last tool call. The CLI's own result has only the last block of it.
 type answer struct {
@@ -14,7 +18,7 @@ type answer struct {
 
 // add takes a message, or one content block of it. It returns the texts behind which a tool is called: those are not the
 // answer.
-func (a *answer) add(m *message) (followed []string) {
+func (a *answer) add(m *protocol.Message) (followed []string) {
 	if m.ID != a.id {
 		// A message that was cut goes on in the next one; otherwise the next one replaces it.
 		if !a.isCut() {
@@ -68,7 +72,7 @@ func (a *answer) isCut() bool {
 }
 
 // user takes a message of the user's side that the CLI wrote.
-func (a *answer) user(m *message) {
+func (a *answer) user(m *protocol.Message) {
 	a.nudged = a.nudged || hasText(m.Content)
 }
 
@@ -85,7 +89,7 @@ func (a *answer) stop(reason string) {
 // refusal is the stop_reason of a message that a classifier has stopped.
 const refusal = "refusal"
 
-func hasText(c content) bool {
+func hasText(c protocol.Content) bool {
 	for _, b := range c {
 		if b.Type == "text" && b.Text != "" {
 			return true

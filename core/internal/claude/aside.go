@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // Why a side question is not answered.
@@ -52,7 +54,7 @@ func (p *Pool) Aside(ctx context.Context, session, question string) (string, err
 }
 
 // aside reads the answer to a side question. What the CLI says in the model's place is an error.
-func (p *Pool) aside(e *event) (string, error) {
+func (p *Pool) aside(e *protocol.Event) (string, error) {
 	r := e.Response
 	text := strings.TrimSpace(cut(r.Response.Text, maxAside))
 	switch {
@@ -80,12 +82,12 @@ func (p *Pool) running(id string) *session {
 }
 
 // expectAnswer has the answer to a request of the host's sent to a channel, until it is forgotten.
-func (s *session) expectAnswer(id string) (answers <-chan *event, forget func()) {
-	answer := make(chan *event, 1)
+func (s *session) expectAnswer(id string) (answers <-chan *protocol.Event, forget func()) {
+	answer := make(chan *protocol.Event, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.expected == nil {
-		s.expected = map[string]chan<- *event{}
+		s.expected = map[string]chan<- *protocol.Event{}
 	}
 	s.expected[id] = answer
 	return answer, func() {
@@ -96,7 +98,7 @@ func (s *session) expectAnswer(id string) (answers <-chan *event, forget func())
 }
 
 // answeredBy hands the answer to a request of the host's to whoever waits for it. The session is locked.
-func (s *session) answeredBy(e *event) {
+func (s *session) answeredBy(e *protocol.Event) {
 	if answer := s.expected[e.Response.RequestID]; answer != nil {
 		delete(s.expected, e.Response.RequestID)
 		answer <- e

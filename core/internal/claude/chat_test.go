@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,8 @@ import (
 
 	replies "github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -91,7 +92,7 @@ func (w *wall) Behind(context.Context) (time.Time, error) { return time.Time{}, 
 func (w *wall) written(t *testing.T, tr *track, lines [][]byte, o stream.Options, after func()) {
 	s := stream.Start(t.Context(), o, w)
 	for _, line := range lines {
-		e, err := parseEvent(line, new(event))
+		e, err := protocol.Parse(line)
 		if err != nil {
 			continue
 		}
@@ -237,26 +238,21 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 // The same of what the real CLI wrote.
 func TestTheChatOfRecordedStreams(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "streams", "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no streams: %v", err)
-	}
 	shows := 0
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+	for _, name := range recordings.Streams(t) {
 		for _, mode := range []stream.Mode{stream.Off, stream.Blocks, stream.Preview, stream.Draft} {
 			id := ""
 			if strings.HasPrefix(name, "2.1.329") {
 				id = first
 			}
 			var drafts []string
-			for _, p := range watched(t, newTrack(id), recorded(t, name)) {
+			for _, p := range watched(t, newTrack(id), recordings.Stream(t, name)) {
 				drafts = append(drafts, letters(p.Text))
 			}
 			o := stream.Options{Mode: mode, Block: stream.Block{At: chunk.Sentence}, Interval: time.Millisecond}
 			synctest.Test(t, func(t *testing.T) {
 				w, tr := new(wall), newTrack(id)
-				w.written(t, tr, recorded(t, name), o, func() { pass(time.Second) })
+				w.written(t, tr, recordings.Stream(t, name), o, func() { pass(time.Second) })
 				if !tr.succeeded() {
 					return // The chat is told of a failure.
 				}

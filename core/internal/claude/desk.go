@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // desk is where the CLI's requests are answered in the time of a turn: whether a tool may be used, and what is sent to the
@@ -78,7 +79,7 @@ func (s *session) dismiss() {
 }
 
 // receive takes a request of the CLI's. The session is locked.
-func (s *session) receive(e *event) {
+func (s *session) receive(e *protocol.Event) {
 	switch e.Request.Subtype {
 	case "can_use_tool":
 		s.askedFor(e)
@@ -156,7 +157,7 @@ func deny(reason string) map[string]any {
 }
 
 // askedFor has a question decided. Where nobody can, the answer is no. The session is locked.
-func (s *session) askedFor(e *event) {
+func (s *session) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
 	if s.desk == nil || s.desk.closed || s.desk.turn.Ask == nil {
 		s.log.Info("a tool was not allowed", "tool", tool)
@@ -177,7 +178,7 @@ func (s *session) askedFor(e *event) {
 }
 
 // question is what a can_use_tool request asks.
-func (s *session) question(e *event) agent.Question {
+func (s *session) question(e *protocol.Event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
 		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(s.folder, e.Request.BlockedPath), maxPath),
@@ -200,7 +201,7 @@ func outside(folder, path string) string {
 
 // rules are those that would spare a question. Where they alone would not, as another folder or mode is suggested beside them, or
 // one is over the limits, there are none: whoever has granted some of what it takes has not granted the rest.
-func rules(suggestions []suggestion) []string {
+func rules(suggestions []protocol.Suggestion) []string {
 	var list []string
 	for _, s := range suggestions {
 		if s.Type != "addRules" || s.Behavior != "allow" {

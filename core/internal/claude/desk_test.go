@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
 // atDesk is a session without a process, whose stdin is the channel of its lines.
@@ -72,9 +74,9 @@ func TestRecordedQuestions(t *testing.T) {
 				asked <- q
 				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
 			}})
-			for _, line := range recorded(t, name) {
+			for _, line := range recordings.Stream(t, name) {
 				s.line(line)
-				e, err := parseEvent(line, new(event))
+				e, err := protocol.Parse(line)
 				if err != nil || e.Type != "control_request" {
 					continue
 				}
@@ -253,7 +255,7 @@ func TestSuggestedRules(t *testing.T) {
 		"one of no tool":   {add(npm, `{"toolName":""}`), nil},
 		"too many of them": {add(slices.Repeat([]string{npm}, maxRules+1)...), nil},
 	} {
-		e, err := parseEvent([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[`+tc.suggested+`]}}`), new(event))
+		e, err := protocol.Parse([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","permission_suggestions":[` + tc.suggested + `]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

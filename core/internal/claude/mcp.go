@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // The host's own tools are offered by an MCP server that is reached over the CLI's stdin and stdout: it needs no port, no
@@ -39,10 +40,10 @@ type call struct {
 }
 
 // sent takes a message for the host's MCP server. The session is locked.
-func (s *session) sent(e *event) {
+func (s *session) sent(e *protocol.Event) {
 	message := e.Request.Message
 	var c call
-	if err := lenient(json.Unmarshal(message, &c)); err != nil || c.Method == "" {
+	if err := protocol.Unmarshal(message, &c); err != nil || c.Method == "" {
 		s.respond(e.RequestID, nil, "the message is no call")
 		return
 	}

@@ -1,13 +1,8 @@
 package claude
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
 // watched is what somebody who looks on is told of a stream of events, one after each that changed something.
@@ -24,7 +21,7 @@ func watched(tb testing.TB, tr *track, lines [][]byte) []agent.Progress {
 	var told []agent.Progress
 	s := &session{}
 	for _, line := range lines {
-		e, err := parseEvent(line, new(event))
+		e, err := protocol.Parse(line)
 		if err != nil {
 			continue
 		}
@@ -37,27 +34,6 @@ func watched(tb testing.TB, tr *track, lines [][]byte) []agent.Progress {
 		}
 	}
 	return told
-}
-
-// recorded are the lines of a stream that was recorded.
-func recorded(tb testing.TB, name string) [][]byte {
-	tb.Helper()
-	file, err := os.Open(filepath.Join("testdata", "streams", name+".jsonl"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	var lines [][]byte
-	for r := bufio.NewReader(file); ; {
-		line, err := readLine(r, lineBounds)
-		lines = append(lines, bytes.Clone(line))
-		if err == io.EOF {
-			return lines
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
 }
 
 // texts are the different texts that were told, in order.
@@ -115,7 +91,7 @@ func TestRecordedProgress(t *testing.T) {
 				id = first
 			}
 			tr := newTrack(id)
-			told := watched(t, tr, recorded(t, name))
+			told := watched(t, tr, recordings.Stream(t, name))
 			if diff := cmp.Diff(tc.texts, texts(told)); diff != "" {
 				t.Errorf("texts (-want +got):\n%s", diff)
 			}
@@ -131,15 +107,10 @@ func TestRecordedProgress(t *testing.T) {
 // Of every recorded stream the last that is told is the answer, and steps are only ever added.
 func TestRecordedProgressEndsWithTheAnswer(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join("testdata", "streams", "*.jsonl"))
-	if err != nil || len(paths) < 30 {
-		t.Fatalf("recordings: %v, %v", paths, err)
-	}
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	for _, name := range recordings.Streams(t) {
 		for _, id := range []string{"", first} {
 			tr := newTrack(id)
-			told := watched(t, tr, recorded(t, name))
+			told := watched(t, tr, recordings.Stream(t, name))
 			wantGrowth(t, told)
 			if !tr.succeeded() {
 				continue
@@ -365,7 +336,7 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := parseEvent(line, new(event))
+			e, err := protocol.Parse(line)
 			if err != nil {
 				t.Fatal(err)
 			}

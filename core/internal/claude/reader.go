@@ -6,14 +6,16 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // read takes the events from stdout until it ends.
 func (s *session) read(stdout io.Reader) {
 	buffered := bufio.NewReaderSize(stdout, 64<<10)
 	for {
-		line, err := readLine(buffered, lineBounds)
-		if errors.Is(err, errLineTooLong) {
+		line, err := protocol.ReadLine(buffered)
+		if errors.Is(err, protocol.ErrLineTooLong) {
 			// It may have been the result: the turn cannot be followed any more.
 			s.condemn("it wrote a line over the limit")
 			return
@@ -55,7 +57,7 @@ func (s *session) condemn(fault string) {
 
 // line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
 func (s *session) line(line []byte) {
-	e, err := parseEvent(line, &s.short)
+	e, err := protocol.Parse(line)
 	if err != nil {
 		logs, missing := s.noise.Take(0) // no text of it is logged
 		s.suppressed(missing)
@@ -88,7 +90,7 @@ func (s *session) line(line []byte) {
 
 // observe takes an event. The session is locked. A process is killed at once that something else than the host has written
 // into: with the host's settings the CLI lets nothing in.
-func (s *session) observe(e *event) {
+func (s *session) observe(e *protocol.Event) {
 	if s.intruder != nil {
 		return // what it still writes is an answer to somebody else
 	}

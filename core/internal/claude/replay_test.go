@@ -1,12 +1,8 @@
 package claude
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
 // first is the id of the first line that was written in the recordings that have ids.
@@ -48,26 +46,13 @@ var fallback = map[string]agent.Fallback{
 // follow sends the recorded lines of a turn through a track.
 func follow(t *testing.T, name, id string) replayed {
 	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", "streams", name+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	s, tr := &session{}, newTrack(id)
-	r := bufio.NewReader(file)
-	for {
-		line, err := readLine(r, lineBounds)
-		if e, parseErr := parseEvent(line, new(event)); parseErr == nil {
+	for _, line := range recordings.Stream(t, name) {
+		if e, parseErr := protocol.Parse(line); parseErr == nil {
 			if e.Type == "result" {
 				s.count(e)
 			}
 			tr.observe(e)
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	switch {
@@ -173,7 +158,7 @@ func TestFallback(t *testing.T) {
 			tr := newTrack("m")
 			tr.expect("l")
 			for _, l := range tc.events {
-				e, err := parseEvent([]byte(l), new(event))
+				e, err := protocol.Parse([]byte(l))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -238,7 +223,7 @@ func TestFortunes(t *testing.T) {
 				t.Fatal("expect")
 			}
 			for _, l := range tc.events {
-				e, err := parseEvent([]byte(l), new(event))
+				e, err := protocol.Parse([]byte(l))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -284,10 +269,7 @@ func TestRecordedTranscripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(filepath.Join("testdata", "transcripts", name+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := recordings.Transcript(t, name)
 			ids := map[string]bool{}
 			for _, id := range tc.ids {
 				ids[id] = true
@@ -313,18 +295,12 @@ func TestRecordedTranscripts(t *testing.T) {
 			}
 		})
 	}
-	steered, err := os.ReadFile(filepath.Join("testdata", "transcripts", "steered.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	steered := recordings.Transcript(t, "steered")
 	if got, err := recall(bytes.NewReader(steered), map[string]bool{first: true}); err != nil || len(got.covered) != 1 || got.covered[0] != second {
 		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
 	}
 	// The next message's answer is not this one's.
-	data, err := os.ReadFile(filepath.Join("testdata", "transcripts", "continued.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := recordings.Transcript(t, "continued")
 	if got, err := recall(bytes.NewReader(data), map[string]bool{first: true}); got.fate != unfinished || err != nil {
 		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
 	}
@@ -379,22 +355,14 @@ func TestRedact(t *testing.T) {
 
 // Whatever claude writes, a track takes it, and the recordings still come to their ends behind it.
 func FuzzEvents(f *testing.F) {
-	paths, err := filepath.Glob(filepath.Join("testdata", "streams", "*.jsonl"))
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("recordings: %v, %v", paths, err)
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+	for _, name := range recordings.Streams(f) {
+		f.Add(bytes.Join(recordings.Stream(f, name), []byte("\n")))
 	}
 	f.Add([]byte("{\"type\":\"assistant\",\"message\":{\"content\":[null,1,{\"type\":5}]}}\n{\"type\":\"result\",\"usage\":[]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, tr := &session{}, newTrack(first)
 		for _, line := range bytes.Split(data, []byte("\n")) {
-			e, err := parseEvent(line, new(event))
+			e, err := protocol.Parse(line)
 			if err != nil {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/budget"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
@@ -46,8 +47,6 @@ type session struct {
 
 	noise budget.Budget // for complaints of what it writes
 
-	short event // read from the last line; the reader's
-
 	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
 
 	mu       sync.Mutex
@@ -57,11 +56,11 @@ type session struct {
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
-	total    map[string]modelUsage    // what the process has used, by its own count
-	expected map[string]chan<- *event // answers to requests of the host's, by their ids
-	spent    map[string]bool          // the ids of withdrawn lines, which the process would not run
-	fault    string                   // why the host has killed it; empty: it has not
-	intruder *int                     // the process that wrote into the session; nil: none has
+	total    map[string]protocol.ModelUsage    // what the process has used, by its own count
+	expected map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids
+	spent    map[string]bool                   // the ids of withdrawn lines, which the process would not run
+	fault    string                            // why the host has killed it; empty: it has not
+	intruder *int                              // the process that wrote into the session; nil: none has
 
 	// The pool's.
 	since   time.Time // idle
@@ -260,9 +259,9 @@ func (s *session) queue(line []byte) {
 }
 
 // count keeps the process's totals, and gives a result the figures of its own turn where the CLI did not.
-func (s *session) count(e *event) {
+func (s *session) count(e *protocol.Event) {
 	if e.SinceLast == nil {
-		e.SinceLast = map[string]modelUsage{}
+		e.SinceLast = map[string]protocol.ModelUsage{}
 		for name, now := range e.ModelUsage {
 			before := s.total[name]
 			now.InputTokens -= before.InputTokens

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // A line that is written while a tool runs is steered into the turn: the CLI shows it to the model behind the tool's
@@ -88,7 +89,7 @@ func (t *track) cancel(uuid string) {
 const withdrawal = "withdraw "
 
 // withdrawn takes the answer to a request to withdraw a line. Where it is no, the CLI has taken the line up and says so.
-func (t *track) withdrawn(e *event) {
+func (t *track) withdrawn(e *protocol.Event) {
 	if ids, ok := strings.CutPrefix(e.Response.RequestID, withdrawal); ok && e.Response.Response.Cancelled {
 		line, _, _ := strings.Cut(ids, " ")
 		t.cancel(line)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // track follows one line that was written, and the lines that were steered into its turn, through the events of their
@@ -31,7 +32,7 @@ type track struct {
 type turn struct {
 	shown         *progress // the track's
 	began         bool
-	outcome       *event // its result; nil: it runs
+	outcome       *protocol.Event // its result; nil: it runs
 	answer        answer
 	work          work
 	compacting    bool
@@ -43,7 +44,7 @@ type turn struct {
 	model         string
 	fallback      agent.Fallback
 	contextTokens int64
-	request       tokens // of the API request that is being answered
+	request       protocol.Tokens // of the API request that is being answered
 }
 
 func newTrack(uuid string) *track {
@@ -78,7 +79,7 @@ func (t *track) stage() stage {
 }
 
 // observe takes the next event.
-func (t *track) observe(e *event) {
+func (t *track) observe(e *protocol.Event) {
 	if t.finished {
 		return
 	}
@@ -137,7 +138,7 @@ func (t *track) waits() bool { return t.queued && !t.acked }
 
 // result ends the turn that runs. What it has brought stays: the answers of the turns that are the track's, or, where its
 // line failed, what was said until then. A turn of somebody else's leaves nothing.
-func (t *track) result(e *event) {
+func (t *track) result(e *protocol.Event) {
 	text := strings.TrimSuffix(t.shown.text.past, paragraph)
 	if t.owns(e) {
 		t.acked, t.now.outcome = true, e
@@ -169,7 +170,7 @@ func (t *track) lifecycle(state string) {
 	}
 }
 
-func (t *track) system(e *event) {
+func (t *track) system(e *protocol.Event) {
 	switch e.Subtype {
 	case "init":
 		t.now.began = true
@@ -211,7 +212,7 @@ func (t *track) rest() {
 }
 
 // fallBack takes that another model is asked from now on. There may be several, one after the other.
-func (t *turn) fallBack(e *event) {
+func (t *turn) fallBack(e *protocol.Event) {
 	if t.fallback.From == "" {
 		t.fallback = agent.Fallback{From: e.OriginalModel, Overloaded: e.Trigger == "overloaded"}
 	}
@@ -222,7 +223,7 @@ func (t *turn) fallBack(e *event) {
 func (t *turn) restart() { t.shown.text.settle(&t.answer) }
 
 // user takes a message of the user's side that the CLI wrote.
-func (t *turn) user(m *message) {
+func (t *turn) user(m *protocol.Message) {
 	for i := range m.Content {
 		if use, ok := t.work.ended(&m.Content[i]); ok {
 			t.shown.finish(agent.Step{Tool: use})
@@ -232,12 +233,12 @@ func (t *turn) user(m *message) {
 	t.answer.user(m)
 }
 
-func (t *turn) assistant(e *event) {
+func (t *turn) assistant(e *protocol.Event) {
 	m := e.Message
 	if len(m.Content) == 0 {
 		return
 	}
-	if m.Model == synthetic {
+	if m.Model == protocol.SyntheticModel {
 		t.synthetic, t.failure = true, e.Error
 		return
 	}
@@ -256,15 +257,15 @@ func (t *turn) assistant(e *event) {
 		}
 	}
 	t.request.Input, t.request.CacheRead, t.request.CacheCreation = m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheCreation
-	t.contextTokens = max(t.request.context(), m.Usage.context())
+	t.contextTokens = max(t.request.Context(), m.Usage.Context())
 }
 
-func (t *turn) stream(e *apiEvent) {
+func (t *turn) stream(e *protocol.StreamEvent) {
 	switch e.Type {
 	case "message_start":
 		if e.Message != nil {
 			t.request = e.Message.Usage
-			t.contextTokens = t.request.context()
+			t.contextTokens = t.request.Context()
 		}
 		t.shown.text.begin(t.answer.goesOn())
 	case "content_block_start":
@@ -285,13 +286,13 @@ func (t *turn) stream(e *apiEvent) {
 			t.shown.text.settle(&t.answer)
 		}
 		t.request.Output = e.Usage.Output
-		t.contextTokens = t.request.context()
+		t.contextTokens = t.request.Context()
 	}
 }
 
 // owns tells whether a result is of the line's own turn or, after that, of one of the steered lines'. Turns that nobody
 // asked for have an origin; newer CLIs name the lines that a turn answered.
-func (t *track) owns(e *event) bool {
+func (t *track) owns(e *protocol.Event) bool {
 	own := len(t.over) == 0
 	if e.Messages == nil {
 		// What was acknowledged within an alien turn was steered into it.

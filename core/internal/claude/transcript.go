@@ -3,7 +3,6 @@ package claude
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // The CLI keeps a transcript of each session as JSONL. It is written behind: a message's line comes some 100 ms after its
@@ -120,15 +120,15 @@ func (c *command) steeredLines(session string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	buffered := bufio.NewReaderSize(file, 64<<10)
 	for {
-		line, err := readLine(buffered, lineBounds)
-		if errors.Is(err, errLineTooLong) {
-			err = skipLine(buffered)
+		line, err := protocol.ReadLine(buffered)
+		if errors.Is(err, protocol.ErrLineTooLong) {
+			err = protocol.SkipLine(buffered)
 		}
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		var l transcriptLine
-		if bytes.Contains(line, []byte(`"source_uuid"`)) && lenient(json.Unmarshal(line, &l)) == nil && l.Attachment.UUID != "" {
+		if bytes.Contains(line, []byte(`"source_uuid"`)) && protocol.Unmarshal(line, &l) == nil && l.Attachment.UUID != "" {
 			ids[l.Attachment.UUID] = true
 		}
 		if err == io.EOF {
@@ -139,12 +139,12 @@ func (c *command) steeredLines(session string) (map[string]bool, error) {
 
 // transcriptLine is what recall needs of a line.
 type transcriptLine struct {
-	Type      string   `json:"type"`
-	Subtype   string   `json:"subtype"`
-	UUID      string   `json:"uuid"`
-	Sidechain bool     `json:"isSidechain"`
-	Source    string   `json:"promptSource"` // set: a line that was written to the CLI
-	Message   *message `json:"message"`
+	Type      string            `json:"type"`
+	Subtype   string            `json:"subtype"`
+	UUID      string            `json:"uuid"`
+	Sidechain bool              `json:"isSidechain"`
+	Source    string            `json:"promptSource"` // set: a line that was written to the CLI
+	Message   *protocol.Message `json:"message"`
 	// Attachment holds a line that was taken up while a tool ran.
 	Attachment struct {
 		UUID string `json:"source_uuid"`
@@ -156,12 +156,12 @@ func recall(r io.Reader, ids map[string]bool) (past, error) {
 	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := readLine(buffered, lineBounds)
-		if errors.Is(err, errLineTooLong) {
-			err = skipLine(buffered) // no message of a session that can be resumed is this long
+		line, err := protocol.ReadLine(buffered)
+		if errors.Is(err, protocol.ErrLineTooLong) {
+			err = protocol.SkipLine(buffered) // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
-		if (m.fate != absent || mentions(line, ids)) && lenient(json.Unmarshal(line, &l)) == nil && !l.Sidechain {
+		if (m.fate != absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
 			m.take(&l)
 		}
 		if err == io.EOF {
@@ -198,7 +198,7 @@ func (m *memory) take(l *transcriptLine) {
 	case l.Subtype == "compact_boundary":
 		m.compactions++
 	case l.Message == nil:
-	case l.Type == "assistant" && l.Message.Model != synthetic:
+	case l.Type == "assistant" && l.Message.Model != protocol.SyntheticModel:
 		m.before = append(m.before, m.answer.add(l.Message)...)
 		if m.fate = unfinished; finishes(l.Message.StopReason) {
 			m.fate = answered
@@ -214,7 +214,7 @@ func (m *memory) take(l *transcriptLine) {
 }
 
 // asksToGoOn tells whether a message is the host's own that asks for the rest of an answer.
-func asksToGoOn(m *message) bool {
+func asksToGoOn(m *protocol.Message) bool {
 	return len(m.Content) == 1 && strings.HasPrefix(m.Content[0].Text, cutOff) && strings.HasSuffix(m.Content[0].Text, goOn)
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // work is what a turn thinks and does, beside what it says.
@@ -28,7 +29,7 @@ type openTool struct {
 func (w *work) running() bool { return len(w.open) > 0 }
 
 // add takes a block of the model's, and tells whether a tool begins with it.
-func (w *work) add(b *block) bool {
+func (w *work) add(b *protocol.Block) bool {
 	switch {
 	case b.Type == "tool_use" && b.ID != "":
 		tool := openTool{id: b.ID, use: agent.ToolUse{Name: b.Name, Summary: summary(b.Input)}, at: -1}
@@ -48,7 +49,7 @@ func (w *work) add(b *block) bool {
 }
 
 // ended takes a block of the user's side. If it is a tool's result, it returns the use of the tool.
-func (w *work) ended(b *block) (agent.ToolUse, bool) {
+func (w *work) ended(b *protocol.Block) (agent.ToolUse, bool) {
 	i := slices.IndexFunc(w.open, func(tool openTool) bool { return tool.id == b.ToolUseID })
 	if i < 0 {
 		return agent.ToolUse{}, false
@@ -80,7 +81,7 @@ func (w *work) report(r *agent.Result) {
 }
 
 // output is the beginning of what a tool returned.
-func output(c content) string {
+func output(c protocol.Content) string {
 	var texts []string
 	for _, b := range c {
 		if b.Type == "text" && b.Text != "" {

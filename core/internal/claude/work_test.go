@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 func TestSummary(t *testing.T) {
@@ -50,9 +51,9 @@ func TestWorkIsBounded(t *testing.T) {
 	var w work
 	for i := range 2 * agent.MaxTools {
 		id := fmt.Sprint(i)
-		w.add(&block{Type: "tool_use", ID: id, Name: id})
-		w.add(&block{Type: "thinking", Thinking: strings.Repeat("ü", 1000)})
-		w.ended(&block{Type: "tool_result", ToolUseID: id, IsError: true})
+		w.add(&protocol.Block{Type: "tool_use", ID: id, Name: id})
+		w.add(&protocol.Block{Type: "thinking", Thinking: strings.Repeat("ü", 1000)})
+		w.ended(&protocol.Block{Type: "tool_result", ToolUseID: id, IsError: true})
 	}
 	var r agent.Result
 	w.report(&r)

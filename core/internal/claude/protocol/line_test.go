@@ -1,4 +1,4 @@
-package claude
+package protocol
 
 import (
 	"bufio"
@@ -39,8 +39,8 @@ func TestReadLine(t *testing.T) {
 		var got []string
 		for {
 			line, err := readLine(r, bounds{line: limit, whole: limit, kept: limit})
-			if errors.Is(err, errLineTooLong) {
-				line, err = []byte("too long"), skipLine(r)
+			if errors.Is(err, ErrLineTooLong) {
+				line, err = []byte("too long"), SkipLine(r)
 			}
 			got = append(got, string(line))
 			if err != nil {
@@ -148,11 +148,11 @@ func TestLongLineIsCheap(t *testing.T) { // not beside others, whose memory woul
 	r := bufio.NewReaderSize(io.MultiReader(strings.NewReader(head), io.LimitReader(endless{}, size), strings.NewReader(tail)), 64<<10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	line, err := readLine(r, lineBounds)
+	line, err := ReadLine(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := parseEvent(line, new(event))
+	e, err := Parse(line)
 	runtime.ReadMemStats(&after)
 	if err != nil || e.Parent != "t0" || e.UUID != "u1" || len(e.Message.Content) != 1 || e.Message.Content[0].ToolUseID != "t1" {
 		t.Fatalf("the line was read as %+v, %v", e, err)

@@ -1,4 +1,4 @@
-package claude
+package protocol
 
 import (
 	"bufio"
@@ -15,13 +15,16 @@ type bounds struct {
 	kept  int // in all
 }
 
-// lineBounds are those of the CLI's output and of its transcripts.
-var lineBounds = bounds{line: 64 << 20, whole: 8 << 20, text: 1 << 10, kept: 16 << 20}
+// ofTheCLI are those of the CLI's output and of its transcripts.
+var ofTheCLI = bounds{line: 64 << 20, whole: 8 << 20, text: 1 << 10, kept: 16 << 20}
 
-// errLineTooLong is returned as soon as a line is longer than its bounds. The rest of it is still to be read.
-var errLineTooLong = errors.New("a line is too long")
+// ErrLineTooLong is returned as soon as a line is longer than its bounds. The rest of it is still to be read.
+var ErrLineTooLong = errors.New("a line is too long")
 
-// readLine reads a line without its end, which is valid until the next one is read. It returns io.EOF with the last one.
+// ReadLine reads a line of the CLI's output or of a transcript, without its end. It is valid until the next one is read. Long
+// lines are shortened. It returns io.EOF with the last one.
+func ReadLine(r *bufio.Reader) ([]byte, error) { return readLine(r, ofTheCLI) }
+
 func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
 	var line []byte
 	var short shortener
@@ -43,9 +46,9 @@ func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
 		}
 		if size > b.line || len(line) > b.kept {
 			if err == nil {
-				_ = r.UnreadByte() // the line's end is for skipLine
+				_ = r.UnreadByte() // the line's end is for SkipLine
 			}
-			return nil, errLineTooLong
+			return nil, ErrLineTooLong
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
@@ -53,8 +56,8 @@ func readLine(r *bufio.Reader, b bounds) ([]byte, error) {
 	}
 }
 
-// skipLine reads to the end of a line.
-func skipLine(r *bufio.Reader) error {
+// SkipLine reads to the end of a line.
+func SkipLine(r *bufio.Reader) error {
 	for {
 		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
 			return err

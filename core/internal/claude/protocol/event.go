@@ -1,4 +1,6 @@
-package claude
+// Package protocol reads what the claude CLI writes: its output, a line of stream-json for each event, and its transcripts. Lines
+// are bounded, and what newer CLIs add or change is passed over.
+package protocol
 
 import (
 	"bytes"
@@ -6,22 +8,22 @@ import (
 	"errors"
 )
 
-// event is a line of the CLI's stdout, of whatever type. What a type does not have is zero.
-type event struct {
+// Event is a line of the CLI's stdout, of whatever type. What a type does not have is zero.
+type Event struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
 	Parent   string `json:"parent_tool_use_id"` // set: of a subagent
 	IsReplay bool   `json:"isReplay"`
 
-	Message *message  `json:"message"` // assistant, user
-	Stream  apiEvent  `json:"event"`   // stream_event
-	Error   string    `json:"error"`   // assistant (synthetic), api_retry
-	Status  *string   `json:"status"`  // status
-	Mode    string    `json:"permissionMode"`
-	State   string    `json:"state"` // session_state_changed, command_lifecycle
-	Command string    `json:"command_uuid"`
-	Limits  limitInfo `json:"rate_limit_info"`
+	Message *Message    `json:"message"` // assistant, user
+	Stream  StreamEvent `json:"event"`   // stream_event
+	Error   string      `json:"error"`   // assistant (synthetic), api_retry
+	Status  *string     `json:"status"`  // status
+	Mode    string      `json:"permissionMode"`
+	State   string      `json:"state"` // session_state_changed, command_lifecycle
+	Command string      `json:"command_uuid"`
+	Limits  LimitInfo   `json:"rate_limit_info"`
 	Compact struct {
 		PostTokens int64 `json:"post_tokens"`
 	} `json:"compact_metadata"` // compact_boundary
@@ -35,12 +37,12 @@ type event struct {
 	OriginalModel string `json:"original_model"`
 	FallbackModel string `json:"fallback_model"`
 
-	result  // result
-	control // control_request, control_response, control_cancel_request
+	ResultFields  // result
+	ControlFields // control_request, control_response, control_cancel_request
 }
 
-// result is what a result event has.
-type result struct {
+// ResultFields are what a result event has.
+type ResultFields struct {
 	IsError        bool                  `json:"is_error"`
 	APIErrorStatus int                   `json:"api_error_status"`
 	Result         string                `json:"result"`
@@ -48,14 +50,14 @@ type result struct {
 	TerminalReason string                `json:"terminal_reason"`
 	Errors         []string              `json:"errors"`
 	Messages       []string              `json:"user_message_uuids"`
-	ModelUsage     map[string]modelUsage `json:"modelUsage"`                    // of the process
-	SinceLast      map[string]modelUsage `json:"model_usage_since_last_result"` // newer CLIs
+	ModelUsage     map[string]ModelUsage `json:"modelUsage"`                    // of the process
+	SinceLast      map[string]ModelUsage `json:"model_usage_since_last_result"` // newer CLIs
 }
 
-// control is what the events of the control protocol have.
-type control struct {
-	RequestID string         `json:"request_id"`
-	Request   *requestFields `json:"request"` // control_request
+// ControlFields are what the events of the control protocol have.
+type ControlFields struct {
+	RequestID string   `json:"request_id"`
+	Request   *Request `json:"request"` // control_request
 	Response  struct {
 		Subtype   string `json:"subtype"`
 		RequestID string `json:"request_id"`
@@ -71,21 +73,21 @@ type control struct {
 	} `json:"response"`
 }
 
-// requestFields are what the CLI asks for.
-type requestFields struct {
+// Request is what the CLI asks for.
+type Request struct {
 	Subtype     string          `json:"subtype"`
 	ToolName    string          `json:"tool_name"` // can_use_tool
 	ToolUseID   string          `json:"tool_use_id"`
 	Input       json.RawMessage `json:"input"`
 	Description string          `json:"description"`
 	BlockedPath string          `json:"blocked_path"`
-	Suggestions []suggestion    `json:"permission_suggestions"`
+	Suggestions []Suggestion    `json:"permission_suggestions"`
 	Server      string          `json:"server_name"` // mcp_message
 	Message     json.RawMessage `json:"message"`
 }
 
-// suggestion is a change of the permissions that would spare a question.
-type suggestion struct {
+// Suggestion is a change of the permissions that would spare a question.
+type Suggestion struct {
 	Type     string `json:"type"`
 	Behavior string `json:"behavior"`
 	Rules    []struct {
@@ -94,13 +96,14 @@ type suggestion struct {
 	} `json:"rules"`
 }
 
-type limitInfo struct {
+// LimitInfo is what is known of a limit of use.
+type LimitInfo struct {
 	Status   string `json:"status"`
 	ResetsAt int64  `json:"resetsAt"` // unix seconds
 }
 
-// modelUsage is what one model was used for.
-type modelUsage struct {
+// ModelUsage is what one model was used for.
+type ModelUsage struct {
 	InputTokens   int64   `json:"inputTokens"`
 	OutputTokens  int64   `json:"outputTokens"`
 	CacheRead     int64   `json:"cacheReadInputTokens"`
@@ -110,50 +113,50 @@ type modelUsage struct {
 	Canonical     string  `json:"canonicalModel"`
 }
 
-// tokens is a usage of the Messages API.
-type tokens struct {
+// Tokens is a usage of the Messages API.
+type Tokens struct {
 	Input         int64 `json:"input_tokens"`
 	Output        int64 `json:"output_tokens"`
 	CacheRead     int64 `json:"cache_read_input_tokens"`
 	CacheCreation int64 `json:"cache_creation_input_tokens"`
 }
 
-// context is how much of the window a request and its answer fill.
-func (t tokens) context() int64 { return t.Input + t.Output + t.CacheRead + t.CacheCreation }
+// Context is how much of the window a request and its answer fill.
+func (t Tokens) Context() int64 { return t.Input + t.Output + t.CacheRead + t.CacheCreation }
 
-// apiEvent is a raw event of the Messages API's stream.
-type apiEvent struct {
+// StreamEvent is a raw event of the Messages API's stream.
+type StreamEvent struct {
 	Type    string   `json:"type"`
-	Message *message `json:"message"` // message_start
-	Usage   tokens   `json:"usage"`   // message_delta
+	Message *Message `json:"message"` // message_start
+	Usage   Tokens   `json:"usage"`   // message_delta
 	Block   struct {
 		Type string `json:"type"`
 	} `json:"content_block"` // content_block_start
-	Delta delta `json:"delta"`
+	Delta Delta `json:"delta"`
 }
 
-// delta is what a content_block_delta or a message_delta adds.
-type delta struct {
+// Delta is what a content_block_delta or a message_delta adds.
+type Delta struct {
 	Type       string `json:"type"`
 	Text       string `json:"text"`
 	Thinking   string `json:"thinking"`
 	StopReason string `json:"stop_reason"`
 }
 
-// message is a message of the Messages API.
-type message struct {
+// Message is a message of the Messages API.
+type Message struct {
 	ID         string  `json:"id"`
 	Model      string  `json:"model"`
-	Content    content `json:"content"`
+	Content    Content `json:"content"`
 	StopReason string  `json:"stop_reason"`
-	Usage      tokens  `json:"usage"`
+	Usage      Tokens  `json:"usage"`
 }
 
-// synthetic is the model of messages that the CLI writes itself. They are never an answer.
-const synthetic = "<synthetic>"
+// SyntheticModel is the model of messages that the CLI writes itself. They are never an answer.
+const SyntheticModel = "<synthetic>"
 
-// block is a content block.
-type block struct {
+// Block is a content block.
+type Block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
 	Thinking  string          `json:"thinking"`
@@ -161,15 +164,15 @@ type block struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"` // tool_result
-	Content   content         `json:"content"`
+	Content   Content         `json:"content"`
 	IsError   bool            `json:"is_error"`
 }
 
-// content is a message's content; a plain string counts as one block of text, and what is neither as none.
-type content []block
+// Content is a message's content; a plain string counts as one block of text, and what is neither as none.
+type Content []Block
 
 // UnmarshalJSON reads a string or a list of blocks.
-func (c *content) UnmarshalJSON(data []byte) error {
+func (c *Content) UnmarshalJSON(data []byte) error {
 	*c = nil
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
@@ -181,16 +184,17 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		if err := json.Unmarshal(data, &text); err != nil {
 			return err
 		}
-		*c = content{{Type: "text", Text: text}}
+		*c = Content{{Type: "text", Text: text}}
 	case '[':
-		return lenient(json.Unmarshal(data, (*[]block)(c)))
+		return Unmarshal(data, (*[]Block)(c))
 	}
 	return nil
 }
 
-// lenient drops the error of a value that has another type than expected: the rest was decoded, and an event that newer
-// CLIs changed must not stop a turn.
-func lenient(err error) error {
+// Unmarshal decodes JSON, and leaves out what has another type than expected: the rest is decoded, as an event that newer CLIs
+// changed must not stop a turn.
+func Unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
 		return nil
@@ -201,22 +205,10 @@ func lenient(err error) error {
 // errNoEvent is returned for a line that is no JSON object with a type.
 var errNoEvent = errors.New("not an event")
 
-// parseEvent reads a line of stdout. What it returns may be short, so that the many short lines share one event: nothing of
-// it is kept beyond the next line but its strings.
-func parseEvent(line []byte, short *event) (*event, error) {
-	if parseShort(line, short) {
-		return short, nil
-	}
-	return parseAny(line)
-}
-
-// parseAny reads a line of whatever type.
-func parseAny(line []byte) (*event, error) {
-	e := new(event)
-	if err := lenient(json.Unmarshal(line, e)); err != nil {
-		return nil, errNoEvent
-	}
-	if e.Type == "" {
+// Parse reads a line of stdout.
+func Parse(line []byte) (*Event, error) {
+	e := new(Event)
+	if err := Unmarshal(line, e); err != nil || e.Type == "" {
 		return nil, errNoEvent
 	}
 	return e, nil
