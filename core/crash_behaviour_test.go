@@ -63,7 +63,7 @@ func (*reader) says(n int) string {
 func (*reader) ahead() int { return unanswered }
 
 func (r *reader) hears(text string) (answered []int, _ []line, _ error) {
-	r.read.WriteString(strings.TrimPrefix(text, reply.Continued))
+	r.read.WriteString(strings.TrimPrefix(text, strings.Trim(reply.Continued, "_"))) // echo is given plain text
 	for _, found := range ending.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
 		if err != nil {
@@ -164,7 +164,7 @@ func (a *asker) problems(int) (found []string) {
 type chooser struct{ asked, told map[string]bool }
 
 var (
-	choosing = regexp.MustCompile(`Which (\d+)\?\*\*`)
+	choosing = regexp.MustCompile(`Which (\d+)\?`)
 	chosen   = regexp.MustCompile(`chosen-(\d+)-`)
 	wish     = regexp.MustCompile(`wish-(\d+)-[A-Z2-9]{5}`)
 )

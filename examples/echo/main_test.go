@@ -32,7 +32,7 @@ func TestExercise(t *testing.T) {
 			chat.Invalid,
 		},
 		Without: []sdktest.Feature{
-			sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Edits, sdktest.Deletions,
+			sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Threads, sdktest.Reactions, sdktest.Edits, sdktest.Deletions,
 			sdktest.Answers,
 		},
 		BadConfigs: []any{

@@ -71,7 +71,6 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 		TypingTTL:      10 * time.Second,
 		Draft:          chat.DraftByEdit,
 		Buttons:        chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
-		Threads:        kind != chat.Direct,
 		Replies:        true,
 		IdempotentSend: true,
 	}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -57,7 +56,7 @@ const (
 	maxLabel   = 80 // characters
 	maxRows    = 5
 	maxColumns = 5
-	maxData    = 100 // characters
+	maxData    = 100 // characters; the host counts bytes
 )
 
 // newPost is what sending and editing have in common. What the agent writes pings nobody.
@@ -66,25 +65,9 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 		return post{}, network.Refuse(chat.Invalid, "the message has no text")
 	}
 	p := post{Content: markdown.ToDiscord(text, textLimit), Mentions: mentions{Parse: []string{}}, Components: []row{}}
-	if len(buttons) > maxRows {
-		return post{}, network.Refuse(chat.Invalid, "there are %d rows of buttons; Discord takes %d", len(buttons), maxRows)
-	}
-	data := map[string]bool{}
 	for _, line := range buttons {
-		if len(line) > maxColumns {
-			return post{}, network.Refuse(chat.Invalid, "there are %d buttons in a row; Discord takes %d", len(line), maxColumns)
-		}
 		r := row{Type: int(discordgo.ActionsRowComponent), Components: []button{}}
 		for _, b := range line {
-			switch {
-			case b.Label == "" || b.Data == "":
-				return post{}, network.Refuse(chat.Invalid, "a button has no label or no data")
-			case utf8.RuneCountInString(b.Data) > maxData:
-				return post{}, network.Refuse(chat.Invalid, "a button's data has %d characters; Discord takes %d", utf8.RuneCountInString(b.Data), maxData)
-			case data[b.Data]:
-				return post{}, network.Refuse(chat.Invalid, "two buttons have the same data, which Discord does not take")
-			}
-			data[b.Data] = true
 			label := []rune(b.Label)
 			r.Components = append(r.Components, button{
 				Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: string(label[:min(len(label), maxLabel)]), Data: b.Data,

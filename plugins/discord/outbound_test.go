@@ -235,11 +235,6 @@ func TestFailuresBeforeDiscord(t *testing.T) {
 		{"no thread's id", chat.Outgoing{To: chat.Address{Chat: "70", Thread: "@me"}, Text: "x"}, chat.ChatNotFound},
 		{"a file without bytes", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Media: []chat.Media{{Kind: chat.File}}}, chat.MediaRejected},
 		{"a file that is too large", chat.Outgoing{To: chat.Address{Chat: "70"}, Media: []chat.Media{{Ref: "r", Size: maxUpload + 1}}}, chat.MediaRejected},
-		{"too many rows of buttons", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: make([][]chat.Button, 6)}, chat.Invalid},
-		{"too many buttons in a row", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{make([]chat.Button, 6)}}, chat.Invalid},
-		{"a button without data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes"}}}}, chat.Invalid},
-		{"a button with too much data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes", Data: strings.Repeat("x", 101)}}}}, chat.Invalid},
-		{"two buttons of one data", chat.Outgoing{To: chat.Address{Chat: "70"}, Text: "x", Buttons: [][]chat.Button{{{Label: "Yes", Data: "y"}}, {{Label: "No", Data: "y"}}}}, chat.Invalid},
 	} {
 		_, err := c.Send(t.Context(), test.out)
 		if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != test.want || f.MaybeDelivered {

@@ -43,10 +43,7 @@ func (c *channel) edit(ctx context.Context, method string, to chat.Address, id c
 	params := tgbotapi.Params{}
 	adorn(params, field, entities, parts[0])
 	if len(buttons) > 0 {
-		var err error
-		if params["reply_markup"], err = keyboard(buttons); err != nil {
-			return err
-		}
+		params["reply_markup"] = keyboard(buttons)
 	}
 	c.address(params, chat.Address{Chat: to.Chat})
 	params["message_id"] = string(id)

@@ -65,13 +65,11 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 func (*channel) Limits(kind chat.Kind) chat.Limits {
 	limits := chat.Limits{
 		Text:      textLimit,
-		Caption:   captionLimit,
 		Markup:    chat.Markdown,
 		Edit:      chat.EditLimits{MinInterval: time.Second},
 		TypingTTL: 5 * time.Second,
 		Draft:     chat.NativeDraft,
 		Buttons:   chat.ButtonLimits{Rows: maxRows, Columns: maxColumns, DataBytes: maxData},
-		Threads:   true,
 		Replies:   true,
 	}
 	for _, kind := range []chat.MediaKind{chat.File, chat.Image, chat.Audio, chat.Voice, chat.Video} {

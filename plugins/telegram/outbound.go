@@ -145,7 +145,7 @@ const (
 )
 
 // keyboard is buttons as Telegram takes them.
-func keyboard(buttons [][]chat.Button) (string, error) {
+func keyboard(buttons [][]chat.Button) string {
 	type button struct {
 		Text string `json:"text"`
 		Data string `json:"callback_data"`
@@ -154,17 +154,11 @@ func keyboard(buttons [][]chat.Button) (string, error) {
 	for _, row := range buttons {
 		shown := make([]button, 0, len(row))
 		for _, b := range row {
-			switch {
-			case b.Label == "" || b.Data == "":
-				return "", network.Refuse(chat.Invalid, "a button has no label or no data")
-			case len(b.Data) > maxData:
-				return "", network.Refuse(chat.Invalid, "a button's data has %d bytes; Telegram takes %d", len(b.Data), maxData)
-			}
 			shown = append(shown, button{Text: b.Label, Data: b.Data})
 		}
 		rows = append(rows, shown)
 	}
-	return object(map[string]any{"inline_keyboard": rows}), nil
+	return object(map[string]any{"inline_keyboard": rows})
 }
 
 // object is v, of which everything can be marshalled, as JSON.

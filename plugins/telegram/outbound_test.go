@@ -208,8 +208,6 @@ func TestRefusedHere(t *testing.T) {
 		"nothing":                {chat.Outgoing{Text: " \n"}, chat.Invalid},
 		"a file without bytes":   {chat.Outgoing{Text: "x", Media: []chat.Media{{Kind: chat.Image}}}, chat.MediaRejected},
 		"a file that is too big": {chat.Outgoing{Text: "x", Media: []chat.Media{{Ref: "r", Size: maxUpload + 1}}}, chat.MediaRejected},
-		"a button's data":        {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l", Data: strings.Repeat("d", 65)}}}}, chat.Invalid},
-		"a button without data":  {chat.Outgoing{Text: "x", Buttons: [][]chat.Button{{{Label: "l"}}}}, chat.Invalid},
 		"buttons under an album": {
 			chat.Outgoing{Media: []chat.Media{{Ref: "a", Kind: chat.Image}, {Ref: "b", Kind: chat.Image}}, Buttons: [][]chat.Button{{{Label: "l", Data: "d"}}}},
 			chat.Invalid,

@@ -98,16 +98,16 @@ func plan(out chat.Outgoing) ([]step, error) {
 	if under < 0 && len(out.Buttons) > 0 {
 		return nil, network.Refuse(chat.Invalid, "an album has no buttons")
 	}
-	return steps, attach(out, steps[0].params, steps[max(under, 0)].params)
+	attach(out, steps[0].params, steps[max(under, 0)].params)
+	return steps, nil
 }
 
 // attach adds what a message answers to its first request, and its buttons to the one that they stand under.
-func attach(out chat.Outgoing, first, under tgbotapi.Params) (err error) {
+func attach(out chat.Outgoing, first, under tgbotapi.Params) {
 	first.AddNonEmpty("reply_parameters", replyTo(out.ReplyTo))
 	if len(out.Buttons) > 0 {
-		under["reply_markup"], err = keyboard(out.Buttons)
+		under["reply_markup"] = keyboard(out.Buttons)
 	}
-	return err
 }
 
 // enclosures are the steps of a message's files, in order: of each row of files that may be together an album.

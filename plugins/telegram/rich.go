@@ -42,9 +42,7 @@ func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat
 	if out.Silent {
 		params["disable_notification"] = "true"
 	}
-	if err := attach(out, params, params); err != nil {
-		return chat.Receipt{}, true, err
-	}
+	attach(out, params, params)
 	c.address(params, out.To)
 	var sent messages
 	done, err = c.tryRich(ctx, "sendRichMessage", params, out.Text, &sent)
@@ -60,9 +58,7 @@ func (c *channel) editRich(ctx context.Context, to chat.Address, id chat.Message
 		return false, nil
 	}
 	params := tgbotapi.Params{"message_id": string(id)}
-	if err := attach(chat.Outgoing{Buttons: buttons}, params, params); err != nil {
-		return true, err
-	}
+	attach(chat.Outgoing{Buttons: buttons}, params, params)
 	c.address(params, chat.Address{Chat: to.Chat})
 	done, err = c.tryRich(ctx, "editMessageText", params, text, nil)
 	if refused, ok := errors.AsType[*callError](err); ok && refused.says("message is not modified") {

@@ -47,7 +47,6 @@ var limits = chat.Limits{
 	TypingTTL:      typingTTL,
 	Draft:          chat.NativeDraft,
 	Buttons:        chat.ButtonLimits{Rows: 10, Columns: 4, DataBytes: 256},
-	Threads:        true,
 	Replies:        true,
 	MediaIn:        everyKind(),
 	MediaOut:       everyKind(),

@@ -199,7 +199,7 @@ func TestWhatIsNotShown(t *testing.T) {
 // TestWithout has features that the setup says are not there: nothing is asked of the channel, but they must not be there.
 func TestWithout(t *testing.T) {
 	t.Parallel()
-	all := []Feature{Absences, Accounts, Groups, Reactions, Edits, Deletions, Answers}
+	all := []Feature{Absences, Accounts, Groups, Threads, Reactions, Edits, Deletions, Answers}
 	with, without := resides(""), resides("")
 	with.Without, without.Without = all, all
 	build := without.New

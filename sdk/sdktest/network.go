@@ -94,17 +94,6 @@ type MarkNetwork interface {
 	Mark(to chat.ID, id chat.MessageID) string
 }
 
-// ThreadNetwork is a [Network] with threads. That of a channel with limits of threads must be one.
-type ThreadNetwork interface {
-	Network
-	// Thread returns a thread that is there.
-	Thread() (chat.ID, chat.ThreadID)
-	// DeliverThread has a person write in it, as Deliver has one.
-	DeliverThread(text string)
-	// SentThread returns the texts that reached the people of the thread, in order.
-	SentThread() []string
-}
-
 // Feature is something that a chat network may have without that the description of its channel tells.
 type Feature string
 
@@ -113,6 +102,7 @@ const (
 	Absences  Feature = "absences"  // it can be away for a while: [AbsentNetwork]
 	Accounts  Feature = "accounts"  // its account can be taken away: [AccountNetwork]
 	Groups    Feature = "groups"    // chats of several people: [GroupNetwork]
+	Threads   Feature = "threads"   // of a chat: [ThreadNetwork]
 	Reactions Feature = "reactions" // people's, of which it tells: [ReactionNetwork]
 	Edits     Feature = "edits"     // people's, of which it tells: [RevisionNetwork]
 	Deletions Feature = "deletions" // people's, of which it tells: [RetractionNetwork]
@@ -142,6 +132,17 @@ type GroupNetwork interface {
 	Group() chat.ID
 	// Mention has a person write in the group and name the channel's account in front of the text.
 	Mention(text string)
+}
+
+// ThreadNetwork is a [Network] with threads.
+type ThreadNetwork interface {
+	Network
+	// Thread returns a thread that is there.
+	Thread() (chat.ID, chat.ThreadID)
+	// DeliverThread has a person write in it, as Deliver has one.
+	DeliverThread(text string)
+	// SentThread returns the texts that reached the people of the thread, in order.
+	SentThread() []string
 }
 
 // ReactionNetwork is a [Network] that tells the channel of reactions.

@@ -45,10 +45,10 @@ func addressed(m chat.Message) bool {
 
 func keepsThreads(t testing.TB, s Setup) {
 	n, h := s.connect(t)
-	if !h.Limits(chat.Direct).Threads && !h.Limits(chat.Group).Threads {
+	network, ok := feature[ThreadNetwork](t, s, n, Threads)
+	if !ok {
 		return
 	}
-	network := as[ThreadNetwork](t, n, "threads")
 	id, thread := network.Thread()
 	network.DeliverThread("in the thread")
 	e := h.NextEvent()

@@ -48,9 +48,9 @@ func (fickle) Limits(chat.Kind) chat.Limits {
 
 func villageLimits() chat.Limits {
 	limits := chat.Limits{
-		Text: chat.TextLimit{Max: mostText, Unit: chat.Runes}, Caption: chat.TextLimit{Max: 50, Unit: chat.Runes}, Markup: chat.Plain,
+		Text: chat.TextLimit{Max: mostText, Unit: chat.Runes}, Markup: chat.Plain,
 		TypingTTL: time.Second, Draft: chat.NativeDraft, Buttons: chat.ButtonLimits{Rows: 2, Columns: 3, DataBytes: 20},
-		Threads: true, IdempotentSend: true,
+		IdempotentSend: true,
 	}
 	for _, kind := range []chat.MediaKind{chat.File, chat.Image} {
 		limits.MediaIn = append(limits.MediaIn, chat.MediaLimit{Kind: kind, MaxBytes: mostFile})

@@ -92,7 +92,6 @@ func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
 	}
 	l := chat.Limits{
 		Text:      textLimitFrom(p.GetText()),
-		Caption:   textLimitFrom(p.GetCaption()),
 		Markup:    chat.Plain,
 		TypingTTL: durationFrom(p.GetTypingTtl()),
 		Draft:     chat.NoDraft,
@@ -104,7 +103,6 @@ func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
 			Columns:   signed(p.GetButtons().GetColumns()),
 			DataBytes: signed(p.GetButtons().GetDataBytes()),
 		},
-		Threads:        p.GetThreads(),
 		Replies:        p.GetReplies(),
 		MediaIn:        each(p.GetMediaIn(), mediaLimitFrom),
 		MediaOut:       each(p.GetMediaOut(), mediaLimitFrom),

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -86,6 +87,9 @@ func unset(m protoreflect.Message, path string) (missing []string) {
 		f := fields.Get(i)
 		name := path + "." + string(f.Name())
 		if !m.Has(f) {
+			if options, ok := f.Options().(*descriptorpb.FieldOptions); ok && options.GetDeprecated() {
+				continue
+			}
 			if f.ContainingOneof() == nil || m.WhichOneof(f.ContainingOneof()) == nil {
 				missing = append(missing, name)
 			}

@@ -200,11 +200,9 @@ func FailureToProto(err error) *pluginv1.Failure {
 func LimitsToProto(l chat.Limits) *pluginv1.GetCapabilitiesResponse {
 	p := &pluginv1.GetCapabilitiesResponse{
 		Text:           textLimit(l.Text),
-		Caption:        textLimit(l.Caption),
 		Markup:         markups[l.Markup],
 		TypingTtl:      duration(l.TypingTTL),
 		Draft:          drafts[l.Draft],
-		Threads:        l.Threads,
 		Replies:        l.Replies,
 		MediaIn:        each(l.MediaIn, mediaLimit),
 		MediaOut:       each(l.MediaOut, mediaLimit),

@@ -46,6 +46,11 @@ type Sender interface {
 	Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error)
 }
 
+// Idempotent is a [Sender] that reports whether the same key sent twice shows one message.
+type Idempotent interface {
+	Idempotent() bool
+}
+
 // errDown is why a piece is not sent whose channel went down while nothing was due.
 var errDown = errors.New("the channel is down")
 
@@ -191,7 +196,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery)
 		c.bury(work, d, "too old to send: "+age.Round(time.Second).String())
 		return
 	}
-	if d.Uncertain {
+	if once, ok := sender.(Idempotent); d.Uncertain && !(ok && once.Idempotent()) {
 		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", d.Attempts+1)
 	}
 	if sender == nil {

@@ -1,10 +1,12 @@
 package outbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -266,6 +268,49 @@ func TestAStoreThatCannotNoteAnOutcomeIsAskedUntilItCan(t *testing.T) {
 				}
 				if once := slices.Compact(slices.Clone(n.took)); len(once) != len(n.took) {
 					t.Errorf("sent %v", n.took)
+				}
+			})
+		})
+	}
+}
+
+// once is a network that shows the same key once, or not.
+type once struct {
+	*network
+	shows bool
+}
+
+func (o once) Idempotent() bool { return o.shows }
+
+// TestARepeatIsWarnedOf where readers may see it.
+func TestARepeatIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		sender func(*network) outbox.Sender
+		warned bool
+	}{
+		"an idempotent channel":  {func(n *network) outbox.Sender { return once{n, true} }, false},
+		"any other":              {func(n *network) outbox.Sender { return once{n, false} }, true},
+		"one that does not tell": {func(n *network) outbox.Sender { return n }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPieces(map[chat.ID][]string{"a": {"one"}})
+				sender := tt.sender(&network{fails: map[string][]error{"one": {errors.New("cut")}}})
+				var log bytes.Buffer
+				o := outbox.New(p, outbox.Options{
+					Channels: []string{"c"}, Attempts: 3, Grace: time.Minute,
+					Await: func(context.Context, string) (outbox.Sender, error) { return sender, nil },
+				}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				o.Run(ctx)
+				if entries := p.entries(); !slices.Contains(entries, "delivered one") {
+					t.Fatalf("what became of it: %q", entries)
+				}
+				if warned := strings.Contains(log.String(), "whose outcome is unknown"); warned != tt.warned {
+					t.Errorf("the operator is warned: %t, want %t:\n%s", warned, tt.warned, &log)
 				}
 			})
 		})

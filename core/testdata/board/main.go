@@ -16,7 +16,7 @@ type config struct {
 }
 
 var limits = chat.Limits{
-	Text: chat.TextLimit{Max: 300, Unit: chat.Runes}, Markup: chat.Plain, IdempotentSend: true,
+	Text: chat.TextLimit{Max: 300, Unit: chat.Runes}, Markup: chat.Markdown, IdempotentSend: true,
 	Draft: chat.DraftByEdit, Edit: chat.EditLimits{MinInterval: 20 * time.Millisecond},
 	Buttons: chat.ButtonLimits{Rows: 1, Columns: 1, DataBytes: 64},
 }

@@ -82,14 +82,14 @@ func (ChannelState) EnumDescriptor() ([]byte, []int) {
 	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{0}
 }
 
-// Markup is what the channel makes of the Markdown that it is given.
+// Markup is what the channel shows of how a text looks.
 type Markup int32
 
 const (
 	Markup_MARKUP_UNSPECIFIED Markup = 0
-	// Shown as it is written.
+	// Nothing: it is sent plain text.
 	Markup_MARKUP_PLAIN Markup = 1
-	// Rendered.
+	// The Markdown that it is sent.
 	Markup_MARKUP_MARKDOWN Markup = 2
 )
 
@@ -505,7 +505,9 @@ func (x *GetCapabilitiesRequest) GetChatKind() ChatKind {
 type GetCapabilitiesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  *TextLimit             `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Unset: captions count as text.
+	// Nobody reads it.
+	//
+	// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
 	Caption *TextLimit  `protobuf:"bytes,2,opt,name=caption,proto3" json:"caption,omitempty"`
 	Markup  Markup      `protobuf:"varint,3,opt,name=markup,proto3,enum=clawhost.plugin.v1.Markup" json:"markup,omitempty"`
 	Edit    *EditLimits `protobuf:"bytes,4,opt,name=edit,proto3" json:"edit,omitempty"`
@@ -513,11 +515,14 @@ type GetCapabilitiesResponse struct {
 	TypingTtl *durationpb.Duration `protobuf:"bytes,5,opt,name=typing_ttl,json=typingTtl,proto3" json:"typing_ttl,omitempty"`
 	Draft     DraftKind            `protobuf:"varint,6,opt,name=draft,proto3,enum=clawhost.plugin.v1.DraftKind" json:"draft,omitempty"`
 	Buttons   *ButtonLimits        `protobuf:"bytes,7,opt,name=buttons,proto3" json:"buttons,omitempty"`
-	Threads   bool                 `protobuf:"varint,8,opt,name=threads,proto3" json:"threads,omitempty"`
-	Replies   bool                 `protobuf:"varint,9,opt,name=replies,proto3" json:"replies,omitempty"`
-	MediaIn   []*MediaLimit        `protobuf:"bytes,10,rep,name=media_in,json=mediaIn,proto3" json:"media_in,omitempty"`
-	MediaOut  []*MediaLimit        `protobuf:"bytes,11,rep,name=media_out,json=mediaOut,proto3" json:"media_out,omitempty"`
-	// The same idempotency key sent twice shows one message.
+	// Nobody reads it.
+	//
+	// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
+	Threads  bool          `protobuf:"varint,8,opt,name=threads,proto3" json:"threads,omitempty"`
+	Replies  bool          `protobuf:"varint,9,opt,name=replies,proto3" json:"replies,omitempty"`
+	MediaIn  []*MediaLimit `protobuf:"bytes,10,rep,name=media_in,json=mediaIn,proto3" json:"media_in,omitempty"`
+	MediaOut []*MediaLimit `protobuf:"bytes,11,rep,name=media_out,json=mediaOut,proto3" json:"media_out,omitempty"`
+	// The same idempotency key sent twice shows one message. Of any other channel the host warns before it sends one again.
 	IdempotentSend bool `protobuf:"varint,12,opt,name=idempotent_send,json=idempotentSend,proto3" json:"idempotent_send,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -560,6 +565,7 @@ func (x *GetCapabilitiesResponse) GetText() *TextLimit {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
 func (x *GetCapabilitiesResponse) GetCaption() *TextLimit {
 	if x != nil {
 		return x.Caption
@@ -602,6 +608,7 @@ func (x *GetCapabilitiesResponse) GetButtons() *ButtonLimits {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
 func (x *GetCapabilitiesResponse) GetThreads() bool {
 	if x != nil {
 		return x.Threads
@@ -2303,17 +2310,17 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x19\n" +
 	"\bopen_url\x18\x03 \x01(\tR\aopenUrl\"S\n" +
 	"\x16GetCapabilitiesRequest\x129\n" +
-	"\tchat_kind\x18\x01 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\"\xed\x04\n" +
+	"\tchat_kind\x18\x01 \x01(\x0e2\x1c.clawhost.plugin.v1.ChatKindR\bchatKind\"\xf5\x04\n" +
 	"\x17GetCapabilitiesResponse\x121\n" +
-	"\x04text\x18\x01 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\x04text\x127\n" +
-	"\acaption\x18\x02 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\acaption\x122\n" +
+	"\x04text\x18\x01 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitR\x04text\x12;\n" +
+	"\acaption\x18\x02 \x01(\v2\x1d.clawhost.plugin.v1.TextLimitB\x02\x18\x01R\acaption\x122\n" +
 	"\x06markup\x18\x03 \x01(\x0e2\x1a.clawhost.plugin.v1.MarkupR\x06markup\x122\n" +
 	"\x04edit\x18\x04 \x01(\v2\x1e.clawhost.plugin.v1.EditLimitsR\x04edit\x128\n" +
 	"\n" +
 	"typing_ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\ttypingTtl\x123\n" +
 	"\x05draft\x18\x06 \x01(\x0e2\x1d.clawhost.plugin.v1.DraftKindR\x05draft\x12:\n" +
-	"\abuttons\x18\a \x01(\v2 .clawhost.plugin.v1.ButtonLimitsR\abuttons\x12\x18\n" +
-	"\athreads\x18\b \x01(\bR\athreads\x12\x18\n" +
+	"\abuttons\x18\a \x01(\v2 .clawhost.plugin.v1.ButtonLimitsR\abuttons\x12\x1c\n" +
+	"\athreads\x18\b \x01(\bB\x02\x18\x01R\athreads\x12\x18\n" +
 	"\areplies\x18\t \x01(\bR\areplies\x129\n" +
 	"\bmedia_in\x18\n" +
 	" \x03(\v2\x1e.clawhost.plugin.v1.MediaLimitR\amediaIn\x12;\n" +
