@@ -101,7 +101,7 @@ func TestAnIndexThatIsDamagedInUse(t *testing.T) {
 		if !strings.Contains(err.Error(), errDamaged.Error()) {
 			t.Errorf("the plugin ends by %v", err)
 		}
-	case <-t.Context().Done():
+	case <-time.After(10 * time.Second):
 		t.Fatal("the plugin does not end")
 	}
 	p.restart(nil)

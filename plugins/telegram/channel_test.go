@@ -60,6 +60,9 @@ func (i *inbox) notify() {
 	i.changed = make(chan struct{})
 }
 
+// patience bounds each wait of a test for the next change.
+const patience = 30 * time.Second
+
 func (i *inbox) await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for {
@@ -71,7 +74,9 @@ func (i *inbox) await(t *testing.T, what string, condition func() bool) {
 		}
 		select {
 		case <-changed:
-		case <-t.Context().Done():
+		case <-time.After(patience): // since the last change
+			i.mu.Lock()
+			defer i.mu.Unlock()
 			t.Fatalf("waiting for %s: events %v, reports %q", what, i.events, i.reports)
 		}
 	}

@@ -69,7 +69,9 @@ func (h *unsteady) await(t *testing.T, n int) {
 		}
 		select {
 		case <-changed:
-		case <-t.Context().Done():
+		case <-time.After(patience): // since the last one
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			t.Fatalf("%d of %d messages came", h.taken, n)
 		}
 	}

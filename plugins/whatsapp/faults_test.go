@@ -178,7 +178,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 			})
 			busy.Go(func() {
 				for i := range each {
-					mortal.sendUntilDone(fmt.Sprintf("%d/%d/%d", n, life, i), to, fmt.Sprintf("answer %d.%d", life, i))
+					mortal.sendUntilDone(patient, fmt.Sprintf("%d/%d/%d", n, life, i), to, fmt.Sprintf("answer %d.%d", life, i))
 				}
 			})
 		}

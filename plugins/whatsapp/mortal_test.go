@@ -174,12 +174,13 @@ func (m *mortal) start() {
 }
 
 // sendUntilDone sends as the host does: the same key again after a failure that may pass, to the next life too.
-func (m *mortal) sendUntilDone(key string, to chat.ID, text string) {
+func (m *mortal) sendUntilDone(ctx context.Context, key string, to chat.ID, text string) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		switch status, answer := post(m.t.Context(), m.client, "/", chat.Outgoing{Key: key, To: chat.Address{Chat: to}, Text: text}); {
-		case status == http.StatusOK, m.t.Context().Err() != nil:
+		status, answer := post(ctx, m.client, "/", chat.Outgoing{Key: key, To: chat.Address{Chat: to}, Text: text})
+		switch {
+		case status == http.StatusOK:
 			return
 		case status == http.StatusUnprocessableEntity:
 			m.t.Errorf("%s: %s", key, answer)
@@ -187,7 +188,8 @@ func (m *mortal) sendUntilDone(key string, to chat.ID, text string) {
 		}
 		select {
 		case <-ticker.C:
-		case <-m.t.Context().Done():
+		case <-ctx.Done():
+			m.t.Errorf("%s is not sent; the last answer is %d %s", key, status, answer)
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -41,16 +42,22 @@ type reply struct {
 
 func (s *session) replied(t *testing.T) reply {
 	t.Helper()
+	var r reply
+	if err := json.Unmarshal(receive(t, s.lines, "an answer is written"), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// receive waits for what comes through a channel.
+func receive[T any](t *testing.T, from <-chan T, what string) T {
+	t.Helper()
 	select {
-	case line := <-s.lines:
-		var r reply
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatal(err)
-		}
-		return r
-	case <-t.Context().Done():
-		t.Fatal("nothing was written")
-		return reply{}
+	case v := <-from:
+		return v
+	case <-time.After(10 * time.Second):
+		t.Fatalf("did not happen: %s", what)
+		panic("unreachable")
 	}
 }
 
@@ -156,7 +163,7 @@ func ask(t *testing.T, id string, fields map[string]any) []byte {
 func TestQuestionsSideBySide(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string)
-	decide := map[string]chan agent.Decision{"a": make(chan agent.Decision), "b": make(chan agent.Decision), "c": make(chan agent.Decision)}
+	decide := map[string]chan agent.Decision{"a": make(chan agent.Decision, 1), "b": make(chan agent.Decision, 1), "c": make(chan agent.Decision, 1)}
 	s := atDesk(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
 		begun <- q.Tool
 		select {
@@ -171,7 +178,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	}})
 	for id := range decide {
 		s.line(ask(t, id, map[string]any{"tool_name": id}))
-		<-begun
+		receive(t, begun, "a question is asked")
 	}
 	if !s.look().asking {
 		t.Error("nobody is being asked")
@@ -221,7 +228,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": "/" + strings.Repeat("p", maxInput), "input": 5,
 	}))
 	s.replied(t)
-	q := <-asked
+	q := receive(t, asked, "the question is asked")
 	if len(q.Tool) > maxRule || len(q.Description) != maxDescription || len(q.Outside) != maxPath || string(q.Input) != "{}" {
 		t.Errorf("asked %d %d %d %s", len(q.Tool), len(q.Description), len(q.Outside), q.Input)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
+	"time"
 )
 
 // Journal is a text that grows. The zero Journal is empty.
@@ -37,9 +38,17 @@ func (j *Journal) String() string {
 // Mark is where what is written next begins, in bytes.
 func (j *Journal) Mark() int { return len(j.String()) }
 
+// patience bounds waits whose caller sets no deadline.
+const patience = 30 * time.Second
+
 // Await waits until what is written behind a mark matches a pattern. It gives up when ended is closed, as who writes may do;
 // nil: never.
 func (j *Journal) Await(ctx context.Context, ended <-chan struct{}, mark int, pattern *regexp.Regexp) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	for over := false; ; {
 		written, changed := j.since(mark)
 		if pattern.MatchString(written) {
@@ -53,7 +62,7 @@ func (j *Journal) Await(ctx context.Context, ended <-chan struct{}, mark int, pa
 		case <-ended:
 			over = true // what it wrote last is looked at, too
 		case <-ctx.Done():
-			return fmt.Errorf("nothing is written that matches %q: %w", pattern, ctx.Err())
+			return fmt.Errorf("nothing that matches %q is in what was written, %.2000q: %w", pattern, written, ctx.Err())
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxBody bounds what is read of a request, in bytes. The real API takes 32 MB.
@@ -97,8 +98,16 @@ func (s *Server) Messages() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Prompt == nil })
 }
 
+// patience bounds waits whose caller sets no deadline.
+const patience = 30 * time.Second
+
 // Await returns the first request for a message that fits, as soon as it has come, or ctx's error.
 func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	for {
 		s.mu.Lock()
 		changed := s.changed

@@ -24,7 +24,7 @@ func TestTheSameSideBySide(t *testing.T) {
 		}
 		allowed := 0
 		for _, answer := range []string{"once", "no"} {
-			if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, answer); err != nil {
+			if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.next(t), answer); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -51,11 +51,11 @@ func TestTheSameSideBySideIsSpared(t *testing.T) {
 	for range 3 {
 		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
 	}
-	if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, "session"); err != nil {
+	if _, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.next(t), "session"); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if got := <-decided; !got.Allow {
+		if got := receive(t, decided); !got.Allow {
 			t.Error(got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), runOf("bob", chat.Other), ls) }()
-	id := <-r.posted
+	id := r.next(t)
 	elsewhere := caller("owner", chat.Owner)
 	elsewhere.Address.Chat = "group"
 	if said, _, _ := d.Answer(t.Context(), elsewhere, id, "why"); !strings.Contains(said, "next message here") {

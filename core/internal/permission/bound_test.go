@@ -57,7 +57,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 					t.Errorf("%d questions are open, %d turns wait, %d are refused; want %d open", len(r.posted), r.paused, len(refused), tt.open)
 				}
 				for range len(refused) {
-					if got := <-refused; got.Allow || !strings.Contains(got.Message, "Nobody was asked") {
+					if got := receive(t, refused); got.Allow || !strings.Contains(got.Message, "Nobody was asked") {
 						t.Errorf("refused with %+v", got)
 					}
 				}

@@ -40,7 +40,7 @@ func TestOffer(t *testing.T) {
 			if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 				t.Fatal(err)
 			}
-			id := <-r.posted
+			id := r.next(t)
 			d.End(t.Context(), "s", 7, false) // The end of the run is no end of the offer.
 			d = r.desk(t)                     // Nor is the host's.
 			if text := r.asked[0].Text; text != "I gave it up." || len(r.asked[0].Buttons) != 1 {
@@ -84,7 +84,7 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 		t.Fatal(err)
 	}
-	id := <-r.posted
+	id := r.next(t)
 	asker := caller("owner", chat.Authorised) // who was an owner then
 	for range 2 {
 		if _, _, err := r.desk(t).Answer(t.Context(), asker, id, "go"); err != nil {
@@ -108,7 +108,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
 		}
-		id := <-r.posted
+		id := r.next(t)
 		time.Sleep(25 * time.Hour)
 		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.told) != 0 {
 			t.Error(told, err, r.told)
@@ -128,7 +128,7 @@ func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 		if err := d.Offer(t.Context(), runOf("anna", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
 		}
-		<-r.posted
+		r.next(t)
 		time.Sleep(23 * time.Hour)
 		d.Expire(t.Context())
 		if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {

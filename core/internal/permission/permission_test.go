@@ -53,6 +53,35 @@ func newRoom() *room {
 	return &room{posted: make(chan string, 10), buttons: chat.ButtonLimits{Rows: 8, Columns: 3, DataBytes: 64}}
 }
 
+// patience bounds each wait of a test.
+const patience = 10 * time.Second
+
+// next is the id of the question that is asked next.
+func (r *room) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case id := <-r.posted:
+		return id
+	case <-time.After(patience):
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.Fatalf("no question is asked; so far %+v, told %q, edits %q", r.questions, r.told, r.edits)
+	return ""
+}
+
+// receive is what comes next of decisions.
+func receive(t *testing.T, decided <-chan agent.Decision) agent.Decision {
+	t.Helper()
+	select {
+	case d := <-decided:
+		return d
+	case <-time.After(patience):
+		t.Fatal("nothing is decided")
+		return agent.Decision{}
+	}
+}
+
 func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store.Piece) (store.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,10 +293,10 @@ func ask(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q ag
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()
 	var told []string
-	id := <-r.posted
+	id := r.next(t)
 	for i, answer := range answers {
 		if answer == "next" {
-			id = <-r.posted
+			id = r.next(t)
 			continue
 		}
 		said, known, err := d.Answer(t.Context(), who, id, answer)
@@ -276,7 +305,7 @@ func ask(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q ag
 		}
 		told = append(told, said)
 	}
-	return <-decided, told
+	return receive(t, decided), told
 }
 
 func TestVerdicts(t *testing.T) {
@@ -370,7 +399,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan agent.Decision, 1)
 	go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
-	id := <-r.posted
+	id := r.next(t)
 	r.meanwhile = func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -383,7 +412,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 		t.Errorf("granted: %+v", r.grants)
 	}
 	end()
-	<-done
+	receive(t, done)
 }
 
 // A turn that says nothing in its chat asks nothing there either. What was granted before it may do.
@@ -432,9 +461,9 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
 			go func() { done <- d.Ask(ctx, run, q) }()
-			<-r.posted
+			r.next(t)
 			cancel()
-			<-done
+			receive(t, done)
 			if text := r.asked[len(r.asked)-1].Text; strings.Contains(text, "Nobody has asked") != (origin != "") || !strings.Contains(text, test.purpose) {
 				t.Errorf("%q, %s: %s", origin, q.Tool, text)
 			}
@@ -453,18 +482,18 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 		ctx, cutOff := context.WithCancel(t.Context())
 		decided := make(chan agent.Decision, 1)
 		go func() { decided <- d.Ask(ctx, before, ls) }()
-		<-r.posted
+		r.next(t)
 		cutOff()
-		<-decided
+		receive(t, decided)
 		for _, q := range []agent.Question{ls, rm} { // one that the run before has asked, too, and a new one
 			go func() { decided <- d.Ask(t.Context(), next, q) }()
-			id := <-r.posted
+			id := r.next(t)
 			synctest.Wait() // until it waits for the answer
 			d.End(t.Context(), "s", before.ID, false)
 			if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || err != nil {
 				t.Fatal(said, err)
 			}
-			if got := <-decided; !got.Allow {
+			if got := receive(t, decided); !got.Allow {
 				t.Errorf("%s: %+v", q.Input, got)
 			}
 		}
@@ -482,7 +511,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	d := r.desk(t)
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Authorised), ls) }()
-	id := <-r.posted
+	id := r.next(t)
 	if said, _, _ := d.Answer(t.Context(), caller("anna", chat.Authorised), id, "once"); said != refused {
 		t.Errorf("the person themselves: %q", said)
 	}
@@ -495,12 +524,12 @@ func TestWhoMayAnswer(t *testing.T) {
 	if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); said != "" || !known || err != nil {
 		t.Error(said, known, err)
 	}
-	if got := <-decided; !got.Allow {
+	if got := receive(t, decided); !got.Allow {
 		t.Errorf("%+v", got)
 	}
 	// What is asked of them about their own wishes they answer themselves, and nobody else who may not decide does.
 	go func() { decided <- d.Ask(t.Context(), runOf("anna", chat.Other), colour) }()
-	id = <-r.posted
+	id = r.next(t)
 	if said, _, _ := d.Answer(t.Context(), caller("bob", chat.Other), id, "1"); said != refused {
 		t.Errorf("somebody else: %q", said)
 	}
@@ -509,10 +538,10 @@ func TestWhoMayAnswer(t *testing.T) {
 			t.Error(said, err)
 		}
 		if answer == "2" {
-			id = <-r.posted
+			id = r.next(t)
 		}
 	}
-	got := <-decided
+	got := receive(t, decided)
 	var input struct{ Answers map[string]string }
 	if err := json.Unmarshal(got.Input, &input); err != nil || !got.Allow {
 		t.Fatal(got, err)
@@ -544,7 +573,7 @@ func TestReading(t *testing.T) {
 		}
 		decided := make(chan agent.Decision, 2)
 		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
-		id := <-r.posted
+		id := r.next(t)
 		synctest.Wait()
 		for text, want := range map[string]bool{"2": true, " 4 ": true, "6": false, "0": false, "yes": false, "2 apples": false, "": false} {
 			if got, _, ok := reading(t, d, owner, text); ok != want || ok && got != id {
@@ -565,14 +594,14 @@ func TestReading(t *testing.T) {
 		if _, _, err := d.Answer(t.Context(), owner, got, answer); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-decided; got.Message != "It was not allowed, for this reason: it is late" {
+		if got := receive(t, decided); got.Message != "It was not allowed, for this reason: it is late" {
 			t.Errorf("%+v", got)
 		}
 		// Of two open questions a number could mean either.
 		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), ls) }()
 		go func() { decided <- d.Ask(t.Context(), runOf("owner", chat.Owner), rm) }()
-		<-r.posted
-		<-r.posted
+		r.next(t)
+		r.next(t)
 		synctest.Wait()
 		if _, _, ok := reading(t, d, owner, "1"); ok {
 			t.Error("a number answers one of two questions")
@@ -613,9 +642,9 @@ func TestRestart(t *testing.T) {
 	first := r.desk(t)
 	done := make(chan agent.Decision, 1)
 	go func() { done <- first.Ask(life, runOf("owner", chat.Owner), ls) }()
-	id := <-r.posted
+	id := r.next(t)
 	end(agent.ErrShutdown)
-	<-done
+	receive(t, done)
 	if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {
 		t.Fatalf("the question is %s", r.questions[0].State)
 	}
@@ -626,11 +655,11 @@ func TestRestart(t *testing.T) {
 	if got := second.Ask(t.Context(), runOf("owner", chat.Owner), ls); !got.Allow {
 		t.Errorf("the answer is lost: %+v", got)
 	}
-	<-r.posted
+	r.next(t)
 	// Another life finds it unanswered, and waits for the same message.
 	go func() { done <- second.Ask(life, runOf("owner", chat.Owner), rm) }()
-	id = <-r.posted
-	<-done
+	id = r.next(t)
+	receive(t, done)
 	third := r.desk(t)
 	if got, _ := ask(t, third, r, runOf("owner", chat.Owner), rm, caller("owner", chat.Owner), "once"); !got.Allow {
 		t.Errorf("%+v", got)
@@ -651,9 +680,9 @@ func TestTurnsWaitForTheirQuestions(t *testing.T) {
 	life, end := context.WithCancelCause(t.Context())
 	done := make(chan agent.Decision, 1)
 	go func() { done <- d.Ask(life, runOf("owner", chat.Owner), odd) }()
-	<-r.posted
+	r.next(t)
 	end(agent.ErrShutdown)
-	<-done
+	receive(t, done)
 	ask(t, r.desk(t), r, runOf("owner", chat.Owner), odd, owner, "no")
 	want := []string{
 		"owner waits, sent true", "owner goes on", "guest waits, sent true", "guest goes on",
@@ -672,12 +701,12 @@ func TestRestartBetweenChoices(t *testing.T) {
 	first := r.desk(t)
 	done := make(chan agent.Decision, 1)
 	go func() { done <- first.Ask(life, runOf("owner", chat.Owner), colour) }()
-	if _, known, err := first.Answer(t.Context(), caller("owner", chat.Owner), <-r.posted, "blue"); !known || err != nil {
+	if _, known, err := first.Answer(t.Context(), caller("owner", chat.Owner), r.next(t), "blue"); !known || err != nil {
 		t.Fatal(known, err)
 	}
-	<-r.posted
+	r.next(t)
 	end(agent.ErrShutdown)
-	<-done
+	receive(t, done)
 	got, _ := ask(t, r.desk(t), r, runOf("owner", chat.Owner), colour, caller("owner", chat.Owner), "next", "1,3")
 	var given struct{ Answers map[string]string }
 	if err := json.Unmarshal(got.Input, &given); err != nil {
@@ -703,11 +732,11 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	left.Message.ClaudeSession = "c0"
 	for run, q := range map[*conversation.Turn]agent.Question{left: ls, runOf("owner", chat.Owner): rm} {
 		go func() { done <- first.Ask(life, run, q) }()
-		<-r.posted
+		r.next(t)
 	}
 	end(agent.ErrShutdown)
-	<-done
-	<-done
+	receive(t, done)
+	receive(t, done)
 	r.unfinished = true
 	if err := r.desk(t).Recover(t.Context()); err != nil {
 		t.Fatal(err)
@@ -731,9 +760,9 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 			d := r.desk(t)
 			done := make(chan agent.Decision, 1)
 			go func() { done <- d.Ask(life, runOf("owner", chat.Owner), ls) }()
-			id := <-r.posted
+			id := r.next(t)
 			end(agent.ErrShutdown)
-			<-done
+			receive(t, done)
 			if _, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); !known || err != nil {
 				t.Fatal(known, err)
 			}
@@ -760,9 +789,9 @@ func TestWithdrawn(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
 		done := make(chan agent.Decision, 1)
 		go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), ls) }()
-		<-r.posted
+		r.next(t)
 		end(cause)
-		<-done
+		receive(t, done)
 		if diff := cmp.Diff([]string{"This question is closed: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionWithdrawn {
 			t.Error(cause, diff, r.questions[0].State)
 		}
@@ -784,9 +813,9 @@ func TestTexts(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
 			go func() { done <- r.desk(t).Ask(ctx, runOf("owner", chat.Owner), q) }()
-			id := <-r.posted
+			id := r.next(t)
 			cancel()
-			<-done
+			receive(t, done)
 			fmt.Fprintf(&all, "=== %s, buttons %d\n%s\n", q.Tool, limits.Rows, r.asked[0].Text)
 			for _, row := range r.asked[0].Buttons {
 				for _, b := range row {
@@ -833,7 +862,7 @@ func FuzzQuestion(f *testing.F) {
 		select {
 		case <-r.posted:
 			cancel()
-			<-done
+			receive(t, done)
 			if r.asked[0].Text == "" || len([]rune(r.asked[0].Text)) > 10_000 {
 				t.Errorf("%d characters", len([]rune(r.asked[0].Text)))
 			}

@@ -34,7 +34,7 @@ func asked(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q 
 	ctx, end := context.WithCancelCause(t.Context())
 	decisions := make(chan agent.Decision, 1)
 	go func() { decisions <- d.Ask(ctx, run, q) }()
-	id = <-r.posted
+	id = r.next(t)
 	synctest.Wait()
 	t.Cleanup(func() { end(agent.ErrShutdown) })
 	return id, decisions, end
@@ -166,7 +166,7 @@ func TestWordsAreHeardOnce(t *testing.T) {
 			}
 		}
 		var input struct{ Answers map[string]string }
-		if err := json.Unmarshal((<-decided).Input, &input); err != nil {
+		if err := json.Unmarshal(receive(t, decided).Input, &input); err != nil {
 			t.Fatal(err)
 		}
 		if got := input.Answers["Which colour?"]; got != strings.TrimSpace(words) {
@@ -223,7 +223,7 @@ func TestWordsThatNoTurnTakes(t *testing.T) {
 				d := r.desk(t)
 				id, decided, end := asked(t, d, r, runOf("bob", chat.Other), colour)
 				end(agent.ErrShutdown)
-				<-decided
+				receive(t, decided)
 				if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
 					t.Fatal(told, err)
 				}
@@ -264,18 +264,18 @@ func TestWordsThatATurnTakesAtOnce(t *testing.T) {
 		d := r.desk(t)
 		id, decided, end := asked(t, d, r, runOf("bob", chat.Other), one)
 		end(agent.ErrShutdown)
-		<-decided
+		receive(t, decided)
 		again := make(chan agent.Decision, 1)
 		r.afterwards = func() {
 			r.afterwards = nil
 			go func() { again <- d.Ask(t.Context(), runOf("bob", chat.Other), one) }()
-			<-r.posted
+			r.next(t)
 			synctest.Wait() // the turn is as far as it comes
 		}
 		if told, err := d.Hear(t.Context(), id, "neither", wrote(caller("bob", chat.Other), "neither")); told != "" || err != nil {
 			t.Fatal(told, err)
 		}
-		if got := <-again; !got.Allow {
+		if got := receive(t, again); !got.Allow {
 			t.Fatalf("the turn is told: %+v", got)
 		}
 		d.End(t.Context(), "s", 7, false)
@@ -298,7 +298,7 @@ func TestUnread(t *testing.T) {
 		if err := d.Offer(t.Context(), runOf("bob", chat.Other), "I gave it up."); err != nil {
 			t.Fatal(err)
 		}
-		<-r.posted
+		r.next(t)
 		if _, _, ok := d.Unread(bob); ok {
 			t.Error("an offer keeps nothing waiting")
 		}

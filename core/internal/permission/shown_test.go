@@ -25,9 +25,9 @@ func TestNothingIsHidden(t *testing.T) {
 		go func() {
 			done <- r.desk(t).Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: tool, Input: encoded, Description: "Say hello"})
 		}()
-		<-r.posted
+		r.next(t)
 		cancel()
-		<-done
+		receive(t, done)
 		return r.asked[0].Text
 	}
 	bash := func(command string) string { return ask("Bash", map[string]any{"command": command}) }
@@ -105,7 +105,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 			go func() {
 				done <- d.Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: test.tool, Input: json.RawMessage(test.input), Suggested: test.rules})
 			}()
-			id := <-r.posted
+			id := r.next(t)
 			text := r.asked[0].Text
 			for _, want := range test.has {
 				if !strings.Contains(text, want) {
@@ -124,7 +124,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 				}
 			}
 			cancel()
-			<-done
+			receive(t, done)
 		})
 	}
 }

@@ -28,7 +28,7 @@ func TestNobodyElseDecides(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
 			go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), q) }()
-			id := <-r.posted
+			id := r.next(t)
 			rapid.Check(t, func(t *rapid.T) {
 				answer := rapid.OneOf(
 					rapid.SampledFrom([]string{"once", "session", "always", "yes", "no", "why", "go", "leave", "1", "2", "3", "4", "Red", "1,2", "", "no because", "ONCE ", "allow"}),
@@ -59,7 +59,7 @@ func TestNobodyElseDecides(t *testing.T) {
 				}
 			})
 			cancel()
-			<-done
+			receive(t, done)
 		})
 	}
 }

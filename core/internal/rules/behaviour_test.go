@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -193,14 +192,10 @@ func TestBehavioursAreProven(t *testing.T) {
 			}
 		}
 	}
-	all := commands.List(chat.Owner)
-	for _, c := range all {
+	for _, c := range commands.List(chat.Owner) {
 		if !told[c.Name] {
 			t.Errorf("%s: no row has the command /%s", behaviours, c.Name)
 		}
-	}
-	if counted := fmt.Sprintf("- %d commands,", len(all)); !strings.Contains(readPage(t, "README.md"), counted) {
-		t.Errorf("README.md does not say %q", counted)
 	}
 }
 

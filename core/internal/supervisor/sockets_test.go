@@ -14,7 +14,7 @@ import (
 func TestASocketOutlivesThePlugin(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "listen"))
-	url := <-r.opened
+	url := r.next(t, r.opened)
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "listen http://"), "/")
 	pid := r.status("listen").PID
 	if got := ask(t, address); got != pid {
@@ -35,7 +35,7 @@ func TestASocketOutlivesThePlugin(t *testing.T) {
 		t.Errorf("after its end process %d answers, that of before was %d", got, pid)
 	}
 	r.await(t, "listen", pid)
-	if again := <-r.opened; again != url {
+	if again := r.next(t, r.opened); again != url {
 		t.Errorf("the new process opens %s, want %s", again, url)
 	}
 	r.stop()

@@ -306,19 +306,47 @@ func (r *room) begin(t *testing.T, options supervisor.Options) {
 // await returns the plugin once it runs with another pid than before.
 func (r *room) await(t *testing.T, name string, before int) *supervisor.Live {
 	t.Helper()
-	for {
-		live, err := r.Await(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var live *supervisor.Live
+	r.poll(t, name+" runs with another pid", func() bool {
+		var err error
+		if live, err = r.Await(ctx, name); err != nil {
+			t.Fatalf("%v; %+v\n%s", err, r.List(), r.log)
 		}
-		if r.status(name).PID != before {
-			return live
-		}
+		return r.status(name).PID != before
+	})
+	return live
+}
+
+// patience bounds each wait of a test. It is long, because processes start slowly on a machine that is busy.
+const patience = 30 * time.Second
+
+// poll waits for what gives no event.
+func (r *room) poll(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for !happened() {
 		select {
-		case <-t.Context().Done():
-			t.Fatal(t.Context().Err())
-		case <-time.After(5 * time.Millisecond): // another process gives no event
+		case <-ticker.C:
+		case <-late.C:
+			t.Fatalf("did not happen: %s; %+v\n%s", what, r.List(), r.log)
 		}
+	}
+}
+
+// next is what the supervisor tells next.
+func (r *room) next(t *testing.T, told <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-told:
+		return text
+	case <-time.After(patience):
+		t.Fatalf("nothing is told; %+v\n%s", r.List(), r.log)
+		return ""
 	}
 }
 
@@ -355,7 +383,7 @@ func TestAPluginRunsAndEndsInOrder(t *testing.T) {
 	if s := r.status("well"); s.State != supervisor.Running || s.Version != "1.2.3" || !slices.Equal(s.Kinds, []string{"channel"}) {
 		t.Errorf("status %+v", s)
 	}
-	if url := <-r.opened; url != "well http://127.0.0.1/#token=secret" {
+	if url := r.next(t, r.opened); url != "well http://127.0.0.1/#token=secret" {
 		t.Errorf("opened %q", url)
 	}
 	if strings.Contains(r.log.String(), "token=secret") {
@@ -402,10 +430,10 @@ func TestAPanicInAServiceOfTheHostIsTheCallsError(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "stumble"))
 	detail := ""
-	for !strings.Contains(detail, "; ") { // what the channel says of both calls
-		<-time.After(5 * time.Millisecond) // the state gives no event
+	r.poll(t, "the channel tells of both calls", func() bool {
 		detail = r.status("stumble").Detail
-	}
+		return strings.Contains(detail, "; ")
+	})
 	if strings.Count(detail, "code = Internal desc = the host failed") != 2 || strings.Contains(detail, "foresaw") {
 		t.Errorf("the plugin was told %q", detail)
 	}
@@ -475,7 +503,7 @@ func TestParking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := begin(t, test.spec)
-			if why := <-r.parked; !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
+			if why := r.next(t, r.parked); !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
 				t.Errorf("parked by %q, want %q and %q", why, test.want, test.advice)
 			}
 			if s := r.status(test.spec.Name); s.State != supervisor.Parked || !strings.Contains(s.Detail, test.want) {
@@ -508,20 +536,19 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := begin(t, test.spec)
-			for {
-				if s := r.status(test.spec.Name); s.State == supervisor.Waiting {
-					if !strings.Contains(s.Detail, test.want) {
-						t.Errorf("waiting because of %q, want %q", s.Detail, test.want)
-					}
-					if s.PID != 0 || s.Connection != 0 || s.URL != "" {
-						t.Errorf("what has ended is still shown: %+v", s)
-					}
-					if !r.Starts(test.spec.Name) {
-						t.Error("it is not said to be started again")
-					}
-					return
-				}
-				<-time.After(5 * time.Millisecond) // the state gives no event
+			var s supervisor.Status
+			r.poll(t, "it waits to be started again", func() bool {
+				s = r.status(test.spec.Name)
+				return s.State == supervisor.Waiting
+			})
+			if !strings.Contains(s.Detail, test.want) {
+				t.Errorf("waiting because of %q, want %q", s.Detail, test.want)
+			}
+			if s.PID != 0 || s.Connection != 0 || s.URL != "" {
+				t.Errorf("what has ended is still shown: %+v", s)
+			}
+			if !r.Starts(test.spec.Name) {
+				t.Error("it is not said to be started again")
 			}
 		})
 	}
@@ -530,13 +557,13 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 func TestFiveQuickDeathsPark(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "die"))
-	if why := <-r.parked; !strings.Contains(why, "panic: I die young") || r.status("die").Restarts != 4 {
+	if why := r.next(t, r.parked); !strings.Contains(why, "panic: I die young") || r.status("die").Restarts != 4 {
 		t.Errorf("parked by %q after %d restarts", why, r.status("die").Restarts)
 	}
 	if err := r.Restart("die"); err != nil {
 		t.Fatal(err)
 	}
-	<-r.parked // and tried anew when somebody asks for it
+	r.next(t, r.parked) // and tried anew when somebody asks for it
 }
 
 func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
@@ -550,10 +577,10 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 		t.Error(err)
 	}
 	log := r.log.String()
-	for !strings.Contains(log, "forged") { // the last line
-		<-time.After(5 * time.Millisecond) // the log gives no event
+	r.poll(t, "the last line is logged", func() bool {
 		log = r.log.String()
-	}
+		return strings.Contains(log, "forged")
+	})
 	const want = "structured: n=\"{\\\"deep\\\":[1,2]}\"\n  stack=\n  | one\n  |     two \n  | 2026-01-01T00:00:00Z\n   wait=1500000000\n"
 	if !strings.Contains(log, want) {
 		t.Errorf("the structured line is missing:\n%.2000s\nwant:\n%s", log, want)
@@ -564,7 +591,7 @@ func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {
 		}
 	}
 	// The reports came before the lines. An address that a terminal does not show as it is, is none.
-	if opened := <-r.opened; opened != "noise http://127.0.0.1/#token=secret" || len(r.opened) != 0 {
+	if opened := r.next(t, r.opened); opened != "noise http://127.0.0.1/#token=secret" || len(r.opened) != 0 {
 		t.Errorf("the operator is shown %q and %d more", opened, len(r.opened))
 	}
 	if s := r.status("noise"); s.URL != "" || strings.ContainsAny(s.Detail, "\x1b\u009b") {
@@ -609,8 +636,8 @@ func TestEachChangeIsTold(t *testing.T) {
 	for {
 		select {
 		case <-changed:
-		case <-t.Context().Done():
-			t.Fatal("no change is told")
+		case <-time.After(patience):
+			t.Fatalf("no change is told; %+v", r.List())
 		}
 		changed = r.Changed()
 		if now, running := r.Get("plain"); running && now != first {

@@ -17,10 +17,10 @@ func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	const times = 8 // more than the deaths that park a plugin
 	r := &room{register: panicking, records: records{full: times}}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
-	if why := <-r.parked; !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
+	if why := r.next(t, r.parked); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
 		t.Fatalf("the operator hears %q", why)
 	}
-	if name := <-r.runs; name != "well" || len(r.parked) != 0 {
+	if name := r.next(t, r.runs); name != "well" || len(r.parked) != 0 {
 		t.Errorf("the operator hears that %q runs again, and of %d failures more", name, len(r.parked))
 	}
 	if s := r.status("well"); s.Restarts != times {
@@ -48,13 +48,13 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 	}
 	r := &room{register: panicking}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
-	if why := <-r.parked; !strings.Contains(why, "tries again every few minutes") {
+	if why := r.next(t, r.parked); !strings.Contains(why, "tries again every few minutes") {
 		t.Errorf("the operator hears %q", why)
 	}
 	if err := os.Remove(broken); err != nil {
 		t.Fatal(err)
 	}
-	if name := <-r.runs; name != "well" {
+	if name := r.next(t, r.runs); name != "well" {
 		t.Errorf("the operator hears that %q runs again", name)
 	}
 	r.await(t, "well", 0)

@@ -301,6 +301,7 @@ func TestHandle(t *testing.T) {
 		said    []string
 		turns   int
 		rebound int
+		notes   int // hints for the next turn
 	}{
 		"an answer":                  {run: message(1), results: []outcome{answered}, state: store.RunDone, said: []string{"hi"}, turns: 1},
 		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: store.RunDone, turns: 1},
@@ -312,8 +313,8 @@ func TestHandle(t *testing.T) {
 		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
 		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
-		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1},
-		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up, unread"}},
+		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1, notes: 1},
+		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up, unread"}, notes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -359,7 +360,7 @@ func TestHandle(t *testing.T) {
 			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[store.RunState]chat.Role{store.RunDone: chat.Assistant, store.RunFailed: chat.System}[test.state] {
 				t.Errorf("transcript %+v", c.Transcript)
 			}
-			if cut := strings.Contains(name, "dies of it"); (len(c.Notes) == 1) != cut {
+			if len(c.Notes) != test.notes {
 				t.Errorf("hints for the next turn: %+v", c.Notes)
 			}
 		})

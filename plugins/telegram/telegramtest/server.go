@@ -176,8 +176,16 @@ func (s *Server) AwaitCalls(ctx context.Context, method string, n int) ([]Call, 
 	return calls, nil
 }
 
-// await waits until the condition, which it checks under the lock, holds.
+// patience bounds waits whose caller sets no deadline.
+const patience = 30 * time.Second
+
+// await waits until the condition, which it checks under the lock, holds, or until ctx ends.
 func (s *Server) await(ctx context.Context, condition func() bool) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	for {
 		s.mu.Lock()
 		done, changed := condition(), s.changed

@@ -272,8 +272,16 @@ func (s *Server) notify() {
 	s.changed = make(chan struct{})
 }
 
+// patience bounds waits whose caller sets no deadline.
+const patience = 30 * time.Second
+
 // await waits until done, which is called with the server locked, or until ctx ends.
 func (s *Server) await(ctx context.Context, done func() bool) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	for {
 		s.mu.Lock()
 		ready, changed := done(), s.changed
