@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/reply"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -27,31 +27,31 @@ func compacted(r agent.Result) string {
 }
 
 // notice makes pieces of a text of the host's, in a run's chat.
-func (h *Host) notice(run *conversation.Turn, text string) []store.Piece {
+func (h *Host) notice(run *conversation.Turn, text string) []domain.Piece {
 	only := config.Reply{TextLimit: run.Settings.Reply.TextLimit} // the rest is about answers
 	return pieces(run.Caller.Address, text, reply.Rule(run.Text, only))
 }
 
 // posted makes pieces of a text that is no answer.
-func (h *Host) posted(to chat.Address, text string) []store.Piece {
+func (h *Host) posted(to chat.Address, text string) []domain.Piece {
 	return h.told(to, chat.Direct, text)
 }
 
 // told makes pieces of a text of the host's, in any chat.
-func (h *Host) told(to chat.Address, kind chat.Kind, text string) []store.Piece {
+func (h *Host) told(to chat.Address, kind chat.Kind, text string) []domain.Piece {
 	return pieces(to, text, chunk.Rule{Limit: h.conversations.TextLimit(to.Channel, kind)})
 }
 
-func pieces(to chat.Address, text string, rule chunk.Rule) []store.Piece {
-	var list []store.Piece
+func pieces(to chat.Address, text string, rule chunk.Rule) []domain.Piece {
+	var list []domain.Piece
 	for _, part := range chunk.Split(text, rule) {
-		list = append(list, store.Piece{To: to, Text: part})
+		list = append(list, domain.Piece{To: to, Text: part})
 	}
 	return list
 }
 
 // undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-func (h *Host) undelivered(run *conversation.Turn, dead []store.DeadPiece) []store.Piece {
+func (h *Host) undelivered(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
 	lost := make([]string, len(dead))
 	for i, d := range dead {
 		lost[i] = d.Text
@@ -83,8 +83,8 @@ func (h *Host) trouble(run *conversation.Turn, f *agent.Failure) string {
 }
 
 // welcome is what somebody who was let in is told.
-func welcome(p store.Pairing) store.Piece {
-	return store.Piece{
+func welcome(p domain.Pairing) domain.Piece {
+	return domain.Piece{
 		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
 		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/reply"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -34,18 +34,18 @@ func TestAnEmptyAnswer(t *testing.T) {
 	h.tools = h.newTools()
 	for name, test := range map[string]struct {
 		kind   chat.Kind
-		origin store.Origin
+		origin domain.Origin
 		said   []string
 	}{
 		"a person":       {chat.Direct, "", []string{reply.Empty}},
-		"a plugin":       {chat.Direct, store.OriginPlugin, []string{reply.Empty}},
+		"a plugin":       {chat.Direct, domain.OriginPlugin, []string{reply.Empty}},
 		"a group":        {chat.Group, "", nil},
-		"a memory flush": {chat.Direct, store.OriginFlush, nil},
-		"a heartbeat":    {chat.Direct, store.OriginHeartbeat, nil},
+		"a memory flush": {chat.Direct, domain.OriginFlush, nil},
+		"a heartbeat":    {chat.Direct, domain.OriginHeartbeat, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}})
+			run := h.conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Chat: chat.Chat{ID: "c", Kind: test.kind}, Origin: test.origin}}})
 			v := &view{host: h, run: run, options: h.streaming(run)}
 			var said []string
 			got, err := v.Reply(t.Context(), agent.Result{})
@@ -68,7 +68,7 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
 	h.resolve()
 	h.tools = h.newTools()
-	run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}})
+	run := h.conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Chat: chat.Chat{ID: "c", Kind: chat.Group}}}})
 	v := &view{host: h, run: run, options: h.streaming(run)}
 	v.outcome = stream.Outcome{Begun: true, Before: []string{"the rest of a sentence."}}
 	got, err := v.Reply(t.Context(), agent.Result{})
@@ -86,7 +86,7 @@ func TestANoticeIsCutAtTheLimit(t *testing.T) {
 	h.resolve()
 	for text, want := range map[string][]string{"": nil, "one\n\ntwo": {"one\n\ntwo"}, "three four": {"three", "four"}} {
 		var said []string
-		for _, p := range h.notice(h.conversations.Turn(&store.Run{}), text) {
+		for _, p := range h.notice(h.conversations.Turn(&domain.Run{}), text) {
 			said = append(said, p.Text)
 		}
 		if diff := cmp.Diff(want, said); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
@@ -82,9 +83,9 @@ func TestFilesThatDoNotGoStay(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	h.resolve()
 	h.media, h.tools = newAttachments(h.config, s, networkOf{h}, h.mediaDir(), t.TempDir(), nil, h.log), h.newTools()
-	run := h.conversations.Turn(&store.Run{Message: store.Queued{
+	run := h.conversations.Turn(&domain.Run{Message: domain.Queued{
 		ClaudeSession: "6d1c2a3e-5f70-4b21-9c1d-0123456789ab",
-		Message:       store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
+		Message:       domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
 	}})
 	folder, err := h.media.outgoing.Open(run.Message.ClaudeSession)
 	if err != nil {

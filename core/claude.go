@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // claudeConfig is how claude is run.
@@ -61,7 +61,7 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 }
 
 // aside has claude answer a question beside the session's turn. What of the answer is meant for the host is left out.
-func (h *Host) aside(ctx context.Context, s store.Session, question string) (string, error) {
+func (h *Host) aside(ctx context.Context, s domain.Session, question string) (string, error) {
 	written, err := h.claude.Aside(ctx, s.ClaudeSession, question)
 	if errors.Is(err, claude.ErrNotRunning) {
 		return "", command.ErrNothingRuns

@@ -6,18 +6,18 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // files are what an answer sends beside its text.
 type files struct {
-	within []stream.Placed      // that stand within the text
-	behind []store.Piece        // what comes behind it
-	before bool                 // some were sent before
-	dealt  []store.OutgoingFile // those of the conversation's folder that the others deal with
+	within []stream.Placed       // that stand within the text
+	behind []domain.Piece        // what comes behind it
+	before bool                  // some were sent before
+	dealt  []domain.OutgoingFile // those of the conversation's folder that the others deal with
 }
 
 // behind is the place of a file that does not stand within the text.
@@ -31,7 +31,7 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 	case at != behind:
 		f.within = append(f.within, stream.Placed{At: at, Media: []chat.Media{file}})
 	case len(f.behind) == 0:
-		f.behind = []store.Piece{{To: to, Media: []chat.Media{file}}}
+		f.behind = []domain.Piece{{To: to, Media: []chat.Media{file}}}
 	default:
 		f.behind[0].Media = append(f.behind[0].Media, file)
 	}
@@ -101,15 +101,15 @@ func (v *view) wanted() media.Wanted {
 
 // ahead takes files that a text names, to be sent ahead of the answer. What cannot be taken, the answer tells of; what changes after
 // that is another file, which goes with the answer.
-func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e store.Early, sent func()) {
+func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e domain.Early, sent func()) {
 	w := v.wanted()
 	w.Paths, w.Named, w.Voice = paths, true, voice
 	found, err := v.host.media.outgoing.Collect(ctx, w)
 	if err != nil || len(found.Media) == 0 {
-		return store.Early{}, nil
+		return domain.Early{}, nil
 	}
-	told := store.Told{Files: found.Sent}
-	e = store.Early{Pieces: []store.Piece{{To: v.run.Message.Message.Address(), Media: found.Media}}, Told: &told, Files: found.Files}
+	told := domain.Told{Files: found.Sent}
+	e = domain.Early{Pieces: []domain.Piece{{To: v.run.Message.Message.Address(), Media: found.Media}}, Told: &told, Files: found.Files}
 	return e, func() { v.told.addAhead(told, found.Files) }
 }
 
@@ -126,5 +126,5 @@ func parsed(texts []string) []answer.Answer {
 // while it is not known what the channel takes.
 func sendsFiles(run *conversation.Turn) bool {
 	m := run.Message.Message
-	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != store.OriginCompact
+	return len(run.Limits.MediaOut) > 0 && !m.Silent && m.Origin != domain.OriginCompact
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 const (
@@ -48,8 +48,8 @@ func (h *Host) tellHeld(ctx context.Context) {
 	}
 }
 
-func (h *Host) tellOfHeld(ctx context.Context, held store.Held) {
-	run := h.conversations.Turn(&store.Run{Session: held.Session, Message: store.Queued{Message: held.Message}})
+func (h *Host) tellOfHeld(ctx context.Context, held domain.Held) {
+	run := h.conversations.Turn(&domain.Run{Session: held.Session, Message: domain.Queued{Message: held.Message}})
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/credential"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
@@ -329,8 +330,8 @@ func (h *Host) recover(ctx context.Context) error {
 }
 
 // reap ends processes of an earlier life, so that no two of a session or a plugin work at once.
-func (h *Host) reap(ctx context.Context, left []store.Process) {
-	var agents []store.Process
+func (h *Host) reap(ctx context.Context, left []domain.Process) {
+	var agents []domain.Process
 	boot := process.BootID()
 	for _, p := range left {
 		if p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime) {

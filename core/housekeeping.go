@@ -10,9 +10,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/heartbeat"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,23 +22,23 @@ const compactionReserve = 33_000
 
 // next is what must follow a turn before all that waits: a memory flush, once in each cycle of compaction, when the next
 // turn may be the one in which the conversation is compacted. Only an owner's direct chat may write to the memory.
-func (h *Host) next(run *conversation.Turn, r agent.Result) *store.Inbound {
+func (h *Host) next(run *conversation.Turn, r agent.Result) *domain.Inbound {
 	f, m := h.config.MemoryFlush, run.Message.Message
 	compactions := run.Session.Compactions + int64(r.Compactions)
 	switch {
 	case !f.Enabled, r.ContextWindow == 0, r.ContextTokens < r.ContextWindow-compactionReserve-f.Margin:
 		return nil
-	case m.Chat.Kind != chat.Direct, !run.Owned, m.Origin == store.OriginFlush, m.Origin == store.OriginCompact:
+	case m.Chat.Kind != chat.Direct, !run.Owned, m.Origin == domain.OriginFlush, m.Origin == domain.OriginCompact:
 		return nil
 	case run.Session.Flushed == compactions+1:
 		return nil
 	}
-	flush := store.Message{
+	flush := domain.Message{
 		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Sender: chat.Sender{ID: m.Sender.ID, Aliases: m.Sender.Aliases, IsBot: true}, Authority: m.Authority,
-		SentAt: run.Message.ReceivedAt, Text: f.Prompt, Origin: store.OriginFlush,
+		SentAt: run.Message.ReceivedAt, Text: f.Prompt, Origin: domain.OriginFlush,
 	}
-	return &store.Inbound{
-		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: store.TurnLane, Message: flush,
+	return &domain.Inbound{
+		EventID: chat.EventID(fmt.Sprintf("flush:%d", run.ID)), Session: run.Session.Key, Lane: domain.TurnLane, Message: flush,
 	}
 }
 
@@ -73,9 +73,9 @@ func (h *Host) heartbeats(messages *inbox.Inbox) *heartbeat.Heartbeat {
 			if !known {
 				return fmt.Errorf("the chat of %s:%s is not known any more", channel, user)
 			}
-			_, err := messages.Turn(ctx, id, store.Message{
+			_, err := messages.Turn(ctx, id, domain.Message{
 				Channel: to.Channel, Chat: chat.Chat{ID: to.Chat, Kind: chat.Direct},
-				Sender: chat.Sender{IsBot: true}, Text: c.Prompt, Origin: store.OriginHeartbeat,
+				Sender: chat.Sender{IsBot: true}, Text: c.Prompt, Origin: domain.OriginHeartbeat,
 			})
 			return err
 		},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -73,7 +74,7 @@ func TestDirectChat(t *testing.T) {
 			if n == 1 && scope != "main" {
 				key += "8" // another's
 			}
-			if _, err := s.Accept(ctx, store.Inbound{EventID: chat.EventID(who.ID), Session: key, Lane: store.TurnLane, Message: store.Message{
+			if _, err := s.Accept(ctx, domain.Inbound{EventID: chat.EventID(who.ID), Session: key, Lane: domain.TurnLane, Message: domain.Message{
 				Channel: "discord", Chat: chat.Chat{ID: "dm" + chat.ID(who.ID), Kind: chat.Direct}, Sender: who,
 			}}); err != nil {
 				t.Fatal(err)
@@ -84,8 +85,8 @@ func TestDirectChat(t *testing.T) {
 				t.Errorf("%s: %s is at %+v, %t", scope, user, to, known)
 			}
 		}
-		outcome, err := h.inbox.Turn(ctx, "2", store.Message{
-			Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{IsBot: true}, Origin: store.OriginHeartbeat,
+		outcome, err := h.inbox.Turn(ctx, "2", domain.Message{
+			Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{IsBot: true}, Origin: domain.OriginHeartbeat,
 		})
 		if err != nil || outcome.Session != session {
 			t.Errorf("%s: a heartbeat is of %q, %v; want %q", scope, outcome.Session, err, session)
@@ -135,9 +136,9 @@ func TestNothingToWatch(t *testing.T) {
 	write("# To watch\n\n- the backup of the photos\n")
 	expect("")
 
-	if _, err := s.Accept(ctx, store.Inbound{
-		EventID: "1", Session: "telegram:1", Lane: store.TurnLane,
-		Message: store.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
+	if _, err := s.Accept(ctx, domain.Inbound{
+		EventID: "1", Session: "telegram:1", Lane: domain.TurnLane,
+		Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestNothingToWatch(t *testing.T) {
 type endless struct{ begun chan struct{} }
 
 // Handle implements dispatch.Handler.
-func (e endless) Handle(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+func (e endless) Handle(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 	close(e.begun)
 	<-ctx.Done()
 	return context.Cause(ctx)

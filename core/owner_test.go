@@ -9,7 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -32,23 +32,23 @@ func TestWhatOnlyOwnersOpen(t *testing.T) {
 		user          chat.UserID
 		kind          chat.Kind
 		authority     chat.Authority
-		origin        store.Origin
+		origin        domain.Origin
 		opens, powers bool
 	}{
 		"the owner":                         {user: "anna", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
 		"the owner in a group":              {user: "anna", kind: chat.Group, authority: chat.Owner, powers: true},
 		"somebody else":                     {user: "bob", kind: chat.Direct, authority: chat.Authorised},
-		"a plugin in the owner's chat":      {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: store.OriginPlugin, opens: true, powers: true},
-		"a plugin in somebody else's chat":  {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: store.OriginPlugin},
-		"a plugin in a group":               {user: "anna", kind: chat.Group, authority: chat.Owner, origin: store.OriginPlugin},
-		"a heartbeat in the owner's chat":   {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: store.OriginHeartbeat, opens: true, powers: true},
-		"a heartbeat for somebody else":     {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: store.OriginHeartbeat},
+		"a plugin in the owner's chat":      {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin, opens: true, powers: true},
+		"a plugin in somebody else's chat":  {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginPlugin},
+		"a plugin in a group":               {user: "anna", kind: chat.Group, authority: chat.Owner, origin: domain.OriginPlugin},
+		"a heartbeat in the owner's chat":   {user: "anna", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat, opens: true, powers: true},
+		"a heartbeat for somebody else":     {user: "bob", kind: chat.Direct, authority: chat.Owner, origin: domain.OriginHeartbeat},
 		"a person whom a link makes owner":  {user: "anna2", kind: chat.Direct, authority: chat.Owner, opens: true, powers: true},
 		"a stranger of another channel too": {user: "anna", kind: chat.Direct, authority: chat.Other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := h.conversations.Turn(&store.Run{Session: store.Session{Overrides: store.Overrides{Permission: dangerous}}, Message: store.Queued{Message: store.Message{
+			run := h.conversations.Turn(&domain.Run{Session: domain.Session{Overrides: domain.Overrides{Permission: dangerous}}, Message: domain.Queued{Message: domain.Message{
 				Channel: "telegram", Chat: chat.Chat{ID: "chat", Kind: test.kind}, Sender: chat.Sender{ID: test.user}, Authority: test.authority, Origin: test.origin,
 			}}})
 			p := h.profile(run)

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -17,10 +17,10 @@ import (
 // prompt is what Claude reads as a run begins. What programs read of its messages is awaited; the error is that of ctx.
 func (h *Host) prompt(ctx context.Context, run *conversation.Turn, added []string) (string, error) {
 	head := run.Message.Message
-	if head.Origin == store.OriginCompact {
+	if head.Origin == domain.OriginCompact {
 		return strings.TrimSpace("/compact " + strings.Join(strings.Fields(head.Text), " ")), nil
 	}
-	messages, err := h.media.bringer.Bring(ctx, append([]store.Queued{run.Message}, run.More...)...)
+	messages, err := h.media.bringer.Bring(ctx, append([]domain.Queued{run.Message}, run.More...)...)
 	if err != nil {
 		return "", err
 	}
@@ -41,13 +41,13 @@ func (h *Host) prompt(ctx context.Context, run *conversation.Turn, added []strin
 	}
 	for _, n := range run.Notes {
 		switch n.Kind {
-		case store.NoteEvent:
+		case domain.NoteEvent:
 			t.Events = append(t.Events, envelope.Event{At: n.At, Text: n.Text})
-		case store.NoteHint:
+		case domain.NoteHint:
 			t.Hints = append(t.Hints, n.Text)
-		case store.NoteHistory:
+		case domain.NoteHistory:
 			t.History = append(t.History, envelope.Entry{At: n.At, Sender: n.Sender, Text: n.Text})
-		case store.NoteOverflow:
+		case domain.NoteOverflow:
 			t.Dropped += n.Count
 			t.Overflow = append(t.Overflow, n.Text)
 		}
@@ -71,7 +71,7 @@ func (h *Host) outgoing(run *conversation.Turn) string {
 }
 
 // unusable returns a [*turn.Unusable] if messages are nothing but files none of which can be had.
-func unusable(messages []store.Queued) error {
+func unusable(messages []domain.Queued) error {
 	var files []chat.Media
 	text := ""
 	for _, q := range messages {
@@ -85,7 +85,7 @@ func unusable(messages []store.Queued) error {
 }
 
 // messages are what a run answers: one burst, or several that were collected.
-func (h *Host) messages(queued []store.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
+func (h *Host) messages(queued []domain.Queued, read map[string]media.Read) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
 		list = append(list, h.message(q, read))
 		collected = collected || q.Burst != queued[0].Burst
@@ -94,7 +94,7 @@ func (h *Host) messages(queued []store.Queued, read map[string]media.Read) (list
 }
 
 // steered is what Claude reads of a message in the midst of a turn.
-func (h *Host) steered(ctx context.Context, q store.Queued) (string, error) {
+func (h *Host) steered(ctx context.Context, q domain.Queued) (string, error) {
 	messages, err := h.media.bringer.Bring(ctx, q)
 	if err != nil {
 		return "", err
@@ -107,10 +107,10 @@ func (h *Host) steered(ctx context.Context, q store.Queued) (string, error) {
 }
 
 // message is a message as Claude reads it, with what programs read of it.
-func (h *Host) message(q store.Queued, read map[string]media.Read) envelope.Message {
+func (h *Host) message(q domain.Queued, read map[string]media.Read) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
-		Host:    m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat,
+		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat,
 		Channel: m.Channel, Chat: m.Chat, Sender: m.Sender, SentAt: m.SentAt, Text: m.Text,
 		Forwarded: m.Forwarded, ReplyTo: m.ReplyTo, Burst: q.Burst,
 	}
@@ -138,7 +138,7 @@ func (h *Host) attachments(channel string, files []chat.Media, known media.Read)
 }
 
 // about is what the network tells of a chat that a conversation begins in.
-func about(m store.Message) []string {
+func about(m domain.Message) []string {
 	if m.Chat.Kind == chat.Direct {
 		return nil
 	}
@@ -163,5 +163,5 @@ func (h *Host) channelSummary(run *conversation.Turn) string {
 
 // waiting counts the messages that wait for a session's turn.
 func (h *Host) waiting(ctx context.Context, session string) (int, error) {
-	return h.store.Waiting(ctx, session, store.TurnLane)
+	return h.store.Waiting(ctx, session, domain.TurnLane)
 }

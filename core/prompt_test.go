@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -24,13 +24,13 @@ func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 	h.resolve()
 	h.media.reader = media.NewReader(media.ReaderOptions{}, hclog.NewNullLogger())
 	h.media.bringer = media.NewBringer(media.NewFiles(media.FilesOptions{}), nil, nil, hclog.NewNullLogger())
-	queued := func(text string, age time.Duration) store.Queued {
-		return store.Queued{Burst: 1, Message: store.Message{
+	queued := func(text string, age time.Duration) domain.Queued {
+		return domain.Queued{Burst: 1, Message: domain.Message{
 			Channel: "telegram", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Sender: chat.Sender{ID: "1", DisplayName: "Anna"},
 			SentAt: time.Now().Add(-age), Text: text,
 		}}
 	}
-	run := h.conversations.Turn(&store.Run{Session: store.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []store.Queued{queued("and this", time.Minute)}})
+	run := h.conversations.Turn(&domain.Run{Session: domain.Session{Key: "telegram:1"}, Message: queued("old news", 3*time.Hour), More: []domain.Queued{queued("and this", time.Minute)}})
 	prompt, err := h.prompt(t.Context(), run, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestCompactionIsOneLine(t *testing.T) {
 	h := &Host{config: &config.Config{Agent: config.Agent{Timezone: time.UTC}}, supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}
 	h.resolve()
 	for text, want := range map[string]string{"": "/compact", " the plan\n\n/clear  and @/etc/passwd": "/compact the plan /clear and @/etc/passwd"} {
-		run := h.conversations.Turn(&store.Run{Message: store.Queued{Message: store.Message{Origin: store.OriginCompact, Text: text}}})
+		run := h.conversations.Turn(&domain.Run{Message: domain.Queued{Message: domain.Message{Origin: domain.OriginCompact, Text: text}}})
 		if got, err := h.prompt(t.Context(), run, []string{"a hook's word"}); got != want || err != nil {
 			t.Errorf("%q, want %q, error %v", got, want, err)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -58,7 +58,7 @@ func (h *Host) tell(ctx context.Context, id, session string, caller chat.Caller,
 }
 
 // repeat has messages of a session answered that were given up.
-func (h *Host) repeat(ctx context.Context, id, session string, messages []store.Message) error {
+func (h *Host) repeat(ctx context.Context, id, session string, messages []domain.Message) error {
 	for i, m := range messages {
 		if _, err := h.inbox.Repeat(ctx, chat.EventID(fmt.Sprint(id, ":", i)), session, m, len(messages) > 1); err != nil {
 			return err
@@ -68,9 +68,9 @@ func (h *Host) repeat(ctx context.Context, id, session string, messages []store.
 }
 
 // reading makes a command of a message that answers what claude asks in the chat.
-func (h *Host) reading(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
+func (h *Host) reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (domain.Command, bool, error) {
 	id, answer, ok, err := h.questions.Reading(ctx, caller, m, addressed)
-	return store.Command{Name: "answer", Args: id + " " + answer, Plain: true}, ok, err
+	return domain.Command{Name: "answer", Args: id + " " + answer, Plain: true}, ok, err
 }
 
 // hear takes a plain message for the answer that it was read as.

@@ -9,17 +9,17 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // stageReactions are what a message shows of its answer, in emoji that the networks allow as reactions.
-var stageReactions = map[store.Stage]string{
-	store.StageWaiting: "👀",
-	store.StageRunning: "✍",
-	store.StageDone:    "👍",
-	store.StageFailed:  "💔",
-	store.StageDropped: "", // what it showed is taken back
+var stageReactions = map[domain.Stage]string{
+	domain.StageWaiting: "👀",
+	domain.StageRunning: "✍",
+	domain.StageDone:    "👍",
+	domain.StageFailed:  "💔",
+	domain.StageDropped: "", // what it showed is taken back
 }
 
 const (
@@ -44,8 +44,8 @@ type reaction struct {
 
 // stages is what the reactor needs of the store: the messages that do not show how far their answers are.
 type stages interface {
-	Reactions(ctx context.Context, channel string, limit int) ([]store.Reaction, error)
-	Reacted(ctx context.Context, r store.Reaction) error
+	Reactions(ctx context.Context, channel string, limit int) ([]domain.Reaction, error)
+	Reacted(ctx context.Context, r domain.Reaction) error
 	ReactionsReady() <-chan struct{}
 }
 
@@ -190,9 +190,9 @@ func (h *Host) acknowledge(to chat.Address, id chat.MessageID) {
 }
 
 // over is told how a turn has ended.
-func (h *Host) over(ctx context.Context, run *conversation.Turn, c store.Completion) {
+func (h *Host) over(ctx context.Context, run *conversation.Turn, c domain.Completion) {
 	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
-	h.questions.End(ctx, run.Session.Key, run.ID, c.State == store.RunCancelled)
+	h.questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
 	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {
 		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reacting is a store with messages that do not show their stages, and the networks that are to show them.
 type reacting struct {
 	mu      sync.Mutex
-	due     []store.Reaction
+	due     []domain.Reaction
 	ready   chan struct{}
 	changed chan struct{}
 	errs    map[string][]error // of each channel's next reactions; the last one stays
@@ -28,7 +28,7 @@ type reacting struct {
 	began   time.Time
 }
 
-func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list []store.Reaction, _ error) {
+func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list []domain.Reaction, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.due {
@@ -39,10 +39,10 @@ func (r *reacting) Reactions(_ context.Context, channel string, limit int) (list
 	return list, nil
 }
 
-func (r *reacting) Reacted(_ context.Context, done store.Reaction) error {
+func (r *reacting) Reacted(_ context.Context, done domain.Reaction) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.due = slices.DeleteFunc(r.due, func(d store.Reaction) bool { return d == done })
+	r.due = slices.DeleteFunc(r.due, func(d domain.Reaction) bool { return d == done })
 	return nil
 }
 
@@ -63,10 +63,10 @@ func (r *reacting) react(_ context.Context, what reaction) error {
 	return err
 }
 
-func (r *reacting) accept(channel string, id chat.MessageID, stage store.Stage) {
+func (r *reacting) accept(channel string, id chat.MessageID, stage domain.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.due = append(r.due, store.Reaction{To: chat.Address{Channel: channel}, Message: id, Stage: stage, ChangedAt: time.Now()})
+	r.due = append(r.due, domain.Reaction{To: chat.Address{Channel: channel}, Message: id, Stage: stage, ChangedAt: time.Now()})
 	select {
 	case r.ready <- struct{}{}:
 	default:
@@ -95,10 +95,10 @@ func TestReactor(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: test.errs, began: time.Now()}
-				for i, stage := range []store.Stage{store.StageWaiting, store.StageRunning, store.StageDone, store.StageFailed, store.StageDropped} {
+				for i, stage := range []domain.Stage{domain.StageWaiting, domain.StageRunning, domain.StageDone, domain.StageFailed, domain.StageDropped} {
 					s.accept("a", chat.MessageID(fmt.Sprint(i+1)), stage)
 				}
-				s.accept("b", "6", store.StageDone)
+				s.accept("b", "6", domain.StageDone)
 				s.runs(t)
 				time.Sleep(test.after)
 				close(s.changed)
@@ -145,14 +145,14 @@ func TestReactorGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}}, began: time.Now()}
 		s.runs(t)
-		s.accept("a", "1", store.StageDone)
+		s.accept("a", "1", domain.StageDone)
 		time.Sleep(reactionPatience + time.Minute)
 		synctest.Wait()
 		if len(s.due) != 0 || len(s.put) != int(reactionPatience/reactionPause)+1 {
 			t.Errorf("tried %d times, and %+v is left", len(s.put), s.due)
 		}
 		s.errs, s.put = nil, nil
-		s.accept("a", "2", store.StageDone)
+		s.accept("a", "2", domain.StageDone)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"660 a 2👍"}, s.put); diff != "" {
 			t.Error(diff)
@@ -167,7 +167,7 @@ func TestReactorPutsAll(t *testing.T) {
 		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), began: time.Now()}
 		worker := s.runs(t)
 		for i := range 3 * reactionsAtOnce {
-			s.accept("a", chat.MessageID(fmt.Sprint(i)), store.StageDone)
+			s.accept("a", chat.MessageID(fmt.Sprint(i)), domain.StageDone)
 		}
 		worker.acknowledge(chat.Address{Channel: "b"}, "m", "🫡")
 		worker.acknowledge(chat.Address{Channel: "b"}, "n", "🫡")

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
-func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
+func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.Piece {
 	limits := h.conversations.Limits(m.Channel, m.Chat.Kind)
 	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
 	columns := 1
@@ -19,7 +19,7 @@ func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
 		return nil
 	}
-	return func(a store.Acceptance) store.Piece {
+	return func(a domain.Acceptance) domain.Piece {
 		text := "This waits for what is running."
 		if a.Waiting > 1 {
 			text = fmt.Sprintf("This waits, with %d before it.", a.Waiting)
@@ -32,7 +32,7 @@ func (h *Host) receipt(m store.Message) func(store.Acceptance) store.Piece {
 		if next {
 			row = slices.Insert(row, 0, chat.Button{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)})
 		}
-		return store.Piece{
+		return domain.Piece{
 			To: m.Address(), Text: text, ReplyTo: replyTo, Silent: true,
 			Buttons: [][]chat.Button{row},
 		}

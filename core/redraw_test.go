@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -35,7 +35,7 @@ func TestRedraw(t *testing.T) {
 		h := &Host{typist: turn.NewTypist()}
 		here, elsewhere := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "1", Thread: "2"}
 		surface := &drawn{}
-		v := &view{host: h, run: &conversation.Turn{Run: &store.Run{}}, stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here, Rule: chunk.Rule{}}, surface)}
+		v := &view{host: h, run: &conversation.Turn{Run: &domain.Run{}}, stream: stream.Start(t.Context(), stream.Options{Mode: stream.Draft, To: here, Rule: chunk.Rule{}}, surface)}
 		h.shows.begin(v.stream, here)
 		v.Progress(agent.Progress{Text: "so far"})
 		for _, sent := range []chat.Address{elsewhere, here, here} {

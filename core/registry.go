@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -59,7 +59,7 @@ func (h *Host) command(ctx context.Context, run *conversation.Turn) (string, err
 }
 
 // promptSections are those of a session's system prompt.
-func (h *Host) promptSections(caller chat.Caller, s store.Session) []agent.Section {
+func (h *Host) promptSections(caller chat.Caller, s domain.Session) []agent.Section {
 	return h.systemPrompt(h.conversations.Session(caller, s)).Sections
 }
 

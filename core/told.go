@@ -5,26 +5,26 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // told is what a turn's agent has sent to the turn's own chat by a tool, and the files that were sent ahead of the answer. It is not
 // sent again with the answer.
 type told struct {
 	mu    sync.Mutex
-	all   []store.Told
-	dealt []store.OutgoingFile // by this attempt
-	ahead int                  // how many files were sent ahead of the answer, by this attempt
+	all   []domain.Told
+	dealt []domain.OutgoingFile // by this attempt
+	ahead int                   // how many files were sent ahead of the answer, by this attempt
 }
 
-func (t *told) add(more store.Told, dealt []store.OutgoingFile) {
+func (t *told) add(more domain.Told, dealt []domain.OutgoingFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all, t.dealt = append(t.all, more), append(t.dealt, dealt...)
 }
 
 // addAhead adds files that were sent ahead of the answer.
-func (t *told) addAhead(more store.Told, dealt []store.OutgoingFile) {
+func (t *told) addAhead(more domain.Told, dealt []domain.OutgoingFile) {
 	t.add(more, dealt)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *told) has(text string, over bool) bool {
 		return false
 	}
 	words := oneSpaced(text)
-	return words != "" && slices.ContainsFunc(t.all, func(s store.Told) bool {
+	return words != "" && slices.ContainsFunc(t.all, func(s domain.Told) bool {
 		was := oneSpaced(s.Text)
 		return was == words || !over && strings.HasPrefix(was, words)
 	})
@@ -57,7 +57,7 @@ func oneSpaced(text string) string { return strings.Join(strings.Fields(text), "
 
 // files are those that were sent, and of them what is to be removed from the conversation's folder once the turn is over: till
 // then the agent may name them.
-func (t *told) files() (names []string, dealt []store.OutgoingFile) {
+func (t *told) files() (names []string, dealt []domain.OutgoingFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.all {

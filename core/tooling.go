@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -48,7 +48,7 @@ func (h *Host) toolUsed(ctx context.Context, use tools.Use) {
 	if len(use.Details) == 0 {
 		return
 	}
-	err := h.store.NoteToolUse(ctx, use.Session, store.ToolUse{
+	err := h.store.NoteToolUse(ctx, use.Session, domain.ToolUse{
 		Turn: use.TurnID, Plugin: use.Plugin, Tool: use.Tool, At: time.Now(), Took: use.Took, Failed: use.Failed, Details: use.Details,
 	})
 	if err != nil {
@@ -96,14 +96,14 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		return err
 	}
 	known, err := h.store.Session(ctx, key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return err
 	}
 	if h.config.Send.Policy(known.Overrides.Send, key, p.To, p.Kind) == "deny" {
 		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
 	}
 	own := p.To == p.Caller.Address
-	telling, said := store.Telling{Key: p.Key, From: elsewhere(p)}, store.Told{Text: p.Text}
+	telling, said := domain.Telling{Key: p.Key, From: elsewhere(p)}, domain.Told{Text: p.Text}
 	if len(p.Media) > 0 {
 		wanted := media.Wanted{
 			Channel: p.To.Channel, Paths: p.Media, Named: true,
@@ -120,7 +120,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))
 		}
-		telling.Pieces = []store.Piece{{To: p.To, Media: found.Media}}
+		telling.Pieces = []domain.Piece{{To: p.To, Media: found.Media}}
 		telling.Files, said.Files = found.Files, found.Sent
 	}
 	text := h.told(p.To, p.Kind, p.Text)
@@ -157,15 +157,15 @@ func (v *view) hold(f func(has func(text string) bool) error) error {
 }
 
 // elsewhere is what the session of another chat is told of what the agent sends there.
-func elsewhere(p tools.Post) store.Elsewhere {
+func elsewhere(p tools.Post) domain.Elsewhere {
 	if p.To == p.Caller.Address {
-		return store.Elsewhere{}
+		return domain.Elsewhere{}
 	}
 	said := p.Text
 	for _, path := range p.Media {
 		said = strings.TrimSpace(said + "\n<file:" + filepath.Base(path) + ">")
 	}
-	return store.Elsewhere{
+	return domain.Elsewhere{
 		Session: p.Caller.Session, Said: chat.TranscriptEntry{Role: chat.Assistant, Text: said},
 		Note: "From another conversation you have sent to this chat: " + said,
 	}

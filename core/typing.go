@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -14,7 +14,7 @@ import (
 func (h *Host) typing(run *conversation.Turn) *turn.Shown {
 	m := run.Message.Message
 	settings, limits := run.Settings.Reply, run.Limits
-	unasked := m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat
+	unasked := m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat
 	if settings.Typing == "never" || limits.TypingTTL == 0 || m.Silent || unasked {
 		return nil
 	}
@@ -48,9 +48,9 @@ func (h *Host) settled(to chat.Address) {
 }
 
 // received tells who listens of a message that was taken, and its chat at once that it is heard where the config wants that.
-func (h *Host) received(caller chat.Caller, m chat.Message, lane store.Lane) {
+func (h *Host) received(caller chat.Caller, m chat.Message, lane domain.Lane) {
 	h.observers.Received(caller, withoutTokens(m))
-	if lane != store.TurnLane {
+	if lane != domain.TurnLane {
 		return
 	}
 	h.acknowledge(caller.Address, m.ID)

@@ -14,9 +14,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/core/internal/turn"
@@ -97,11 +97,11 @@ func (v *view) End() turn.Sent {
 // Reply returns what the turn brought, as far as the chat does not have it.
 func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	m := v.run.Message.Message
-	if m.Origin == store.OriginCompact {
+	if m.Origin == domain.OriginCompact {
 		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}, nil
 	}
 	said := answer.Parse(r.Text, true)
-	if m.Origin == store.OriginHeartbeat {
+	if m.Origin == domain.OriginHeartbeat {
 		said = reply.Heartbeat(r.Text)
 	}
 	files, err := v.files(ctx, said, r.Before)
@@ -113,7 +113,7 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 
 // pieces makes pieces of an answer, with the files that stand in it: what the session wants to see of the work, then the text, or
 // nothing where that is silent, or a word where it is empty.
-func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.Piece {
+func (v *view) pieces(said answer.Answer, r agent.Result, files files) []domain.Piece {
 	m := v.run.Message.Message
 	switch {
 	case (said.Silent || v.told.has(said.Text, true)) && v.outcome.Begun:
@@ -122,7 +122,7 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 		return nil
 	case said.Text == "" && (len(files.behind) > 0 || files.before):
 		return v.options.Rest(said, v.outcome, stream.Beside{})
-	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat):
+	case said.Text == "" && (m.Chat.Kind != chat.Direct || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat):
 		if !v.outcome.Begun {
 			return nil // nobody waits for it
 		}
@@ -134,7 +134,7 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []store.P
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
 	var heads []string
-	if (agent.Profile{PermissionMode: v.run.PermissionMode}).Unasked() && m.Origin == store.OriginHeartbeat {
+	if (agent.Profile{PermissionMode: v.run.PermissionMode}).Unasked() && m.Origin == domain.OriginHeartbeat {
 		heads = append(heads, turn.Unasked(m))
 	}
 	if r.Continued && !v.outcome.Begun {
@@ -159,7 +159,7 @@ func (h *Host) streaming(run *conversation.Turn) stream.Options {
 	if limits.Replies {
 		o.Quoting = answer.Quoting{Mode: settings.ReplyTo, Current: answered(run)}
 	}
-	if m.Silent || m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat || m.Origin == store.OriginCompact {
+	if m.Silent || m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginCompact {
 		return o
 	}
 	if live, ok := h.supervisor.Get(m.Channel); ok {
@@ -217,7 +217,7 @@ type surface struct {
 const transientCall = 5 * time.Second
 
 // Early sends something for good.
-func (s *surface) Early(ctx context.Context, e store.Early) (preview int64, err error) {
+func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err error) {
 	preview, err = s.host.store.Early(ctx, s.run.ID, e)
 	s.host.points.pass("early") // A part of the answer is durable, the rest is not there yet.
 	return preview, err

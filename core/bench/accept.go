@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -83,11 +84,11 @@ func seed(ctx context.Context, path string, sessions int) (err error) {
 }
 
 // inbound is a message of a session, as the echo channel's would be.
-func inbound(session, number int) store.Inbound {
+func inbound(session, number int) domain.Inbound {
 	name := fmt.Sprintf("chat%d", session)
-	return store.Inbound{
-		EventID: chat.EventID(fmt.Sprintf("echo:%s:seed%d", name, number)), Session: "echo:" + name, Lane: store.TurnLane,
-		Message: store.Message{
+	return domain.Inbound{
+		EventID: chat.EventID(fmt.Sprintf("echo:%s:seed%d", name, number)), Session: "echo:" + name, Lane: domain.TurnLane,
+		Message: domain.Message{
 			Channel: "echo", Chat: chat.Chat{ID: chat.ID(name), Kind: chat.Direct}, ID: chat.MessageID(fmt.Sprint("seed", number)),
 			Sender: chat.Sender{ID: chat.UserID(name)}, Authority: chat.Authorised, SentAt: time.Now(), Text: text(number),
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/remote"
@@ -154,7 +155,7 @@ func (p *plugin) Submit(_ context.Context, _ string, e chat.Event) (inbox.Outcom
 }
 
 // Turn is for other plugins than those of channels.
-func (p *plugin) Turn(context.Context, chat.EventID, store.Message) (inbox.Outcome, error) {
+func (p *plugin) Turn(context.Context, chat.EventID, domain.Message) (inbox.Outcome, error) {
 	return inbox.Outcome{Verdict: chat.Rejected}, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // A stranger is let in by a code, and from then on has a conversation that outlives the host.
@@ -18,7 +18,7 @@ func TestStranger(t *testing.T) {
 
 	john.say("a message before the pairing")
 	prompt := john.next().Text
-	var asking []store.Pairing
+	var asking []domain.Pairing
 	h.show(&asking, "pairing", "list")
 	if len(asking) != 1 || asking[0].User != "2000" || !strings.Contains(prompt, asking[0].Code) || !strings.Contains(prompt, "2000") {
 		t.Fatalf("the stranger was told %q, and the list has %+v", prompt, asking)
@@ -62,7 +62,7 @@ func TestRejectedStranger(t *testing.T) {
 	eve := h.person(6660)
 	eve.say("let me in")
 	eve.next()
-	var asking []store.Pairing
+	var asking []domain.Pairing
 	h.show(&asking, "pairing", "list")
 	if len(asking) != 1 {
 		t.Fatalf("the list has %+v", asking)

@@ -18,9 +18,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -238,7 +238,7 @@ type processes struct {
 }
 
 // RecordProcess notes a process.
-func (p *processes) RecordProcess(_ context.Context, begun store.Process) error {
+func (p *processes) RecordProcess(_ context.Context, begun domain.Process) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started++

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/plugins/telegram/telegramtest"
 )
 
@@ -129,7 +129,7 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 	if text := owner.next().Text; !strings.HasPrefix(text, "Somebody asks to be let in") {
 		t.Errorf("the bot wrote %q", text)
 	}
-	var asking []store.Pairing
+	var asking []domain.Pairing
 	h.show(&asking, "pairing", "list")
 	if len(asking) != 1 {
 		t.Fatalf("the list has %+v", asking)
@@ -154,7 +154,7 @@ func TestAgentCannotOperateTheHost(t *testing.T) {
 			t.Errorf("reading %s: %q", path, result)
 		}
 	}
-	var still []store.Pairing
+	var still []domain.Pairing
 	h.show(&still, "pairing", "list")
 	if len(still) != 1 || still[0].Code != asking[0].Code {
 		t.Errorf("the list has %+v, want the one request", still)

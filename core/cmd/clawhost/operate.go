@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -137,7 +137,7 @@ func (a *app) pairingList(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("pairing list takes no arguments")
 	}
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]store.Pairing, error) { return c.Pairings(ctx) }, func(list []store.Pairing) [][]string {
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]domain.Pairing, error) { return c.Pairings(ctx) }, func(list []domain.Pairing) [][]string {
 		rows := [][]string{{"CODE", "CHANNEL", "USER", "NAME", "ASKED"}}
 		for _, p := range list {
 			rows = append(rows, []string{p.Code, p.Channel, string(p.User), p.Name, since(p.CreatedAt)})
@@ -155,7 +155,7 @@ func (a *app) pairingReject(ctx context.Context, args []string) error {
 }
 
 // pairing acts on one request, named by its code and perhaps its channel.
-func (a *app) pairing(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, channel, code string) (store.Pairing, error), said string) error {
+func (a *app) pairing(ctx context.Context, args []string, verb string, act func(c *admin.Client, ctx context.Context, channel, code string) (domain.Pairing, error), said string) error {
 	var channel string
 	switch len(args) {
 	case 1:
@@ -214,7 +214,7 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("queue dead takes no arguments")
 	}
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]store.DeadPiece, error) { return c.Dead(ctx) }, func(list []store.DeadPiece) [][]string {
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]domain.DeadPiece, error) { return c.Dead(ctx) }, func(list []domain.DeadPiece) [][]string {
 		rows := [][]string{{"ID", "DESTINATION", "GIVEN UP", "ATTEMPTS", "ERROR", "TEXT"}}
 		for _, d := range list {
 			rows = append(rows, []string{fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error, excerpt(d.Text)})
@@ -335,7 +335,7 @@ func (a *app) sessionsExport(ctx context.Context, args []string) error {
 	return nil
 }
 
-func toolLine(u store.ToolUse) map[string]any {
+func toolLine(u domain.ToolUse) map[string]any {
 	return map[string]any{
 		"type": "tool", "at": u.At.UTC(), "turn": u.Turn, "plugin": u.Plugin, "tool": u.Tool, "took_ms": u.Took.Milliseconds(),
 		"failed": u.Failed, "details": u.Details,

@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/admin"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -66,8 +67,8 @@ func (b *bundle) run(t *testing.T) {
 			return nil
 		},
 		Login: b.login,
-		Welcome: func(p store.Pairing) store.Piece {
-			return store.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
+		Welcome: func(p domain.Pairing) domain.Piece {
+			return domain.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
 		},
 		Refuse: func(pid int) bool { return b.refuse != nil && b.refuse(pid) },
 	}, hclog.NewNullLogger())
@@ -103,9 +104,9 @@ func (b *bundle) socket() string { return filepath.Join(b.dir, "clawhost.sock") 
 // accept puts a message of anna's into her lane.
 func (b *bundle) accept(t *testing.T, id string) {
 	t.Helper()
-	_, err := b.store.Accept(b.ctx, store.Inbound{
-		EventID: chat.EventID(id), Session: "echo:anna", Lane: store.TurnLane,
-		Message: store.Message{Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct}, Sender: chat.Sender{ID: "anna"}, Text: id},
+	_, err := b.store.Accept(b.ctx, domain.Inbound{
+		EventID: chat.EventID(id), Session: "echo:anna", Lane: domain.TurnLane,
+		Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct}, Sender: chat.Sender{ID: "anna"}, Text: id},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,9 +117,9 @@ func (b *bundle) accept(t *testing.T, id string) {
 func (b *bundle) pair(t *testing.T, channel, user, code string) {
 	t.Helper()
 	now := time.Now()
-	created, err := b.store.RequestPairing(b.ctx, store.Pairing{
+	created, err := b.store.RequestPairing(b.ctx, domain.Pairing{
 		Channel: channel, User: chat.UserID(user), Code: code, Name: user, Chat: chat.ID(user), CreatedAt: now, ExpiresAt: now.Add(time.Hour),
-	}, 10, time.Time{}, store.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
+	}, 10, time.Time{}, domain.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
@@ -142,11 +143,11 @@ func TestStatusAndPlugins(t *testing.T) {
 	b.status = admin.Status{Version: "1", Demo: true, Running: 1, Started: time.Unix(5, 0).UTC(), Claude: admin.Claude{Command: "claude", Idle: 2}, Plugins: plugins}
 	b.accept(t, "1")
 	b.accept(t, "2")
-	if err := b.store.Claim(b.ctx, store.TurnLane, store.Anybodys, func(*store.Run) {}); err != nil {
+	if err := b.store.Claim(b.ctx, domain.TurnLane, domain.Anybodys, func(*domain.Run) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.bury(t)
-	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	b.run(t)
@@ -172,7 +173,7 @@ func TestStatusAndPlugins(t *testing.T) {
 // bury gives up a piece for a chat that is gone.
 func (b *bundle) bury(t *testing.T) {
 	t.Helper()
-	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
 		t.Fatal(err)
 	}
 	deliveries, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
@@ -211,14 +212,14 @@ func TestQueue(t *testing.T) {
 	b.accept(t, "1")
 	b.accept(t, "2")
 	b.bury(t)
-	if _, err := b.store.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	queue, err = b.Queue(b.ctx)
 	if err != nil || len(queue.Lanes) != 1 || len(queue.Destinations) != 1 {
 		t.Fatalf("%+v, %v", queue, err)
 	}
-	if l := queue.Lanes[0]; l.Session != "echo:anna" || l.Lane != store.TurnLane || l.Waiting != 2 || l.Running || time.Since(l.Since) > time.Hour {
+	if l := queue.Lanes[0]; l.Session != "echo:anna" || l.Lane != domain.TurnLane || l.Waiting != 2 || l.Running || time.Since(l.Since) > time.Hour {
 		t.Errorf("lane %+v", l)
 	}
 	if d := queue.Destinations[0]; d.To != (chat.Address{Channel: "echo", Chat: "anna"}) || d.Pending != 1 {
@@ -285,9 +286,9 @@ func TestSessionsAndTranscript(t *testing.T) {
 	wantError(t, err, "there is no session \"echo:anna\"; `clawhost sessions` lists them")
 
 	for _, session := range []string{"echo:anna", "echo:bo%3Ab&c=d"} {
-		_, err := b.store.Accept(b.ctx, store.Inbound{
-			EventID: chat.EventID(session), Session: session, Lane: store.TurnLane,
-			Message: store.Message{Channel: "echo", Chat: chat.Chat{ID: "c", Kind: chat.Direct, Title: session}},
+		_, err := b.store.Accept(b.ctx, domain.Inbound{
+			EventID: chat.EventID(session), Session: session, Lane: domain.TurnLane,
+			Message: domain.Message{Channel: "echo", Chat: chat.Chat{ID: "c", Kind: chat.Direct, Title: session}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -307,11 +308,11 @@ func TestSessionsAndTranscript(t *testing.T) {
 	if uses, err := b.ToolUses(b.ctx, sessions[1].Key); err != nil || uses == nil || len(uses) != 0 {
 		t.Errorf("a session without a use of a tool: %+v, %v", uses, err)
 	}
-	used := store.ToolUse{Turn: "u1", Plugin: "p", Tool: "draw", At: time.UnixMilli(5).UTC(), Took: time.Second, Failed: true, Details: json.RawMessage(`{"a":1}`)}
+	used := domain.ToolUse{Turn: "u1", Plugin: "p", Tool: "draw", At: time.UnixMilli(5).UTC(), Took: time.Second, Failed: true, Details: json.RawMessage(`{"a":1}`)}
 	if err := b.store.NoteToolUse(b.ctx, "echo:anna", used); err != nil {
 		t.Fatal(err)
 	}
-	if uses, err := b.ToolUses(b.ctx, "echo:anna"); err != nil || cmp.Diff([]store.ToolUse{used}, uses) != "" {
+	if uses, err := b.ToolUses(b.ctx, "echo:anna"); err != nil || cmp.Diff([]domain.ToolUse{used}, uses) != "" {
 		t.Errorf("uses of tools: %+v, %v", uses, err)
 	}
 
@@ -320,7 +321,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	for i := range 1002 {
 		want = append(want, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("%d <&> \u2028", i), At: at})
 	}
-	if _, err := b.store.Overhear(b.ctx, store.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: want}); err != nil {
+	if _, err := b.store.Overhear(b.ctx, domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: want}); err != nil {
 		t.Fatal(err)
 	}
 	newest, err := b.Transcript(b.ctx, "echo:anna", 0)

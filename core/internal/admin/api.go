@@ -5,7 +5,7 @@ package admin
 import (
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -81,10 +81,10 @@ type LoginStep struct {
 
 // Queue is what waits and runs.
 type Queue struct {
-	Lanes        []store.LaneStatus        `json:"lanes"`
-	Destinations []store.DestinationStatus `json:"destinations"`
-	Questions    []Question                `json:"questions,omitempty"`
-	Uncertain    int64                     `json:"uncertain"`
+	Lanes        []domain.LaneStatus        `json:"lanes"`
+	Destinations []domain.DestinationStatus `json:"destinations"`
+	Questions    []Question                 `json:"questions,omitempty"`
+	Uncertain    int64                      `json:"uncertain"`
 }
 
 // Session is a session as `clawhost sessions` shows it.
@@ -97,7 +97,7 @@ type Session struct {
 	CreatedAt     time.Time    `json:"created_at"`
 	InteractedAt  time.Time    `json:"interacted_at"`
 	Model         string       `json:"model,omitempty"`
-	Usage         store.Usage  `json:"usage"`
+	Usage         domain.Usage `json:"usage"`
 }
 
 // problem is the body of an answer that is not 200.

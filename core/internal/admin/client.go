@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -68,8 +68,8 @@ func (c *Client) Queue(ctx context.Context) (Queue, error) {
 }
 
 // Dead lists the pieces that were given up.
-func (c *Client) Dead(ctx context.Context) ([]store.DeadPiece, error) {
-	return call[[]store.DeadPiece](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
+func (c *Client) Dead(ctx context.Context) ([]domain.DeadPiece, error) {
+	return call[[]domain.DeadPiece](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
 }
 
 // RetryDead has dead pieces sent again, the one with the id, or all of them where it is zero, and returns how many they are.
@@ -104,23 +104,23 @@ func (c *Client) Transcript(ctx context.Context, session string, before int64) (
 }
 
 // ToolUses returns what is kept of the uses of plugins' tools in a session, oldest first.
-func (c *Client) ToolUses(ctx context.Context, session string) ([]store.ToolUse, error) {
-	return call[[]store.ToolUse](ctx, c, http.MethodGet, "/v1/tools", url.Values{"session": {session}})
+func (c *Client) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
+	return call[[]domain.ToolUse](ctx, c, http.MethodGet, "/v1/tools", url.Values{"session": {session}})
 }
 
 // Pairings lists the strangers who asked to be let in.
-func (c *Client) Pairings(ctx context.Context) ([]store.Pairing, error) {
-	return call[[]store.Pairing](ctx, c, http.MethodGet, "/v1/pairings", nil)
+func (c *Client) Pairings(ctx context.Context) ([]domain.Pairing, error) {
+	return call[[]domain.Pairing](ctx, c, http.MethodGet, "/v1/pairings", nil)
 }
 
 // ApprovePairing lets a stranger in. An empty channel means whichever the code is of.
-func (c *Client) ApprovePairing(ctx context.Context, channel, code string) (store.Pairing, error) {
-	return call[store.Pairing](ctx, c, http.MethodPost, "/v1/pairings/approve", url.Values{"channel": {channel}, "code": {code}})
+func (c *Client) ApprovePairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
+	return call[domain.Pairing](ctx, c, http.MethodPost, "/v1/pairings/approve", url.Values{"channel": {channel}, "code": {code}})
 }
 
 // RejectPairing forgets a stranger's request.
-func (c *Client) RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error) {
-	return call[store.Pairing](ctx, c, http.MethodPost, "/v1/pairings/reject", url.Values{"channel": {channel}, "code": {code}})
+func (c *Client) RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
+	return call[domain.Pairing](ctx, c, http.MethodPost, "/v1/pairings/reject", url.Values{"channel": {channel}, "code": {code}})
 }
 
 func call[T any](ctx context.Context, c *Client, method, path string, query url.Values) (T, error) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,21 +22,21 @@ const listed = 1000
 
 // Store is what the server needs of the store.
 type Store interface {
-	Lanes(ctx context.Context) ([]store.LaneStatus, error)
-	Destinations(ctx context.Context) ([]store.DestinationStatus, error)
-	DeadPieces(ctx context.Context, limit int) ([]store.DeadPiece, error)
+	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
+	Destinations(ctx context.Context) ([]domain.DestinationStatus, error)
+	DeadPieces(ctx context.Context, limit int) ([]domain.DeadPiece, error)
 	Revive(ctx context.Context, id int64) error
 	ReviveAll(ctx context.Context) (int, error)
 	Forget(ctx context.Context, id int64) error
 	ForgetAll(ctx context.Context) (int, error)
 	Uncertain(ctx context.Context) (int64, error)
-	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
-	Session(ctx context.Context, key string) (store.Session, error)
+	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
+	Session(ctx context.Context, key string) (domain.Session, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
-	ToolUses(ctx context.Context, session string) ([]store.ToolUse, error)
-	Pairings(ctx context.Context) ([]store.Pairing, error)
-	ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error)
-	RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error)
+	ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error)
+	Pairings(ctx context.Context) ([]domain.Pairing, error)
+	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error)
+	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
 }
 
 // Options are a server's settings.
@@ -51,7 +51,7 @@ type Options struct {
 	// empty account without an error means that the last step asks for an answer.
 	Login func(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
 	// Welcome is what somebody who was let in is told.
-	Welcome func(store.Pairing) store.Piece
+	Welcome func(domain.Pairing) domain.Piece
 	// Refuse reports whether a process must not use the socket: the agent's tools must not approve pairings. Where the
 	// system does not tell who is at the other end, the pid is zero.
 	Refuse func(pid int) bool
@@ -190,7 +190,7 @@ func (m missing) Error() string { return string(m) }
 
 // notPending says which code is not pending, if that is the error.
 func notPending(err error, channel, code string) error {
-	if !errors.Is(err, store.ErrNotFound) {
+	if !errors.Is(err, domain.ErrNotFound) {
 		return err
 	}
 	if channel != "" {
@@ -280,7 +280,7 @@ func onDead(r *http.Request, one func(context.Context, int64) error, all func(co
 		return nil, fmt.Errorf("id: %w", err)
 	}
 	err = one(r.Context(), id)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return nil, missing(fmt.Sprintf("message %d is not among the dead ones; `clawhost queue dead` lists them", id))
 	}
 	return 1, err
@@ -298,7 +298,7 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	return sessions, nil
 }
 
-func view(s store.Session) Session {
+func view(s domain.Session) Session {
 	return Session{
 		Key: s.Key, Kind: s.Kind.String(), Title: s.Title, Route: s.Route, ClaudeSession: s.ClaudeSession,
 		CreatedAt: s.CreatedAt, InteractedAt: s.InteractedAt, Model: s.Model, Usage: s.Usage,
@@ -308,7 +308,7 @@ func view(s store.Session) Session {
 // transcript answers a page of a session's history, and 404 for a session that is not there.
 func (s *Server) transcript(r *http.Request) (any, error) {
 	key := r.FormValue("session")
-	if _, err := s.options.Store.Session(r.Context(), key); errors.Is(err, store.ErrNotFound) {
+	if _, err := s.options.Store.Session(r.Context(), key); errors.Is(err, domain.ErrNotFound) {
 		return nil, missing(fmt.Sprintf("there is no session %q; `clawhost sessions` lists them", key))
 	} else if err != nil {
 		return nil, err

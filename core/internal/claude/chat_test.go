@@ -19,7 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -34,7 +34,7 @@ type wall struct {
 	shows   int // what was shown for a while
 }
 
-func (w *wall) Early(_ context.Context, e store.Early) (int64, error) {
+func (w *wall) Early(_ context.Context, e domain.Early) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -58,7 +58,7 @@ func (w *wall) fail(err error) {
 	w.err = err
 }
 
-func (w *wall) post(pieces ...store.Piece) {
+func (w *wall) post(pieces ...domain.Piece) {
 	for _, p := range pieces {
 		if p.Edits != 0 {
 			w.texts[p.Edits-1] = p.Text

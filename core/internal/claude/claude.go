@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // Config is how claude is run. The zero value of a field means what its comment says.
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 
 // Processes records the pool's processes, so that the host's next life can end those that outlive this one.
 type Processes interface {
-	RecordProcess(context.Context, store.Process) error
+	RecordProcess(context.Context, domain.Process) error
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
 }
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -201,7 +201,7 @@ func poll(t *testing.T, what string, happened func() bool) {
 // records is the host's list of processes.
 type records struct {
 	mu    sync.Mutex
-	list  []store.Process
+	list  []domain.Process
 	begun int
 	fail  error
 	// doubled counts processes that were started while another one of their session ran.
@@ -210,7 +210,7 @@ type records struct {
 
 func newRecords() *records { return &records{} }
 
-func (r *records) RecordProcess(_ context.Context, p store.Process) error {
+func (r *records) RecordProcess(_ context.Context, p domain.Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fail != nil {
@@ -229,11 +229,11 @@ func (r *records) RecordProcess(_ context.Context, p store.Process) error {
 func (r *records) ForgetProcess(_ context.Context, pid int, started uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.list = slices.DeleteFunc(r.list, func(p store.Process) bool { return p.PID == pid && p.StartTime == started })
+	r.list = slices.DeleteFunc(r.list, func(p domain.Process) bool { return p.PID == pid && p.StartTime == started })
 	return nil
 }
 
-func (r *records) all() []store.Process {
+func (r *records) all() []domain.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.list)

@@ -14,14 +14,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // unrecorded are processes that nobody needs to know of.
 type unrecorded struct{}
 
-func (unrecorded) RecordProcess(context.Context, store.Process) error { return nil }
-func (unrecorded) ForgetProcess(context.Context, int, uint64) error   { return nil }
+func (unrecorded) RecordProcess(context.Context, domain.Process) error { return nil }
+func (unrecorded) ForgetProcess(context.Context, int, uint64) error    { return nil }
 
 // model is a pool whose processes are only its books: they leave when they are told to, and hold what they are said to.
 type model struct {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // proc is a process of the system, told from another with the same pid by its start time.
@@ -69,7 +69,7 @@ func killAll(known []proc, find func() ([]proc, error)) {
 //
 // A claude whose host died goes on to the end of its turn and then leaves by itself, as its stdin has ended. It is ended
 // here because the message is run again, and two writers on a session lose messages.
-func Reap(ctx context.Context, left []store.Process, processes Processes, log hclog.Logger) {
+func Reap(ctx context.Context, left []domain.Process, processes Processes, log hclog.Logger) {
 	boot := process.BootID()
 	for _, old := range left {
 		if ctx.Err() != nil {
@@ -84,7 +84,7 @@ func Reap(ctx context.Context, left []store.Process, processes Processes, log hc
 	}
 }
 
-func reap(old store.Process, log hclog.Logger) {
+func reap(old domain.Process, log hclog.Logger) {
 	root := proc{pid: old.PID, started: old.StartTime}
 	// Its tools outlive it, as children of nobody. They carry the session's name, which is also that of another host's session
 	// if the state folder is a copy, and the mark of the life that started them; of an old record, that of any.

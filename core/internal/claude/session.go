@@ -15,8 +15,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/budget"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // session is a running claude. Four goroutines serve it: one each reads stdout and stderr, one writes stdin, one waits
@@ -142,8 +142,8 @@ func (s *session) execute() error {
 func (s *session) kill() { _ = s.cmd.Process.Kill() }
 
 // record is what the host's next life needs to end the process.
-func (s *session) record() store.Process {
-	return store.Process{
+func (s *session) record() domain.Process {
+	return domain.Process{
 		Kind: "claude", Name: s.id, PID: s.self.pid, StartTime: s.self.started, BootID: process.BootID(), Mark: s.life,
 	}
 }

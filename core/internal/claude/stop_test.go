@@ -20,8 +20,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // directive is a prompt that scripts the stub.
@@ -201,8 +201,8 @@ func TestReap(t *testing.T) {
 			t.Fatal(err)
 		}
 		left := append(r.processes.all(),
-			store.Process{Kind: "claude", Name: "reused", PID: stranger.Process.Pid, StartTime: began + 1, BootID: process.BootID()},
-			store.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
+			domain.Process{Kind: "claude", Name: "reused", PID: stranger.Process.Pid, StartTime: began + 1, BootID: process.BootID()},
+			domain.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
 		)
 		// The next life ends what this one, which is taken for dead, has.
 		claude.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())

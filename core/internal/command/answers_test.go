@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/command"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -56,7 +56,7 @@ func TestNew(t *testing.T) {
 		{false, "opus", "New conversation, with the model opus."},
 	} {
 		for _, name := range []string{"/new", "/reset"} {
-			d := &desk{running: test.running, session: store.Session{Overrides: store.Overrides{Model: test.model}}}
+			d := &desk{running: test.running, session: domain.Session{Overrides: domain.Overrides{Model: test.model}}}
 			if got, err := d.registry().Run(t.Context(), d.call(name, chat.Authorised)); err != nil || got != test.want {
 				t.Errorf("%s, %+v: %q, %v", name, test, got, err)
 			}
@@ -77,7 +77,7 @@ func TestSettings(t *testing.T) {
 		"/send", "/send off", "/send on", "/send inherit", "/send maybe",
 		"/activation", "/activation always",
 	)
-	want := store.Overrides{Permission: "bypassPermissions", Reasoning: "off", Usage: "tokens"}
+	want := domain.Overrides{Permission: "bypassPermissions", Reasoning: "off", Usage: "tokens"}
 	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
 		t.Error(diff)
 	}
@@ -92,7 +92,7 @@ func checkNotes(t *testing.T, d *desk, want ...string) {
 	var texts []string
 	for _, n := range d.notes {
 		texts = append(texts, n.Text)
-		if n.Kind != store.NoteEvent || !n.At.Equal(received) || n.Count != 1 {
+		if n.Kind != domain.NoteEvent || !n.At.Equal(received) || n.Count != 1 {
 			t.Errorf("%+v", n)
 		}
 	}
@@ -121,7 +121,7 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
 	d.talk(t, "model", chat.Authorised, "/model", "/models", "/model opus", "/model FAST", "/models", "/model gpt-5", "/model opus please", "/model --help", "/model default")
-	if d.session.Overrides != (store.Overrides{}) {
+	if d.session.Overrides != (domain.Overrides{}) {
 		t.Errorf("%+v", d.session.Overrides)
 	}
 	checkNotes(t, d, "Model switched to opus.", "Model switched to fast.", "Model switched to sonnet.")
@@ -133,7 +133,7 @@ func TestQueue(t *testing.T) {
 	d.talk(t, "queue", chat.Authorised,
 		"/queue", "/queue collect", "/queue followup debounce:2s cap:5 drop:old", "/queue cap:7", "/queue", "/queue collect cap:0", "/queue sometimes", "/queue collect please",
 		"/queue default", "/queue reset")
-	if d.session.Overrides != (store.Overrides{}) {
+	if d.session.Overrides != (domain.Overrides{}) {
 		t.Errorf("%+v", d.session.Overrides)
 	}
 }
@@ -142,19 +142,19 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	d := &desk{running: true, waiting: 2, session: used()}
 	d.talk(t, "status_running", chat.Owner, "/status")
-	fresh := &desk{session: store.Session{Key: "telegram:7", CreatedAt: now}}
+	fresh := &desk{session: domain.Session{Key: "telegram:7", CreatedAt: now}}
 	fresh.talk(t, "status_fresh", chat.Authorised, "/status")
 	d.session.Label = "holidays"
-	d.session.Overrides = store.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: store.QueueOverrides{Mode: store.Collect}}
+	d.session.Overrides = domain.Overrides{Model: "opus", Effort: "high", Send: "deny", Queue: domain.QueueOverrides{Mode: domain.Collect}}
 	d.talk(t, "status_chosen", chat.Owner, "/status")
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	day := func(day, model string, turns int64) store.DayUsage {
-		return store.DayUsage{Day: day, Model: model, Usage: store.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}}
+	day := func(day, model string, turns int64) domain.DayUsage {
+		return domain.DayUsage{Day: day, Model: model, Usage: domain.Usage{Turns: turns, InputTokens: 10 * turns, CacheTokens: 1000 * turns, OutputTokens: 5 * turns, CostMicros: 2000 * turns}}
 	}
-	d := &desk{session: used(), days: []store.DayUsage{
+	d := &desk{session: used(), days: []domain.DayUsage{
 		day("2026-03-09", "claude-haiku-4-5", 1), day("2026-03-14", "claude-sonnet-5", 20), day("2026-03-15", "claude-sonnet-5", 3), day("2026-03-15", "", 1),
 	}}
 	d.talk(t, "usage_owner", chat.Owner, "/usage")
@@ -177,15 +177,15 @@ func TestSession(t *testing.T) {
 	d.session.Title = "a `title` of\nsomebody"
 	d.talk(t, "session", chat.Authorised, "/session", "/session label Summer\tholidays", "/session", "/session label -", "/session label",
 		"/session label "+strings.Repeat("ü", 65), "/session label "+strings.Repeat("ü", 64), "/session rename it")
-	d.session = store.Session{Key: "discord:group:9:thread:1", Kind: chat.Group, ClaudeSession: "6d1c2a3e", ForkOf: "parent", CreatedAt: now, Overrides: store.Overrides{
-		Model: "opus", Queue: store.QueueOverrides{Mode: store.Collect, Debounce: ptr(time.Second), Cap: 3},
+	d.session = domain.Session{Key: "discord:group:9:thread:1", Kind: chat.Group, ClaudeSession: "6d1c2a3e", ForkOf: "parent", CreatedAt: now, Overrides: domain.Overrides{
+		Model: "opus", Queue: domain.QueueOverrides{Mode: domain.Collect, Debounce: ptr(time.Second), Cap: 3},
 	}}
 	d.talk(t, "session_forked", chat.Authorised, "/session")
 }
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	d := &desk{config: []string{"telegram:1", "telegram:7"}, pairings: []store.Pairing{
+	d := &desk{config: []string{"telegram:1", "telegram:7"}, pairings: []domain.Pairing{
 		{Code: "ABCDEFGH", Channel: "telegram", User: "55", Name: "Eve `*hi*`"},
 		{Code: "HGFEDCBA", Channel: "telegram", User: "56", Name: "Mallory"},
 		{Code: "SAMESAME", Channel: "telegram", User: "57", Name: "One"},
@@ -244,10 +244,10 @@ func TestRestartHappensOnce(t *testing.T) {
 func TestConfigAndDebug(t *testing.T) {
 	t.Parallel()
 	d := &desk{session: used()}
-	d.session.Overrides = store.Overrides{Effort: "max"}
+	d.session.Overrides = domain.Overrides{Effort: "max"}
 	d.talk(t, "config", chat.Owner, "/config")
 	for i := range 12 {
-		d.lanes = append(d.lanes, store.LaneStatus{Session: fmt.Sprintf("telegram:%d", i), Lane: store.TurnLane, Waiting: i, Running: i == 0, Attempts: 1})
+		d.lanes = append(d.lanes, domain.LaneStatus{Session: fmt.Sprintf("telegram:%d", i), Lane: domain.TurnLane, Waiting: i, Running: i == 0, Attempts: 1})
 	}
 	got, err := d.registry().Run(t.Context(), d.call("/debug", chat.Owner))
 	if err != nil {

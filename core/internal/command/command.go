@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -14,9 +14,9 @@ import (
 type Call struct {
 	Name    string
 	Args    string
-	And     []store.Command // further ones of the same message
+	And     []domain.Command // further ones of the same message
 	Caller  chat.Caller
-	Session store.Session
+	Session domain.Session
 	At      time.Time // when it was received
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -35,7 +35,7 @@ func (d desk) stop(ctx context.Context, call Call) (string, error) {
 	case "keep":
 	case "":
 		var err error
-		if dropped, err = d.store.Clear(ctx, call.Caller.Session, store.TurnLane, call.At); err != nil {
+		if dropped, err = d.store.Clear(ctx, call.Caller.Session, domain.TurnLane, call.At); err != nil {
 			return "", fmt.Errorf("drop what waits: %w", err)
 		}
 	default:
@@ -97,18 +97,18 @@ func (d desk) next(ctx context.Context, call Call) (string, error) {
 // withdraw takes a waiting message back. Who may not use commands may take back their own.
 func (d desk) withdraw(ctx context.Context, call Call) (string, error) {
 	said, err := d.waiting(ctx, call, func(ctx context.Context, session string, seq int64) error {
-		return d.store.Withdraw(ctx, session, seq, func(m store.Message) bool {
+		return d.store.Withdraw(ctx, session, seq, func(m domain.Message) bool {
 			return call.Caller.Authority >= chat.Authorised || wrote(call.Caller, m)
 		})
 	}, "Taken back.")
-	if errors.Is(err, store.ErrNotYours) {
+	if errors.Is(err, domain.ErrNotYours) {
 		return "You may only take back what you wrote yourself. Ask the owner of this bot.", nil
 	}
 	return said, err
 }
 
 // wrote tells whether somebody wrote a message.
-func wrote(c chat.Caller, m store.Message) bool {
+func wrote(c chat.Caller, m domain.Message) bool {
 	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == c.Sender.ID && m.Channel == c.Address.Channel
 }
 
@@ -119,7 +119,7 @@ func (d desk) waiting(ctx context.Context, call Call, do func(ctx context.Contex
 		return fmt.Sprintf("Which message? `/queue` lists those that wait, with their numbers: `/%s NUMBER`.", call.Name), nil
 	}
 	err = do(ctx, call.Caller.Session, seq)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return "This message does not wait any more.", nil
 	}
 	return done, err
@@ -174,7 +174,7 @@ func (d desk) about(call Call) string {
 }
 
 // chosen lists what people have chosen for a session.
-func chosen(o store.Overrides) string {
+func chosen(o domain.Overrides) string {
 	var list []string
 	for _, c := range []struct{ name, value string }{
 		{"model", o.Model},
@@ -222,7 +222,7 @@ func (d desk) label(ctx context.Context, call Call, label string) (string, error
 	return fmt.Sprintf("This conversation is now labelled %s.", code(label)), nil
 }
 
-func begun(s store.Session) time.Time {
+func begun(s domain.Session) time.Time {
 	if s.ResetAt.After(s.CreatedAt) {
 		return s.ResetAt
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -54,28 +54,28 @@ type desk struct {
 	order   []string
 	before  []time.Time // what is told to end
 
-	session       store.Session
-	notes         []store.Note
-	days          []store.DayUsage
+	session       domain.Session
+	notes         []domain.Note
+	days          []domain.DayUsage
 	from          string // what UsageByDay was asked for
 	entries       []chat.TranscriptEntry
-	pairings      []store.Pairing
-	allowed       []store.AllowedUser
-	lanes         []store.LaneStatus
-	messages      []store.WaitingMessage
+	pairings      []domain.Pairing
+	allowed       []domain.AllowedUser
+	lanes         []domain.LaneStatus
+	messages      []domain.WaitingMessage
 	restarted     int
 	cannotRestart error
 	exports       string
 	plugins       []command.Command
 	skills        []agent.Skill
 	config        []string // who may write by the config
-	grants        []store.Grant
+	grants        []domain.Grant
 	beside        string // the answer to a question beside what runs
 	speech        bool
 	fail          error
 }
 
-func (d *desk) Clear(_ context.Context, _ string, _ store.Lane, before time.Time) (int, error) {
+func (d *desk) Clear(_ context.Context, _ string, _ domain.Lane, before time.Time) (int, error) {
 	d.before = append(d.before, before)
 	d.order = append(d.order, "clear")
 	dropped := d.waiting
@@ -96,9 +96,9 @@ func (d *desk) Stop(_ context.Context, _ string, before time.Time) (bool, error)
 
 func (d *desk) Running(string) (time.Time, bool) { return now.Add(-90 * time.Second), d.running }
 
-func (d *desk) Configure(_ context.Context, _ string, change func(*store.Overrides)) (store.Session, error) {
+func (d *desk) Configure(_ context.Context, _ string, change func(*domain.Overrides)) (domain.Session, error) {
 	if d.fail != nil {
-		return store.Session{}, d.fail
+		return domain.Session{}, d.fail
 	}
 	change(&d.session.Overrides)
 	return d.session, nil
@@ -109,7 +109,7 @@ func (d *desk) SetLabel(_ context.Context, _, label string) error {
 	return d.fail
 }
 
-func (d *desk) Note(_ context.Context, _ string, notes ...store.Note) error {
+func (d *desk) Note(_ context.Context, _ string, notes ...domain.Note) error {
 	d.notes = append(d.notes, notes...)
 	return d.fail
 }
@@ -126,32 +126,32 @@ func (d *desk) Transcript(_ context.Context, _ string, before int64, limit int) 
 
 func (d *desk) Next(_ context.Context, _ string, seq int64) error { return d.queued("next", seq) }
 
-func (d *desk) WaitingMessages(_ context.Context, _ string, limit int) ([]store.WaitingMessage, error) {
+func (d *desk) WaitingMessages(_ context.Context, _ string, limit int) ([]domain.WaitingMessage, error) {
 	return d.messages[:min(len(d.messages), limit)], d.fail
 }
 
-func (d *desk) Withdraw(_ context.Context, _ string, seq int64, may func(store.Message) bool) error {
-	var m store.Message
+func (d *desk) Withdraw(_ context.Context, _ string, seq int64, may func(domain.Message) bool) error {
+	var m domain.Message
 	for _, w := range d.messages {
 		if w.Seq == seq {
 			m = w.Message
 		}
 	}
 	if !may(m) {
-		return store.ErrNotYours
+		return domain.ErrNotYours
 	}
 	return d.queued("withdraw", seq)
 }
 
 func (d *desk) queued(what string, seq int64) error {
 	if seq > 9 {
-		return store.ErrNotFound
+		return domain.ErrNotFound
 	}
 	d.order = append(d.order, fmt.Sprint(what, " ", seq))
 	return d.fail
 }
 
-func (d *desk) aside(_ context.Context, _ store.Session, question string) (string, error) {
+func (d *desk) aside(_ context.Context, _ domain.Session, question string) (string, error) {
 	if !d.running {
 		return "", command.ErrNothingRuns
 	}
@@ -159,9 +159,9 @@ func (d *desk) aside(_ context.Context, _ store.Session, question string) (strin
 	return d.beside, d.fail
 }
 
-func (d *desk) Grants(context.Context, string) ([]store.Grant, error) { return d.grants, d.fail }
+func (d *desk) Grants(context.Context, string) ([]domain.Grant, error) { return d.grants, d.fail }
 
-func (d *desk) Revoke(_ context.Context, g store.Grant) (int64, error) {
+func (d *desk) Revoke(_ context.Context, g domain.Grant) (int64, error) {
 	d.order = append(d.order, "revoke "+g.Rule)
 	return int64(len(d.grants)), d.fail
 }
@@ -173,33 +173,33 @@ func (d *desk) Answer(_ context.Context, caller chat.Caller, id, answer string) 
 
 func (d *desk) ID(typed string) (string, bool) { return strings.ToUpper(typed), len(typed) == 5 }
 
-func (d *desk) Pairings(context.Context) ([]store.Pairing, error) {
-	return append([]store.Pairing(nil), d.pairings...), d.fail
+func (d *desk) Pairings(context.Context) ([]domain.Pairing, error) {
+	return append([]domain.Pairing(nil), d.pairings...), d.fail
 }
 
-func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error) {
+func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error) {
 	p, err := d.RejectPairing(ctx, channel, code)
 	if err == nil {
 		d.order = append(d.order, notice(p).Text)
-		d.allowed = append(d.allowed, store.AllowedUser{Channel: p.Channel, User: p.User})
+		d.allowed = append(d.allowed, domain.AllowedUser{Channel: p.Channel, User: p.User})
 	}
 	return p, err
 }
 
-func (d *desk) RejectPairing(_ context.Context, channel, code string) (store.Pairing, error) {
+func (d *desk) RejectPairing(_ context.Context, channel, code string) (domain.Pairing, error) {
 	for i, p := range d.pairings {
 		if p.Channel == channel && p.Code == code {
 			d.pairings = append(d.pairings[:i], d.pairings[i+1:]...)
 			return p, nil
 		}
 	}
-	return store.Pairing{}, store.ErrNotFound
+	return domain.Pairing{}, domain.ErrNotFound
 }
 
-func (d *desk) AllowedUsers(context.Context) ([]store.AllowedUser, error) { return d.allowed, d.fail }
+func (d *desk) AllowedUsers(context.Context) ([]domain.AllowedUser, error) { return d.allowed, d.fail }
 
 func (d *desk) Allow(_ context.Context, channel string, user chat.UserID) error {
-	d.allowed = append(d.allowed, store.AllowedUser{Channel: channel, User: user})
+	d.allowed = append(d.allowed, domain.AllowedUser{Channel: channel, User: user})
 	return d.fail
 }
 
@@ -213,12 +213,12 @@ func (d *desk) Disallow(_ context.Context, channel string, user chat.UserID) (bo
 	return false, nil
 }
 
-func (d *desk) UsageByDay(_ context.Context, from string) ([]store.DayUsage, error) {
+func (d *desk) UsageByDay(_ context.Context, from string) ([]domain.DayUsage, error) {
 	d.from = from
 	return d.days, d.fail
 }
 
-func (d *desk) Lanes(context.Context) ([]store.LaneStatus, error) { return d.lanes, d.fail }
+func (d *desk) Lanes(context.Context) ([]domain.LaneStatus, error) { return d.lanes, d.fail }
 
 var models = command.Models{Aliases: map[string]string{"fast": "haiku", "Big": "claude-opus-4-8"}, Names: []string{"sonnet", "acme.claude-7"}}
 
@@ -251,12 +251,12 @@ func (d *desk) registry() *command.Registry {
 		HasChannel:    func(name string) bool { return name == "telegram" || name == "discord" || name == "slack" },
 		Configured:    func(string) []string { return d.config },
 		Conversations: d.conversations(),
-		Prompt: func(chat.Caller, store.Session) []agent.Section {
+		Prompt: func(chat.Caller, domain.Session) []agent.Section {
 			return []agent.Section{{Name: "identity", Bytes: 250}, {Name: "messages", Bytes: 1250}}
 		},
 		Speech: d.speech, Questions: d, Aside: d.aside,
 		Pool:    func() string { return "1 running, 2 idle" },
-		Welcome: func(p store.Pairing) store.Piece { return store.Piece{Text: "welcome " + string(p.User)} },
+		Welcome: func(p domain.Pairing) domain.Piece { return domain.Piece{Text: "welcome " + string(p.User)} },
 		Restart: func(context.Context) error {
 			d.restarted++
 			return d.cannotRestart
@@ -290,12 +290,12 @@ func (d *desk) talk(t *testing.T, name string, authority chat.Authority, texts .
 }
 
 // used is a session that has seen some work.
-func used() store.Session {
-	return store.Session{
+func used() domain.Session {
+	return domain.Session{
 		Key: "telegram:7", ClaudeSession: "6d1c2a3e-0000-4000-8000-000000000001", ClaudeStarted: true, Kind: chat.Direct,
 		Route: chat.Address{Channel: "telegram", Chat: "7"}, CreatedAt: now.Add(-50 * time.Hour), ResetAt: now.Add(-time.Hour), InteractedAt: now.Add(-5 * time.Minute),
 		Model: "claude-sonnet-5", ContextTokens: 50_000, ContextWindow: 200_000, Compactions: 2, FlushedAt: now.Add(-30 * time.Minute),
-		Usage: store.Usage{Turns: 12, InputTokens: 900, CacheTokens: 150_000, OutputTokens: 4_200, CostMicros: 123_456},
+		Usage: domain.Usage{Turns: 12, InputTokens: 900, CacheTokens: 150_000, OutputTokens: 4_200, CostMicros: 123_456},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,7 +15,7 @@ type reading struct {
 	words int    // how many of them are its own
 	args  string // these words, as its command takes them
 	// set makes the choice; nil: the words are not understood, or there are none.
-	set func(*store.Overrides)
+	set func(*domain.Overrides)
 	// lasting says that the choice makes sense for a session only, not for one message.
 	lasting bool
 }
@@ -48,7 +48,7 @@ const maxWords = 8
 type directive struct {
 	span
 	written string // its name as it is written
-	command store.Command
+	command domain.Command
 	beside  bool // it is a shortcut
 	reading
 }
@@ -68,16 +68,16 @@ func (d directive) bare() bool { return d.set == nil && d.words == 0 }
 // that say so, and no rest: the text is not to be run. The model may be "default", which is the config's.
 //
 // To somebody who may not use commands, all is text.
-func (r *Registry) Directives(text string, begins bool, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command) {
+func (r *Registry) Directives(text string, begins bool, authority chat.Authority) (rest string, overrides domain.Overrides, commands []domain.Command) {
 	var found []directive
 	if authority >= chat.Authorised {
 		found = scan(text, begins, r.host.Models)
 	}
 	if len(found) == 0 {
-		return text, store.Overrides{}, nil
+		return text, domain.Overrides{}, nil
 	}
 	if cut(text, found) == "" {
-		return "", store.Overrides{}, commandsOf(found)
+		return "", domain.Overrides{}, commandsOf(found)
 	}
 	var heeded, beside, refused []directive
 	for i, d := range found {
@@ -95,7 +95,7 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 		}
 	}
 	if len(refused) > 0 {
-		return "", store.Overrides{}, commandsOf(refused)
+		return "", domain.Overrides{}, commandsOf(refused)
 	}
 	for _, d := range heeded {
 		if !d.beside {
@@ -106,10 +106,10 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 }
 
 // commandsOf returns the commands of directives, of each only the last one.
-func commandsOf(list []directive) []store.Command {
-	var commands []store.Command
+func commandsOf(list []directive) []domain.Command {
+	var commands []domain.Command
 	for _, d := range list {
-		commands = slices.DeleteFunc(commands, func(c store.Command) bool { return c.Name == d.command.Name })
+		commands = slices.DeleteFunc(commands, func(c domain.Command) bool { return c.Name == d.command.Name })
 		commands = append(commands, d.command)
 	}
 	return commands
@@ -169,7 +169,7 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	}
 	d.start = slash
 	if shortcuts[name] {
-		d.end, d.beside, d.command = end, true, store.Command{Name: name}
+		d.end, d.beside, d.command = end, true, domain.Command{Name: name}
 		return d, !strings.HasPrefix(text[end:], ":") // A colon stands before a value, and it has none.
 	}
 	read, ok := directives[name]
@@ -186,7 +186,7 @@ func readDirective(text string, slash, until int, models Models) (directive, boo
 	if d.words > 0 {
 		d.end = values[d.words-1].end
 	}
-	d.command = store.Command{Name: name, Args: d.args}
+	d.command = domain.Command{Name: name, Args: d.args}
 	return d, true
 }
 

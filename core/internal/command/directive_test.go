@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -21,57 +21,57 @@ func TestDirectivesWithinAMessage(t *testing.T) {
 	r := (&desk{}).registry()
 	for text, want := range map[string]struct {
 		rest string
-		set  store.Overrides
+		set  domain.Overrides
 	}{
-		"/think high why is the sky blue?":    {"why is the sky blue?", store.Overrides{Effort: "high"}},
-		"why is /think high the sky blue?":    {"why is the sky blue?", store.Overrides{Effort: "high"}},
-		"why is the sky blue? /think high":    {"why is the sky blue?", store.Overrides{Effort: "high"}},
-		"why is the sky blue?\n/think high":   {"why is the sky blue?", store.Overrides{Effort: "high"}},
-		"/think high\nwhy?":                   {"why?", store.Overrides{Effort: "high"}},
-		"/think high\n\nwhy?\n  because":      {"why?\n  because", store.Overrides{Effort: "high"}},
-		"one\n/think high\ntwo":               {"one\ntwo", store.Overrides{Effort: "high"}},
-		"one\n\n/think high\n\ntwo":           {"one\n\n\ntwo", store.Overrides{Effort: "high"}},
-		"one\n  /think high two":              {"one\ntwo", store.Overrides{Effort: "high"}},
-		"one /think high\ntwo":                {"one\ntwo", store.Overrides{Effort: "high"}},
-		"one\r\n/think high\r\ntwo":           {"one\r\ntwo", store.Overrides{Effort: "high"}},
-		"/think: high why?":                   {"why?", store.Overrides{Effort: "high"}},
-		"/think:high why?":                    {"why?", store.Overrides{Effort: "high"}},
-		"/think : high why?":                  {"why?", store.Overrides{Effort: "high"}},
-		"/THINK High, why?":                   {"why?", store.Overrides{Effort: "high"}},
-		"/thinking off why?":                  {"why?", store.Overrides{Effort: "low"}},
-		"/t max why?":                         {"why?", store.Overrides{Effort: "max"}},
-		"/t on why?":                          {"why?", store.Overrides{Effort: "medium"}},
-		"/think x-high why?":                  {"why?", store.Overrides{Effort: "xhigh"}},
-		"/think low /think high why?":         {"why?", store.Overrides{Effort: "high"}},
-		"/model opus why?":                    {"why?", store.Overrides{Model: "opus"}},
-		"/model FAST, why?":                   {"why?", store.Overrides{Model: "fast"}},
-		"/model big why?":                     {"why?", store.Overrides{Model: "Big"}},
-		"/model Opus[1m] why?":                {"why?", store.Overrides{Model: "opus[1m]"}},
-		"/model claude-opus-4-8. why?":        {"why?", store.Overrides{Model: "claude-opus-4-8"}},
-		"/model default why?":                 {"why?", store.Overrides{Model: "default"}},
-		"/v full /reason on why?":             {"why?", store.Overrides{Verbose: "full", Reasoning: "on"}},
-		"/elevated full go":                   {"go", store.Overrides{Permission: "bypassPermissions"}},
-		"/elevated on go":                     {"go", store.Overrides{Permission: "acceptEdits"}},
-		"/elevated off go":                    {"go", store.Overrides{Permission: "default"}},
-		"/exec deny go":                       {"go", store.Overrides{Permission: "dontAsk"}},
-		"/exec ask go":                        {"go", store.Overrides{Permission: "default"}},
-		"/usage tokens go":                    {"go", store.Overrides{Usage: "tokens"}},
-		"/queue collect go":                   {"go", store.Overrides{Queue: store.QueueOverrides{Mode: store.Collect}}},
-		"/queue steer+backlog cap:3 go":       {"go", store.Overrides{Queue: store.QueueOverrides{Mode: store.SteerBacklog, Cap: 3}}},
-		"/queue drop=old go":                  {"go", store.Overrides{Queue: store.QueueOverrides{Drop: store.DropOld}}},
-		"/queue interrupt debounce:250ms now": {"now", store.Overrides{Queue: store.QueueOverrides{Mode: store.Interrupt, Debounce: ptr(250 * time.Millisecond)}}},
-		"a /queue collect debounce:0.5s cap:25 drop:summarise b": {"a b", store.Overrides{Queue: store.QueueOverrides{
-			Mode: store.Collect, Debounce: ptr(500 * time.Millisecond), Cap: 25, Drop: store.DropSummarize,
+		"/think high why is the sky blue?":    {"why is the sky blue?", domain.Overrides{Effort: "high"}},
+		"why is /think high the sky blue?":    {"why is the sky blue?", domain.Overrides{Effort: "high"}},
+		"why is the sky blue? /think high":    {"why is the sky blue?", domain.Overrides{Effort: "high"}},
+		"why is the sky blue?\n/think high":   {"why is the sky blue?", domain.Overrides{Effort: "high"}},
+		"/think high\nwhy?":                   {"why?", domain.Overrides{Effort: "high"}},
+		"/think high\n\nwhy?\n  because":      {"why?\n  because", domain.Overrides{Effort: "high"}},
+		"one\n/think high\ntwo":               {"one\ntwo", domain.Overrides{Effort: "high"}},
+		"one\n\n/think high\n\ntwo":           {"one\n\n\ntwo", domain.Overrides{Effort: "high"}},
+		"one\n  /think high two":              {"one\ntwo", domain.Overrides{Effort: "high"}},
+		"one /think high\ntwo":                {"one\ntwo", domain.Overrides{Effort: "high"}},
+		"one\r\n/think high\r\ntwo":           {"one\r\ntwo", domain.Overrides{Effort: "high"}},
+		"/think: high why?":                   {"why?", domain.Overrides{Effort: "high"}},
+		"/think:high why?":                    {"why?", domain.Overrides{Effort: "high"}},
+		"/think : high why?":                  {"why?", domain.Overrides{Effort: "high"}},
+		"/THINK High, why?":                   {"why?", domain.Overrides{Effort: "high"}},
+		"/thinking off why?":                  {"why?", domain.Overrides{Effort: "low"}},
+		"/t max why?":                         {"why?", domain.Overrides{Effort: "max"}},
+		"/t on why?":                          {"why?", domain.Overrides{Effort: "medium"}},
+		"/think x-high why?":                  {"why?", domain.Overrides{Effort: "xhigh"}},
+		"/think low /think high why?":         {"why?", domain.Overrides{Effort: "high"}},
+		"/model opus why?":                    {"why?", domain.Overrides{Model: "opus"}},
+		"/model FAST, why?":                   {"why?", domain.Overrides{Model: "fast"}},
+		"/model big why?":                     {"why?", domain.Overrides{Model: "Big"}},
+		"/model Opus[1m] why?":                {"why?", domain.Overrides{Model: "opus[1m]"}},
+		"/model claude-opus-4-8. why?":        {"why?", domain.Overrides{Model: "claude-opus-4-8"}},
+		"/model default why?":                 {"why?", domain.Overrides{Model: "default"}},
+		"/v full /reason on why?":             {"why?", domain.Overrides{Verbose: "full", Reasoning: "on"}},
+		"/elevated full go":                   {"go", domain.Overrides{Permission: "bypassPermissions"}},
+		"/elevated on go":                     {"go", domain.Overrides{Permission: "acceptEdits"}},
+		"/elevated off go":                    {"go", domain.Overrides{Permission: "default"}},
+		"/exec deny go":                       {"go", domain.Overrides{Permission: "dontAsk"}},
+		"/exec ask go":                        {"go", domain.Overrides{Permission: "default"}},
+		"/usage tokens go":                    {"go", domain.Overrides{Usage: "tokens"}},
+		"/queue collect go":                   {"go", domain.Overrides{Queue: domain.QueueOverrides{Mode: domain.Collect}}},
+		"/queue steer+backlog cap:3 go":       {"go", domain.Overrides{Queue: domain.QueueOverrides{Mode: domain.SteerBacklog, Cap: 3}}},
+		"/queue drop=old go":                  {"go", domain.Overrides{Queue: domain.QueueOverrides{Drop: domain.DropOld}}},
+		"/queue interrupt debounce:250ms now": {"now", domain.Overrides{Queue: domain.QueueOverrides{Mode: domain.Interrupt, Debounce: ptr(250 * time.Millisecond)}}},
+		"a /queue collect debounce:0.5s cap:25 drop:summarise b": {"a b", domain.Overrides{Queue: domain.QueueOverrides{
+			Mode: domain.Collect, Debounce: ptr(500 * time.Millisecond), Cap: 25, Drop: domain.DropSummarize,
 		}}},
 
 		// What is no directive stays, beside one that is.
-		"`/v on` and /think high":             {"`/v on` and", store.Overrides{Effort: "high"}},
-		"```\n/v on\n```\n/think high":        {"```\n/v on\n```", store.Overrides{Effort: "high"}},
-		"/think high how do I use /model":     {"how do I use /model", store.Overrides{Effort: "high"}},
-		"copy /v /e a b /think high":          {"copy /v /e a b", store.Overrides{Effort: "high"}},
-		"shutdown /t 60 /think high":          {"shutdown /t 60", store.Overrides{Effort: "high"}},
-		"see https://x/think high /think low": {"see https://x/think high", store.Overrides{Effort: "low"}},
-		"the /usage is /think low odd":        {"the /usage is odd", store.Overrides{Effort: "low"}},
+		"`/v on` and /think high":             {"`/v on` and", domain.Overrides{Effort: "high"}},
+		"```\n/v on\n```\n/think high":        {"```\n/v on\n```", domain.Overrides{Effort: "high"}},
+		"/think high how do I use /model":     {"how do I use /model", domain.Overrides{Effort: "high"}},
+		"copy /v /e a b /think high":          {"copy /v /e a b", domain.Overrides{Effort: "high"}},
+		"shutdown /t 60 /think high":          {"shutdown /t 60", domain.Overrides{Effort: "high"}},
+		"see https://x/think high /think low": {"see https://x/think high", domain.Overrides{Effort: "low"}},
+		"the /usage is /think low odd":        {"the /usage is odd", domain.Overrides{Effort: "low"}},
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Owner)
 		if len(commands) > 0 {
@@ -97,7 +97,7 @@ func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
 		"\"/think high\"", "with /t:60 and /v:quiet",
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Owner)
-		if rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+		if rest != text || set != (domain.Overrides{}) || len(commands) > 0 {
 			t.Errorf("%q becomes %q, %+v, %v", text, rest, set, commands)
 		}
 	}
@@ -117,7 +117,7 @@ func TestQuotedDirectivesAreText(t *testing.T) {
 		"~~~\n/elevated full",
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Owner)
-		if rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+		if rest != text || set != (domain.Overrides{}) || len(commands) > 0 {
 			t.Errorf("%q becomes %q, %+v, %v", text, rest, set, commands)
 		}
 	}
@@ -125,7 +125,7 @@ func TestQuotedDirectivesAreText(t *testing.T) {
 		if rest, set, commands := r.Directives(text, true, chat.Owner); rest != want || set.Permission != "bypassPermissions" || len(commands) > 0 {
 			t.Errorf("%q becomes %q, %+v, %v", text, rest, set, commands)
 		}
-		if rest, set, commands := r.Directives(text, false, chat.Owner); rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+		if rest, set, commands := r.Directives(text, false, chat.Owner); rest != text || set != (domain.Overrides{}) || len(commands) > 0 {
 			t.Errorf("%q behind something else becomes %q, %+v, %v", text, rest, set, commands)
 		}
 	}
@@ -143,7 +143,7 @@ func TestDirectivesBesideQuotes(t *testing.T) {
 		"- a\n- /think high b":         "- a\n- b",
 		"5 > 3 /think high":            "5 > 3",
 	} {
-		if rest, set, commands := r.Directives(text, true, chat.Owner); rest != want || set != (store.Overrides{Effort: "high"}) || len(commands) > 0 {
+		if rest, set, commands := r.Directives(text, true, chat.Owner); rest != want || set != (domain.Overrides{Effort: "high"}) || len(commands) > 0 {
 			t.Errorf("%q becomes %q, %+v, %v", text, rest, set, commands)
 		}
 	}
@@ -152,7 +152,7 @@ func TestDirectivesBesideQuotes(t *testing.T) {
 func TestDirectivesAlone(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
-	for text, want := range map[string][]store.Command{
+	for text, want := range map[string][]domain.Command{
 		"/think":                 {{Name: "think"}},
 		"/think:":                {{Name: "think"}},
 		" /t ":                   {{Name: "think"}},
@@ -176,7 +176,7 @@ func TestDirectivesAlone(t *testing.T) {
 		"/exec ask /reasoning: ": {{Name: "exec", Args: "ask"}, {Name: "reasoning"}},
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Authorised)
-		if rest != "" || set != (store.Overrides{}) {
+		if rest != "" || set != (domain.Overrides{}) {
 			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
 		}
 		if diff := cmp.Diff(want, commands); diff != "" {
@@ -189,7 +189,7 @@ func TestDirectivesAlone(t *testing.T) {
 func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
-	for text, want := range map[string][]store.Command{
+	for text, want := range map[string][]domain.Command{
 		"/think hihg why?":                    {{Name: "think", Args: "hihg"}},
 		"/verbose on /think hihg why?":        {{Name: "think", Args: "hihg"}},
 		"why /model gpt-5 is it?":             {{Name: "model", Args: "gpt-5"}},
@@ -207,7 +207,7 @@ func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 		"/verbose loud /reasoning maybe why?": {{Name: "verbose", Args: "loud"}, {Name: "reasoning", Args: "maybe"}},
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Owner)
-		if rest != "" || set != (store.Overrides{}) {
+		if rest != "" || set != (domain.Overrides{}) {
 			t.Errorf("%q leaves %q and sets %+v", text, rest, set)
 		}
 		if diff := cmp.Diff(want, commands); diff != "" {
@@ -222,17 +222,17 @@ func TestShortcuts(t *testing.T) {
 	r := (&desk{}).registry()
 	for text, want := range map[string]struct {
 		rest     string
-		set      store.Overrides
-		commands []store.Command
+		set      domain.Overrides
+		commands []domain.Command
 	}{
-		"good morning /status":            {rest: "good morning", commands: []store.Command{{Name: "status"}}},
-		"good /WhoAmI morning":            {rest: "good morning", commands: []store.Command{{Name: "whoami"}}},
-		"good morning\n/help\n/commands":  {rest: "good morning", commands: []store.Command{{Name: "help"}, {Name: "commands"}}},
-		"a /status b /status c":           {rest: "a b c", commands: []store.Command{{Name: "status"}}},
-		"/think high why? /status":        {rest: "why?", set: store.Overrides{Effort: "high"}, commands: []store.Command{{Name: "status"}}},
-		"why? /status /think high":        {rest: "why?", set: store.Overrides{Effort: "high"}, commands: []store.Command{{Name: "status"}}},
-		"/think high /status":             {commands: []store.Command{{Name: "think", Args: "high"}, {Name: "status"}}},
-		"why? /status /think hihg please": {commands: []store.Command{{Name: "think", Args: "hihg"}}},
+		"good morning /status":            {rest: "good morning", commands: []domain.Command{{Name: "status"}}},
+		"good /WhoAmI morning":            {rest: "good morning", commands: []domain.Command{{Name: "whoami"}}},
+		"good morning\n/help\n/commands":  {rest: "good morning", commands: []domain.Command{{Name: "help"}, {Name: "commands"}}},
+		"a /status b /status c":           {rest: "a b c", commands: []domain.Command{{Name: "status"}}},
+		"/think high why? /status":        {rest: "why?", set: domain.Overrides{Effort: "high"}, commands: []domain.Command{{Name: "status"}}},
+		"why? /status /think high":        {rest: "why?", set: domain.Overrides{Effort: "high"}, commands: []domain.Command{{Name: "status"}}},
+		"/think high /status":             {commands: []domain.Command{{Name: "think", Args: "high"}, {Name: "status"}}},
+		"why? /status /think hihg please": {commands: []domain.Command{{Name: "think", Args: "hihg"}}},
 	} {
 		rest, set, commands := r.Directives(text, true, chat.Authorised)
 		if rest != want.rest || set != want.set {
@@ -252,12 +252,12 @@ func TestDirectivesByAuthority(t *testing.T) {
 	r := (&desk{}).registry()
 	for _, text := range []string{"/elevated full go on", "/exec full go on /think high", "/elev: full\ngo on /v on"} {
 		_, set, commands := r.Directives(text, true, chat.Authorised)
-		if set != (store.Overrides{}) || len(commands) != 1 || commands[0].Args != "full" {
+		if set != (domain.Overrides{}) || len(commands) != 1 || commands[0].Args != "full" {
 			t.Errorf("%q of somebody who is no owner: %+v, %v", text, set, commands)
 		}
 	}
 	for _, text := range []string{"/think high go on", "/think high", "/think hihg go on"} {
-		if rest, set, commands := r.Directives(text, true, chat.Other); rest != text || set != (store.Overrides{}) || len(commands) > 0 {
+		if rest, set, commands := r.Directives(text, true, chat.Other); rest != text || set != (domain.Overrides{}) || len(commands) > 0 {
 			t.Errorf("%q of somebody who may not use commands: %q, %+v, %v", text, rest, set, commands)
 		}
 	}
@@ -280,7 +280,7 @@ func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
 		t.Errorf("%q has no slash and becomes %q, %v", text, rest, commands)
 	}
 	first, _, _ := strings.Cut(strings.TrimLeftFunc(strings.ToLower(text), unicode.IsSpace), " ")
-	asks := slices.ContainsFunc(commands, func(c store.Command) bool { return c.Name == "elevated" || c.Name == "exec" })
+	asks := slices.ContainsFunc(commands, func(c domain.Command) bool { return c.Name == "elevated" || c.Name == "exec" })
 	if (asks || set.Permission != "") && !strings.HasPrefix(first, "/elev") && !strings.HasPrefix(first, "/exec") {
 		t.Errorf("%q changes the permission mode: %+v, %v", text, set, commands)
 	}
@@ -292,20 +292,20 @@ func checkDirectives(t interface{ Errorf(string, ...any) }, text string) {
 	}
 	switch {
 	case len(commands) > 0 && !beside:
-		if set != (store.Overrides{}) {
+		if set != (domain.Overrides{}) {
 			t.Errorf("%q asks for %v, and sets %+v", text, commands, set)
 		}
 		return
 	case beside && len(rest) >= len(text):
 		t.Errorf("%q asks for %v beside %q", text, commands, rest)
 	case beside:
-	case set == (store.Overrides{}) && rest != text:
+	case set == (domain.Overrides{}) && rest != text:
 		t.Errorf("%q sets nothing and becomes %q", text, rest)
-	case set != (store.Overrides{}) && (rest == "" || len(rest) >= len(text)):
+	case set != (domain.Overrides{}) && (rest == "" || len(rest) >= len(text)):
 		t.Errorf("%q sets %+v and leaves %q", text, set, rest)
 	}
 	again, more, commands := r.Directives(rest, false, chat.Owner)
-	if again != rest || more != (store.Overrides{}) || len(commands) > 0 {
+	if again != rest || more != (domain.Overrides{}) || len(commands) > 0 {
 		t.Errorf("%q leaves %q, and that leaves %q, %+v, %v", text, rest, again, more, commands)
 	}
 	// Nothing but directives is lost, and what is left stays in order.
@@ -340,7 +340,7 @@ func FuzzDirectives(f *testing.F) {
 func TestManyDirectivesAreFewCommands(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
-	for part, want := range map[string][]store.Command{
+	for part, want := range map[string][]domain.Command{
 		"/think low /think high ": {{Name: "think", Args: "high"}},
 		"/think /v on ":           {{Name: "think"}, {Name: "verbose", Args: "on"}},
 	} {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -17,28 +17,28 @@ type Store interface {
 	Sessions
 	People
 	Grants
-	UsageByDay(ctx context.Context, from string) ([]store.DayUsage, error)
-	Lanes(ctx context.Context) ([]store.LaneStatus, error)
+	UsageByDay(ctx context.Context, from string) ([]domain.DayUsage, error)
+	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
 }
 
 // Sessions is what they need of it for the caller's session.
 type Sessions interface {
-	Clear(ctx context.Context, session string, lane store.Lane, before time.Time) (int, error)
-	Configure(ctx context.Context, key string, change func(*store.Overrides)) (store.Session, error)
+	Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error)
+	Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error)
 	Next(ctx context.Context, session string, seq int64) error
-	Withdraw(ctx context.Context, session string, seq int64, may func(store.Message) bool) error
-	WaitingMessages(ctx context.Context, session string, limit int) ([]store.WaitingMessage, error)
+	Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error
+	WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error)
 	SetLabel(ctx context.Context, key, label string) error
-	Note(ctx context.Context, session string, notes ...store.Note) error
+	Note(ctx context.Context, session string, notes ...domain.Note) error
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 }
 
 // People is what they need of it for those who are let in.
 type People interface {
-	Pairings(ctx context.Context) ([]store.Pairing, error)
-	ApprovePairing(ctx context.Context, channel, code string, notice func(store.Pairing) store.Piece) (store.Pairing, error)
-	RejectPairing(ctx context.Context, channel, code string) (store.Pairing, error)
-	AllowedUsers(ctx context.Context) ([]store.AllowedUser, error)
+	Pairings(ctx context.Context) ([]domain.Pairing, error)
+	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error)
+	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
+	AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error)
 	Allow(ctx context.Context, channel string, user chat.UserID) error
 	Disallow(ctx context.Context, channel string, user chat.UserID) (bool, error)
 }
@@ -46,7 +46,7 @@ type People interface {
 // Conversations resolve what holds for a session.
 type Conversations interface {
 	// Session returns what holds for a session when the caller writes in it.
-	Session(caller chat.Caller, s store.Session) *conversation.Conversation
+	Session(caller chat.Caller, s domain.Session) *conversation.Conversation
 }
 
 // Turns is what the commands need of the dispatcher.
@@ -77,14 +77,14 @@ type Host struct {
 	// Conversations resolve what holds for a session when somebody writes in it.
 	Conversations Conversations
 	// Prompt are the sections of the session's system prompt.
-	Prompt func(caller chat.Caller, session store.Session) []agent.Section
+	Prompt func(caller chat.Caller, session domain.Session) []agent.Section
 	// Pool is one line about the claude processes.
 	Pool func() string
 	// Welcome tells somebody that they were let in.
-	Welcome func(store.Pairing) store.Piece
+	Welcome func(domain.Pairing) domain.Piece
 	// Aside has Claude answer a question beside the session's turn, from what the conversation holds so far. The error is
 	// [ErrNothingRuns] where there is no turn to ask beside.
-	Aside func(ctx context.Context, session store.Session, question string) (string, error)
+	Aside func(ctx context.Context, session domain.Session, question string) (string, error)
 	// Speech tells whether the config names a command that speaks.
 	Speech bool
 	// Questions are those that claude asks.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -17,23 +17,23 @@ const shortestMistyped = 4
 
 // Mistyped makes a command of a text that begins with a slash and a name that no command has, and that is one slip away from
 // that of one: a letter too many, too few, wrong, or changed for its neighbour. What it makes answers which is meant.
-func (r *Registry) Mistyped(text string) (store.Command, bool) {
+func (r *Registry) Mistyped(text string) (domain.Command, bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
 	typed := canonical(match[1])
 	if _, known := r.Lookup(typed); known || len(typed) < shortestMistyped {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
 	for _, c := range r.List(chat.Owner) {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
 			if oneSlip(typed, name) {
-				return store.Command{Name: mistypedName, Args: typed + " " + name}, true
+				return domain.Command{Name: mistypedName, Args: typed + " " + name}, true
 			}
 		}
 	}
-	return store.Command{}, false
+	return domain.Command{}, false
 }
 
 // mistyped answers a mistyped command.

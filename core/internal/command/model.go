@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // cliModels are the names that the CLI has for its models. With [1m] behind it, one is used with its longer context.
@@ -98,7 +98,7 @@ func readModel(m Models, words []string) reading {
 	r := reading{words: 1, args: words[0]}
 	if name, ok := m.Find(words[0]); ok {
 		r.args = name
-		r.set = func(o *store.Overrides) { o.Model = name }
+		r.set = func(o *domain.Overrides) { o.Model = name }
 	}
 	return r
 }
@@ -113,7 +113,7 @@ func (d desk) model(ctx context.Context, call Call) (string, error) {
 	if !ok {
 		return unknown("model", call.Args, models.options()), nil
 	}
-	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *store.Overrides) { o.Model = kept(name) })
+	session, err := d.store.Configure(ctx, call.Caller.Session, func(o *domain.Overrides) { o.Model = kept(name) })
 	if err != nil {
 		return "", err
 	}

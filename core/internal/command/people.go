@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/access"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -113,7 +113,7 @@ func (d desk) approve(ctx context.Context, call Call) (string, error) {
 		return said, err
 	}
 	_, err = d.store.ApprovePairing(ctx, p.Channel, p.Code, d.host.Welcome)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return noRequest, nil
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 		return said, err
 	}
 	_, err = d.store.RejectPairing(ctx, p.Channel, p.Code)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return noRequest, nil
 	}
 	if err != nil {
@@ -146,14 +146,14 @@ func (d desk) deny(ctx context.Context, call Call) (string, error) {
 const noRequest = "No request has this code. Codes are good for one hour."
 
 // pending finds the request that a command names by its code, or says why it cannot. Without a code it lists the requests.
-func (d desk) pending(ctx context.Context, call Call) (p store.Pairing, said string, err error) {
+func (d desk) pending(ctx context.Context, call Call) (p domain.Pairing, said string, err error) {
 	words := strings.Fields(call.Args)
 	requests, err := d.store.Pairings(ctx)
 	if err != nil {
-		return store.Pairing{}, "", err
+		return domain.Pairing{}, "", err
 	}
 	if len(words) == 0 {
-		return store.Pairing{}, requestList(call, requests), nil
+		return domain.Pairing{}, requestList(call, requests), nil
 	}
 	channel := ""
 	if len(words) > 1 && d.host.HasChannel(words[0]) {
@@ -161,20 +161,20 @@ func (d desk) pending(ctx context.Context, call Call) (p store.Pairing, said str
 	}
 	typed, ok := access.ParseCode(strings.Join(words, ""))
 	if !ok {
-		return store.Pairing{}, "This is no pairing code. It has eight letters and digits, none of them I, O, 0 or 1.", nil
+		return domain.Pairing{}, "This is no pairing code. It has eight letters and digits, none of them I, O, 0 or 1.", nil
 	}
-	requests = slices.DeleteFunc(requests, func(r store.Pairing) bool { return r.Code != typed || channel != "" && r.Channel != channel })
+	requests = slices.DeleteFunc(requests, func(r domain.Pairing) bool { return r.Code != typed || channel != "" && r.Channel != channel })
 	switch len(requests) {
 	case 0:
-		return store.Pairing{}, noRequest, nil
+		return domain.Pairing{}, noRequest, nil
 	case 1:
 		return requests[0], "", nil
 	default:
-		return store.Pairing{}, fmt.Sprintf("Requests on several channels have this code. Name the channel: /%s CHANNEL CODE.", call.Name), nil
+		return domain.Pairing{}, fmt.Sprintf("Requests on several channels have this code. Name the channel: /%s CHANNEL CODE.", call.Name), nil
 	}
 }
 
-func requestList(call Call, requests []store.Pairing) string {
+func requestList(call Call, requests []domain.Pairing) string {
 	switch {
 	case call.Caller.Kind != chat.Direct:
 		return fmt.Sprintf("/%s needs a code. In a direct chat it lists those that wait.", call.Name)

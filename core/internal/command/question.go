@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/access"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -33,8 +33,8 @@ type OpenQuestion struct {
 
 // Grants is what the commands need of the store for what was allowed for longer than once.
 type Grants interface {
-	Grants(ctx context.Context, session string) ([]store.Grant, error)
-	Revoke(ctx context.Context, g store.Grant) (int64, error)
+	Grants(ctx context.Context, session string) ([]domain.Grant, error)
+	Revoke(ctx context.Context, g domain.Grant) (int64, error)
 }
 
 const noQuestion = "No question has this id. It may be over."
@@ -88,7 +88,7 @@ func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	case len(words) != 2 || !strings.EqualFold(words[0], "revoke"):
 		return unknown("grants", call.Args, "Options: revoke NUMBER, revoke all."), nil
 	case strings.EqualFold(words[1], "all"):
-		n, err := d.store.Revoke(ctx, store.Grant{Session: call.Caller.Session})
+		n, err := d.store.Revoke(ctx, domain.Grant{Session: call.Caller.Session})
 		if err != nil {
 			return "", err
 		}
@@ -104,7 +104,7 @@ func (d desk) grants(ctx context.Context, call Call) (string, error) {
 	return fmt.Sprintf("Taken back: %s. Claude asks again.", rule(held[n-1].Rule)), nil
 }
 
-func grantList(call Call, held []store.Grant) string {
+func grantList(call Call, held []domain.Grant) string {
 	if len(held) == 0 {
 		return "Nothing was allowed here for longer than once."
 	}

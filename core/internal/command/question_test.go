@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -83,12 +83,12 @@ func TestWaitingMessages(t *testing.T) {
 // Who may not use commands takes back what they wrote themselves, and nothing else.
 func TestWhoMayTakeBack(t *testing.T) {
 	t.Parallel()
-	own := store.Message{Channel: "telegram", Sender: chat.Sender{ID: "7"}}
+	own := domain.Message{Channel: "telegram", Sender: chat.Sender{ID: "7"}}
 	another, elsewhere, prompt := own, own, own
-	another.Sender.ID, elsewhere.Channel, prompt.Origin = "8", "discord", store.OriginPlugin
+	another.Sender.ID, elsewhere.Channel, prompt.Origin = "8", "discord", domain.OriginPlugin
 	const not = "You may only take back what you wrote yourself. Ask the owner of this bot."
 	for name, test := range map[string]struct {
-		of        store.Message
+		of        domain.Message
 		authority chat.Authority
 		want      string
 	}{
@@ -96,10 +96,10 @@ func TestWhoMayTakeBack(t *testing.T) {
 		"another's":               {another, chat.Other, not},
 		"of another network":      {elsewhere, chat.Other, not},
 		"a turn of a plugin's":    {prompt, chat.Other, not},
-		"nobody's":                {store.Message{Channel: "telegram"}, chat.Other, not},
+		"nobody's":                {domain.Message{Channel: "telegram"}, chat.Other, not},
 		"another's, with a right": {another, chat.Authorised, "Taken back."},
 	} {
-		d := &desk{messages: []store.WaitingMessage{{Seq: 3, Message: test.of}}}
+		d := &desk{messages: []domain.WaitingMessage{{Seq: 3, Message: test.of}}}
 		if said := d.say(t, "/withdraw 3", test.authority); said != test.want || (len(d.order) == 1) != (said != not) {
 			t.Errorf("%s: %q, done %v", name, said, d.order)
 		}
@@ -109,7 +109,7 @@ func TestWhoMayTakeBack(t *testing.T) {
 	}
 	d := &desk{}
 	call := d.call("/withdraw 3", chat.Other)
-	call.Caller.Sender.ID, d.messages = "", []store.WaitingMessage{{Seq: 3, Message: store.Message{Channel: "telegram"}}}
+	call.Caller.Sender.ID, d.messages = "", []domain.WaitingMessage{{Seq: 3, Message: domain.Message{Channel: "telegram"}}}
 	if said, _ := d.registry().Run(t.Context(), call); said != not {
 		t.Errorf("nobody takes back what is nobody's: %q", said)
 	}
@@ -118,16 +118,16 @@ func TestWhoMayTakeBack(t *testing.T) {
 // What waits is listed with the numbers that the commands for it take, and nothing that was written elsewhere.
 func TestQueueLists(t *testing.T) {
 	t.Parallel()
-	here := func(text string) store.Message {
-		return store.Message{Channel: "telegram", Chat: chat.Chat{ID: "7"}, Text: text, Sender: chat.Sender{ID: "7", DisplayName: "Anna"}}
+	here := func(text string) domain.Message {
+		return domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "7"}, Text: text, Sender: chat.Sender{ID: "7", DisplayName: "Anna"}}
 	}
 	long, elsewhere, file, beat := here("a `long`\none "+strings.Repeat("x", 100)), here("secret"), here(""), here("look after it")
 	elsewhere.Chat.ID = "8"
 	file.Media = []chat.Media{{Kind: chat.Image}}
-	beat.Origin = store.OriginHeartbeat
+	beat.Origin = domain.OriginHeartbeat
 	d := &desk{}
-	for i, m := range []store.Message{here("then coffee"), long, elsewhere, file, beat} {
-		d.messages = append(d.messages, store.WaitingMessage{Seq: int64(3 + i), Message: m, ReceivedAt: now.Add(-time.Duration(i) * time.Minute)})
+	for i, m := range []domain.Message{here("then coffee"), long, elsewhere, file, beat} {
+		d.messages = append(d.messages, domain.WaitingMessage{Seq: int64(3 + i), Message: m, ReceivedAt: now.Add(-time.Duration(i) * time.Minute)})
 	}
 	said := d.say(t, "/queue", chat.Authorised)
 	const want = "**What waits**\n" +
@@ -171,12 +171,12 @@ func TestStopThatKeeps(t *testing.T) {
 
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	held := []store.Grant{
+	held := []domain.Grant{
 		{Session: "s", Authority: chat.Owner, Rule: "Bash(git `status`)", By: "telegram:1"},
 		{Session: "s", ClaudeSession: "gone", Authority: chat.Other, Rule: "=0011", By: "telegram:1"},
 		{Session: "s", Authority: chat.Authorised, Rule: "=0012 Bash ls /etc; cat > yy", By: "telegram:1"},
 	}
-	d := &desk{grants: held, session: store.Session{ClaudeSession: "now"}}
+	d := &desk{grants: held, session: domain.Session{ClaudeSession: "now"}}
 	want := "**What Claude may do here unasked**\n\n1. `` Bash(git `status`) ``, always, for owners (allowed by `telegram:1`)" +
 		"\n2. one input of a tool, which an earlier version did not note, in a conversation that is over, for people who may not use commands (allowed by `telegram:1`)" +
 		"\n3. exactly Bash `ls /etc; cat > yy`, always, for people who may use commands (allowed by `telegram:1`)" +

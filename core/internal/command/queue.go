@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -18,16 +18,16 @@ const (
 )
 
 // modes are the queue modes by the words for them.
-var modes = map[string]store.Mode{
-	"steer": store.Steer, "followup": store.Followup, "follow-up": store.Followup, "collect": store.Collect,
-	"interrupt": store.Interrupt, "steer-backlog": store.SteerBacklog, "steer+backlog": store.SteerBacklog,
-	"steer_backlog": store.SteerBacklog, "queue": store.Queue, "queued": store.Queue,
+var modes = map[string]domain.Mode{
+	"steer": domain.Steer, "followup": domain.Followup, "follow-up": domain.Followup, "collect": domain.Collect,
+	"interrupt": domain.Interrupt, "steer-backlog": domain.SteerBacklog, "steer+backlog": domain.SteerBacklog,
+	"steer_backlog": domain.SteerBacklog, "queue": domain.Queue, "queued": domain.Queue,
 }
 
 // drops are the ways to drop by the words for them.
-var drops = map[string]store.Drop{
-	"old": store.DropOld, "oldest": store.DropOld, "new": store.DropNew, "newest": store.DropNew,
-	"summarize": store.DropSummarize, "summarise": store.DropSummarize, "summary": store.DropSummarize,
+var drops = map[string]domain.Drop{
+	"old": domain.DropOld, "oldest": domain.DropOld, "new": domain.DropNew, "newest": domain.DropNew,
+	"summarize": domain.DropSummarize, "summarise": domain.DropSummarize, "summary": domain.DropSummarize,
 }
 
 const queueOptions = "Options: steer, followup, collect, interrupt, steer-backlog, queue; debounce:0.5s, cap:20 (1 to 1000), drop:old, new or summarize; default."
@@ -39,9 +39,9 @@ func readQueue(_ Models, words []string) reading {
 	}
 	first := plainWord(words[0])
 	if slices.Contains(back, first) {
-		return reading{words: 1, args: first, lasting: true, set: func(o *store.Overrides) { o.Queue = store.QueueOverrides{} }}
+		return reading{words: 1, args: first, lasting: true, set: func(o *domain.Overrides) { o.Queue = domain.QueueOverrides{} }}
 	}
-	var chosen store.QueueOverrides
+	var chosen domain.QueueOverrides
 	r := reading{}
 	if mode, ok := modes[first]; ok {
 		chosen.Mode, r.words = mode, 1
@@ -60,8 +60,8 @@ func readQueue(_ Models, words []string) reading {
 	}
 	r.args = strings.Join(words[:r.words], " ")
 	if understood {
-		r.set = func(o *store.Overrides) {
-			o.Queue = store.Overrides{Queue: chosen}.Over(store.Overrides{Queue: o.Queue}).Queue
+		r.set = func(o *domain.Overrides) {
+			o.Queue = domain.Overrides{Queue: chosen}.Over(domain.Overrides{Queue: o.Queue}).Queue
 		}
 	}
 	return r
@@ -77,7 +77,7 @@ func option(word string) (name, value string, ok bool) {
 	return name, value, value != "" && (name == "debounce" || name == "cap" || name == "drop")
 }
 
-func readOption(o *store.QueueOverrides, name, value string) bool {
+func readOption(o *domain.QueueOverrides, name, value string) bool {
 	switch name {
 	case "debounce":
 		quiet, err := time.ParseDuration(value)
@@ -129,7 +129,7 @@ const (
 )
 
 // listed lists waiting messages with their numbers. What was written elsewhere, as in another chat of the session, is not shown.
-func (d desk) listed(call Call, waiting []store.WaitingMessage) string {
+func (d desk) listed(call Call, waiting []domain.WaitingMessage) string {
 	if len(waiting) == 0 {
 		return ""
 	}
@@ -145,7 +145,7 @@ func (d desk) listed(call Call, waiting []store.WaitingMessage) string {
 }
 
 // excerpt shows whose a message is, and how it begins.
-func excerpt(call Call, m store.Message) string {
+func excerpt(call Call, m domain.Message) string {
 	text := oneLine(m.Written(), maxExcerpt)
 	switch {
 	case m.Origin != "":
@@ -161,10 +161,10 @@ func excerpt(call Call, m store.Message) string {
 	return code(text) + " of " + code(oneLine(m.Sender.Name(), maxExcerpt))
 }
 
-func queueing(q store.Queueing) string {
+func queueing(q domain.Queueing) string {
 	limit := "none"
 	if q.Cap > 0 {
 		limit = strconv.Itoa(q.Cap)
 	}
-	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(store.Followup)), q.Quiet, limit, or(string(q.Drop), string(store.DropSummarize)))
+	return fmt.Sprintf("mode=%s, debounce=%s, cap=%s, drop=%s", or(string(q.Mode), string(domain.Followup)), q.Quiet, limit, or(string(q.Drop), string(domain.DropSummarize)))
 }

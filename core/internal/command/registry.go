@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -101,20 +101,20 @@ var shape = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+([\s\S]*))?
 
 // Parse tells whether text is a command that the registry knows, and returns it by its name. Anything else, such as an
 // unknown name or a path, is plain text, and so is what begins with a directive: that is for [Registry.Directives].
-func (r *Registry) Parse(text string) (store.Command, bool) {
+func (r *Registry) Parse(text string) (domain.Command, bool) {
 	match := shape.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
 	c, ok := r.Lookup(match[1])
 	if !ok {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
 	args := strings.TrimSpace(match[2])
 	if _, directs := directives[c.Name]; directs && (c.Name != "usage" || usage.knows(firstWord(args))) {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
-	return store.Command{Name: c.Name, Args: args}, true
+	return domain.Command{Name: c.Name, Args: args}, true
 }
 
 // Run answers a message's commands, each with a paragraph or more. The answer is what the chat is told in any case; the error is
@@ -124,7 +124,7 @@ func (r *Registry) Run(ctx context.Context, call Call) (string, error) {
 	defer cancel()
 	var answers []string
 	var errs []error
-	for _, asked := range append([]store.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
+	for _, asked := range append([]domain.Command{{Name: call.Name, Args: call.Args}}, call.And...) {
 		call := call
 		call.Name, call.Args, call.And = asked.Name, asked.Args, nil
 		answer, err := r.run(ctx, call)

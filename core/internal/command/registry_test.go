@@ -12,7 +12,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/command"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -36,7 +36,7 @@ func TestAuthority(t *testing.T) {
 			t.Errorf("/%s answers whoever is authorised: %q, %v", owners, got, err)
 		}
 	}
-	if d.restarted > 0 || len(d.notes) > 0 || d.session.Overrides != (store.Overrides{}) {
+	if d.restarted > 0 || len(d.notes) > 0 || d.session.Overrides != (domain.Overrides{}) {
 		t.Error("a refused command did something:", d)
 	}
 }
@@ -100,7 +100,7 @@ func TestPluginCommands(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	r := (&desk{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
-	for text, want := range map[string]*store.Command{
+	for text, want := range map[string]*domain.Command{
 		"/status":             {Name: "status"},
 		" /Status \n":         {Name: "status"},
 		"/roll 2d6\nmore":     {Name: "roll", Args: "2d6\nmore"},
@@ -144,13 +144,13 @@ func TestSeveralCommandsOfAMessageAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
 	c := d.call("/think high", chat.Authorised)
-	c.And = []store.Command{{Name: "verbose", Args: "loud"}, {Name: "elevated", Args: "full"}, {Name: "queue", Args: "collect cap:5"}}
+	c.And = []domain.Command{{Name: "verbose", Args: "loud"}, {Name: "elevated", Args: "full"}, {Name: "queue", Args: "collect cap:5"}}
 	got, err := d.registry().Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "several", got)
-	want := store.Overrides{Effort: "high", Queue: store.QueueOverrides{Mode: store.Collect, Cap: 5}}
+	want := domain.Overrides{Effort: "high", Queue: domain.QueueOverrides{Mode: domain.Collect, Cap: 5}}
 	if diff := cmp.Diff(want, d.session.Overrides); diff != "" {
 		t.Error(diff)
 	}
@@ -160,7 +160,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 	t.Parallel()
 	d := &desk{fail: errors.New("disk full")}
 	c := d.call("/think high", chat.Authorised)
-	c.And = []store.Command{{Name: "verbose"}}
+	c.And = []domain.Command{{Name: "verbose"}}
 	got, err := d.registry().Run(t.Context(), c)
 	if !errors.Is(err, d.fail) || !strings.HasPrefix(got, "/think failed. The host's log says why.\n\nTool display is off.") {
 		t.Errorf("%q, %v", got, err)

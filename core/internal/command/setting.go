@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,7 +16,7 @@ type setting struct {
 	name    string
 	title   string
 	choices []choice
-	field   func(*store.Overrides) *string
+	field   func(*domain.Overrides) *string
 	now     func(*conversation.Conversation) string
 	means   map[string]string // what people are told of a value; may be nil
 	words   bool              // a value is shown by its word
@@ -51,7 +51,7 @@ var permissionWarnings = map[string]string{
 var (
 	think = setting{
 		name: "think", title: "Thinking effort", event: "Thinking effort switched to %s.",
-		field: func(o *store.Overrides) *string { return &o.Effort }, now: func(c *conversation.Conversation) string { return c.Effort },
+		field: func(o *domain.Overrides) *string { return &o.Effort }, now: func(c *conversation.Conversation) string { return c.Effort },
 		choices: []choice{
 			{word: "off", also: []string{"none", "minimal", "min"}, value: "low"},
 			{word: "low", also: []string{"thinkhard", "think-hard"}, value: "low"},
@@ -63,7 +63,7 @@ var (
 	}
 	verbose = setting{
 		name: "verbose", title: "Tool display",
-		field: func(o *store.Overrides) *string { return &o.Verbose }, now: func(c *conversation.Conversation) string { return c.Verbose },
+		field: func(o *domain.Overrides) *string { return &o.Verbose }, now: func(c *conversation.Conversation) string { return c.Verbose },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "minimal"}, value: "on"},
@@ -72,7 +72,7 @@ var (
 	}
 	reasoning = setting{
 		name: "reasoning", title: "Reasoning display",
-		field: func(o *store.Overrides) *string { return &o.Reasoning }, now: func(c *conversation.Conversation) string { return c.Reasoning },
+		field: func(o *domain.Overrides) *string { return &o.Reasoning }, now: func(c *conversation.Conversation) string { return c.Reasoning },
 		choices: []choice{
 			{word: "off", also: []string{"no", "false", "0", "hide"}, value: "off"},
 			{word: "on", also: []string{"yes", "true", "1", "show"}, value: "on"},
@@ -102,7 +102,7 @@ var (
 	}
 	usage = setting{
 		name: "usage", title: "The line about usage below answers",
-		field: func(o *store.Overrides) *string { return &o.Usage }, now: func(c *conversation.Conversation) string { return c.Usage },
+		field: func(o *domain.Overrides) *string { return &o.Usage }, now: func(c *conversation.Conversation) string { return c.Usage },
 		choices: []choice{
 			{word: "off", value: "off"},
 			{word: "tokens", also: []string{"on"}, value: "tokens"},
@@ -111,7 +111,7 @@ var (
 	}
 	sending = setting{
 		name: "send", title: "Sending",
-		field: func(o *store.Overrides) *string { return &o.Send }, now: func(c *conversation.Conversation) string { return c.Send }, words: true,
+		field: func(o *domain.Overrides) *string { return &o.Send }, now: func(c *conversation.Conversation) string { return c.Send }, words: true,
 		means: map[string]string{"allow": "messages here are answered", "deny": "messages here are kept and not answered; commands still work"},
 		choices: []choice{
 			{word: "on", also: []string{"allow"}, value: "allow"},
@@ -120,7 +120,7 @@ var (
 	}
 	activating = setting{
 		name: "activation", title: "Activation",
-		field: func(o *store.Overrides) *string { return &o.Activation }, now: func(c *conversation.Conversation) string { return c.Activation },
+		field: func(o *domain.Overrides) *string { return &o.Activation }, now: func(c *conversation.Conversation) string { return c.Activation },
 		means: map[string]string{"mention": "I answer who addresses me", "always": "I read every message"},
 		choices: []choice{
 			{word: "mention", value: "mention"},
@@ -129,7 +129,7 @@ var (
 	}
 )
 
-func permission(o *store.Overrides) *string { return &o.Permission }
+func permission(o *domain.Overrides) *string { return &o.Permission }
 
 // claudesChoice is shown for what nobody has set.
 const claudesChoice = "Claude's choice"
@@ -165,9 +165,9 @@ func (s setting) read(_ Models, words []string) reading {
 	}
 	r := reading{words: 1, args: plainWord(words[0])}
 	if c, ok := s.find(words[0]); ok {
-		r.set = func(o *store.Overrides) { *s.field(o) = c.value }
+		r.set = func(o *domain.Overrides) { *s.field(o) = c.value }
 	} else if slices.Contains(back, r.args) {
-		r.set, r.lasting = func(o *store.Overrides) { *s.field(o) = "" }, true
+		r.set, r.lasting = func(o *domain.Overrides) { *s.field(o) = "" }, true
 	}
 	return r
 }
@@ -241,5 +241,5 @@ func unknown(name, value, options string) string {
 
 // tell lets the agent know with its next turn.
 func (d desk) tell(ctx context.Context, call Call, text string) error {
-	return d.store.Note(ctx, call.Caller.Session, store.Note{Kind: store.NoteEvent, At: call.At, Text: text, Count: 1})
+	return d.store.Note(ctx, call.Caller.Session, domain.Note{Kind: domain.NoteEvent, At: call.At, Text: text, Count: 1})
 }

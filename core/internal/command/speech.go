@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 var speaking = setting{
 	name: "tts", title: "Speech",
-	field: func(o *store.Overrides) *string { return &o.TTS }, now: func(c *conversation.Conversation) string { return c.Speech },
+	field: func(o *domain.Overrides) *string { return &o.TTS }, now: func(c *conversation.Conversation) string { return c.Speech },
 	means: map[string]string{
 		"off": "I answer in writing only", "inbound": "I also speak my answers to voice messages", "always": "I also speak every answer",
 		"tagged": "I also speak where I choose to",

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -93,7 +93,7 @@ func (d desk) openQuestions(call Call) []string {
 }
 
 // filled says how full a session's context is.
-func filled(s store.Session) string {
+func filled(s domain.Session) string {
 	text := "context " + count(s.ContextTokens)
 	if s.ContextWindow > 0 {
 		text += fmt.Sprintf(" of %s tokens (%d%%)", count(s.ContextWindow), s.ContextTokens*100/s.ContextWindow)
@@ -104,7 +104,7 @@ func filled(s store.Session) string {
 }
 
 // spent says what turns cost.
-func spent(u store.Usage) string {
+func spent(u domain.Usage) string {
 	return fmt.Sprintf("%s, %s tokens in, %s out, $%.4f", plural(u.Turns, "turn"), count(u.InputTokens+u.CacheTokens), count(u.OutputTokens), float64(u.CostMicros)/1e6)
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -39,8 +39,8 @@ func (d desk) allUsage(ctx context.Context, b *strings.Builder) error {
 	if err != nil {
 		return err
 	}
-	var ofToday, ofWeek store.Usage
-	byModel := map[string]store.Usage{}
+	var ofToday, ofWeek domain.Usage
+	byModel := map[string]domain.Usage{}
 	for _, day := range days {
 		ofWeek = add(ofWeek, day.Usage)
 		byModel[day.Model] = add(byModel[day.Model], day.Usage)
@@ -61,10 +61,10 @@ func (d desk) allUsage(ctx context.Context, b *strings.Builder) error {
 }
 
 // counted reports whether a model has worked: a turn of the host's alone, or one that failed at once, has used nothing.
-func counted(u store.Usage) bool { return u.InputTokens+u.CacheTokens+u.OutputTokens+u.CostMicros > 0 }
+func counted(u domain.Usage) bool { return u.InputTokens+u.CacheTokens+u.OutputTokens+u.CostMicros > 0 }
 
-func add(a, b store.Usage) store.Usage {
-	return store.Usage{
+func add(a, b domain.Usage) domain.Usage {
+	return domain.Usage{
 		Turns: a.Turns + b.Turns, InputTokens: a.InputTokens + b.InputTokens, CacheTokens: a.CacheTokens + b.CacheTokens,
 		OutputTokens: a.OutputTokens + b.OutputTokens, CostMicros: a.CostMicros + b.CostMicros,
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -65,23 +65,23 @@ type Conversation struct {
 	Speech         string // off, inbound, always, tagged; empty: no answer can be spoken
 	Send           string // allow, deny
 	Activation     string // mention, always; empty in a direct chat
-	Queue          store.Queueing
+	Queue          domain.Queueing
 	Listening      bool // the agent hears all of a group and may have nothing to say: nothing is shown before it speaks
 }
 
 // Turn is a run with what holds for its conversation.
 type Turn struct {
-	*store.Run
+	*domain.Run
 	*Conversation
 }
 
 // Turn resolves the conversation of a run.
-func (r *Resolver) Turn(run *store.Run) *Turn {
+func (r *Resolver) Turn(run *domain.Run) *Turn {
 	return &Turn{run, r.Message(run.Message.Message, run.Session)}
 }
 
 // Message resolves the conversation of a message in a session.
-func (r *Resolver) Message(m store.Message, s store.Session) *Conversation {
+func (r *Resolver) Message(m domain.Message, s domain.Session) *Conversation {
 	c := r.resolve(m, s, m.Overrides.Over(s.Overrides))
 	c.Caller.Sender, c.Caller.Authority = m.Sender, m.Authority
 	if c.Owned = r.owned(m, c.Settings.Access.Owners); !c.Owned {
@@ -94,8 +94,8 @@ func (r *Resolver) Message(m store.Message, s store.Session) *Conversation {
 }
 
 // Session resolves a session as a caller finds it, without any message.
-func (r *Resolver) Session(caller chat.Caller, s store.Session) *Conversation {
-	m := store.Message{
+func (r *Resolver) Session(caller chat.Caller, s domain.Session) *Conversation {
+	m := domain.Message{
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: s.Title}, Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority,
 	}
@@ -105,10 +105,10 @@ func (r *Resolver) Session(caller chat.Caller, s store.Session) *Conversation {
 }
 
 // resolve resolves all that does not depend on who wrote.
-func (r *Resolver) resolve(m store.Message, s store.Session, chosen store.Overrides) *Conversation {
+func (r *Resolver) resolve(m domain.Message, s domain.Session, chosen domain.Overrides) *Conversation {
 	settings, claude := r.config.For(m.Channel), r.config.Claude
 	to := m.Address()
-	held := chosen.Over(store.Overrides{
+	held := chosen.Over(domain.Overrides{
 		Effort: claude.Effort, Permission: claude.PermissionMode, TTS: r.config.Media.TTS,
 		Verbose: settings.Reply.Verbose, Reasoning: settings.Reply.Reasoning, Usage: settings.Reply.Usage,
 	})
@@ -175,7 +175,7 @@ func group(access config.Access, channel string, id chat.ID, chats Chats) (confi
 }
 
 // activation reports when the agent speaks in a group: always, or where it is mentioned.
-func (r *Resolver) activation(access config.Access, channel string, id chat.ID, s store.Session) string {
+func (r *Resolver) activation(access config.Access, channel string, id chat.ID, s domain.Session) string {
 	if s.Overrides.Activation != "" {
 		return s.Overrides.Activation
 	}
@@ -191,8 +191,8 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 
 // owned reports whether an owner is behind a message. The turns of plugins and the heartbeat have an owner's authority in
 // whoever's chat they are: they count as the person's whose direct chat it is.
-func (r *Resolver) owned(m store.Message, owners []string) bool {
-	if m.Authority != chat.Owner || m.Origin != store.OriginPlugin && m.Origin != store.OriginHeartbeat {
+func (r *Resolver) owned(m domain.Message, owners []string) bool {
+	if m.Authority != chat.Owner || m.Origin != domain.OriginPlugin && m.Origin != domain.OriginHeartbeat {
 		return m.Authority == chat.Owner
 	}
 	return m.Chat.Kind == chat.Direct && slices.ContainsFunc(m.Sender.IDs(), func(id chat.UserID) bool {

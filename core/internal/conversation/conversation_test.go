@@ -5,7 +5,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -33,23 +33,23 @@ func TestOwned(t *testing.T) {
 	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, channels{}, chats{})
 	anna := chat.Sender{ID: "7@lid", Aliases: []chat.UserID{"+7"}}
 	for name, test := range map[string]struct {
-		message store.Message
+		message domain.Message
 		want    bool
 	}{
-		"their own message":                 {store.Message{Authority: chat.Owner}, true},
-		"somebody else's":                   {store.Message{Authority: chat.Authorised, Sender: anna}, false},
-		"a plugin's in their chat":          {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
-		"a heartbeat in their chat":         {store.Message{Authority: chat.Owner, Origin: store.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
-		"a plugin's in another's chat":      {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
-		"a plugin's in a group":             {store.Message{Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
-		"a plugin's on a different network": {store.Message{Channel: "signal", Authority: chat.Owner, Origin: store.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"their own message":                 {domain.Message{Authority: chat.Owner}, true},
+		"somebody else's":                   {domain.Message{Authority: chat.Authorised, Sender: anna}, false},
+		"a plugin's in their chat":          {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a heartbeat in their chat":         {domain.Message{Authority: chat.Owner, Origin: domain.OriginHeartbeat, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, true},
+		"a plugin's in another's chat":      {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: chat.Sender{ID: "8"}, Chat: chat.Chat{Kind: chat.Direct}}, false},
+		"a plugin's in a group":             {domain.Message{Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Group}}, false},
+		"a plugin's on a different network": {domain.Message{Channel: "signal", Authority: chat.Owner, Origin: domain.OriginPlugin, Sender: anna, Chat: chat.Chat{Kind: chat.Direct}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if test.message.Channel == "" {
 				test.message.Channel = "whatsapp"
 			}
-			if got := r.Message(test.message, store.Session{}).Owned; got != test.want {
+			if got := r.Message(test.message, domain.Session{}).Owned; got != test.want {
 				t.Errorf("an owner is behind it: %t", got)
 			}
 		})
@@ -71,16 +71,16 @@ func TestWhatGoesBefore(t *testing.T) {
 		},
 	}
 	r := conversation.NewResolver(c, channels{"tg": {Text: chat.TextLimit{Max: 4096, Unit: chat.UTF16}}}, chats{})
-	s := store.Session{Key: "tg:1", Overrides: store.Overrides{Model: "big", Verbose: "on", Permission: "plan", Queue: store.QueueOverrides{Mode: store.Collect}}}
-	m := store.Message{
+	s := domain.Session{Key: "tg:1", Overrides: domain.Overrides{Model: "big", Verbose: "on", Permission: "plan", Queue: domain.QueueOverrides{Mode: domain.Collect}}}
+	m := domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Authority: chat.Owner,
-		Overrides: store.Overrides{Verbose: "full", Effort: "max", Queue: store.QueueOverrides{Cap: 3}},
+		Overrides: domain.Overrides{Verbose: "full", Effort: "max", Queue: domain.QueueOverrides{Cap: 3}},
 	}
 	got := r.Message(m, s)
 	if got.Model != "opus" || got.Effort != "max" || got.Verbose != "full" || got.Reasoning != "stream" || got.Usage != "full" || got.PermissionMode != "plan" {
 		t.Errorf("resolved to %+v", got)
 	}
-	if got.Queue.Mode != store.Collect || got.Queue.Cap != 3 || got.Text.Max != 4096 || got.Speech != "" || got.Activation != "" || got.Send != "allow" {
+	if got.Queue.Mode != domain.Collect || got.Queue.Cap != 3 || got.Text.Max != 4096 || got.Speech != "" || got.Activation != "" || got.Send != "allow" {
 		t.Errorf("resolved to %+v", got)
 	}
 	m.Authority, m.Overrides.Model = chat.Authorised, conversation.DefaultModel
@@ -115,7 +115,7 @@ func TestActivation(t *testing.T) {
 		"chosen":                         {group: "old", chosen: "mention", want: "mention"},
 		"chosen to hear all":             {group: "other", chosen: "always", want: "always"},
 	} {
-		got := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: test.group}, Kind: chat.Group}, store.Session{Overrides: store.Overrides{Activation: test.chosen}})
+		got := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: test.group}, Kind: chat.Group}, domain.Session{Overrides: domain.Overrides{Activation: test.chosen}})
 		if got.Activation != test.want || got.Listening != (test.want == "always") {
 			t.Errorf("%s: %s, listening %t", name, got.Activation, got.Listening)
 		}

@@ -2,13 +2,13 @@ package conversation
 
 import (
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
-func Queueing(c config.Queue, message, session store.QueueOverrides) store.Queueing {
-	o := store.Overrides{Queue: message}.Over(store.Overrides{Queue: session}).Queue
-	q := store.Queueing{Mode: store.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: store.Drop(c.Drop)}
+func Queueing(c config.Queue, message, session domain.QueueOverrides) domain.Queueing {
+	o := domain.Overrides{Queue: message}.Over(domain.Overrides{Queue: session}).Queue
+	q := domain.Queueing{Mode: domain.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: domain.Drop(c.Drop)}
 	if o.Mode != "" {
 		q.Mode = o.Mode
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -23,7 +23,7 @@ const claimAgain = time.Second
 
 // Store is what the dispatcher needs of the store.
 type Store interface {
-	Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error
+	Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error
 	Heartbeat(ctx context.Context, runs []int64) ([]int64, error)
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
 	Hold(ctx context.Context, run int64, again time.Time, cause string) error
@@ -32,10 +32,10 @@ type Store interface {
 // Handler answers claimed messages.
 type Handler interface {
 	// Handle does a run and completes it in the store. After an error the run is given back to its lane, unless the error is
-	// [store.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an [*agent.HeldError] it
-	// was no attempt. The cause of the context's end is [agent.ErrStopped], [agent.ErrShutdown] or [store.ErrFenced]. Nudged
+	// [domain.ErrFenced], or [agent.ErrStopped], which says that the run is completed as stopped. With an [*agent.HeldError] it
+	// was no attempt. The cause of the context's end is [agent.ErrStopped], [agent.ErrShutdown] or [domain.ErrFenced]. Nudged
 	// fires when messages may wait that the run could be told; one firing may stand for several.
-	Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
+	Handle(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error
 }
 
 // Options are a dispatcher's settings.
@@ -58,7 +58,7 @@ type Dispatcher struct {
 }
 
 type running struct {
-	run    *store.Run
+	run    *domain.Run
 	since  time.Time
 	ctx    context.Context // of its handler
 	cancel context.CancelCauseFunc
@@ -88,10 +88,10 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 
 	var runs, loops sync.WaitGroup
 	handle := func(r *running) { runs.Go(func() { d.do(work, r, handler) }) }
-	for lane, places := range map[store.Lane]*places{
-		store.TurnLane:    d.turns,
-		store.ControlLane: newPlaces(d.options.Commands, d.options.Owners),
-		store.CommandLane: newPlaces(d.options.Commands, d.options.Owners),
+	for lane, places := range map[domain.Lane]*places{
+		domain.TurnLane:    d.turns,
+		domain.ControlLane: newPlaces(d.options.Commands, d.options.Owners),
+		domain.CommandLane: newPlaces(d.options.Commands, d.options.Owners),
 	} {
 		loops.Go(func() { d.claim(ctx, work, lane, places, handle) })
 	}
@@ -109,14 +109,14 @@ func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 }
 
 // claim has the ready runs of one kind of lane handled, as there are places.
-func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *places, handle func(*running)) {
+func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *places, handle func(*running)) {
 	for {
 		looking, whose, ok := places.claim(ctx)
 		if !ok {
 			return
 		}
 		var r *running
-		err := d.store.Claim(looking, lane, whose, func(run *store.Run) { r = d.begin(work, run, places) })
+		err := d.store.Claim(looking, lane, whose, func(run *domain.Run) { r = d.begin(work, run, places) })
 		anew := looking.Err() != nil
 		places.claimed(r)
 		switch {
@@ -138,7 +138,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane store.Lane, places *p
 }
 
 // begin makes a claimed run one that can be stopped.
-func (d *Dispatcher) begin(work context.Context, run *store.Run, places *places) *running {
+func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places) *running {
 	r := &running{run: run, places: places, since: time.Now(), nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	d.mu.Lock()
@@ -161,7 +161,7 @@ func (d *Dispatcher) do(work context.Context, r *running, handler Handler) {
 
 	err := handler.Handle(r.ctx, run, r.nudge)
 	r.stopped = errors.Is(err, agent.ErrStopped)
-	if err == nil || r.stopped || errors.Is(err, store.ErrFenced) {
+	if err == nil || r.stopped || errors.Is(err, domain.ErrFenced) {
 		return
 	}
 	var held *agent.HeldError
@@ -189,11 +189,11 @@ func backoff(attempts int) time.Duration {
 
 // giveBack gives a run back, by a step of the store's. A store that cannot take it back, as when the disk is full, is asked again until it can: the
 // lane stands still meanwhile. Once work has ended, the run is reclaimed at the next start.
-func (d *Dispatcher) giveBack(work context.Context, run *store.Run, again time.Time, cause string, give func(ctx context.Context, run int64, again time.Time, cause string) error) {
+func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, again time.Time, cause string, give func(ctx context.Context, run int64, again time.Time, cause string) error) {
 	const first, most = 100 * time.Millisecond, 10 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
 		err := give(context.WithoutCancel(work), run.ID, again, cause)
-		if err == nil || errors.Is(err, store.ErrFenced) {
+		if err == nil || errors.Is(err, domain.ErrFenced) {
 			return
 		}
 		d.log.Error("give a run back", "run", run.ID, "error", err)
@@ -225,7 +225,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 			continue
 		}
 		for _, id := range lost {
-			d.end(id, store.ErrFenced)
+			d.end(id, domain.ErrFenced)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (d *Dispatcher) ids() []int64 {
 }
 
 // End ends a run that a message has taken the lane from. It does not wait for it.
-func (d *Dispatcher) End(run int64) { d.end(run, store.ErrFenced) }
+func (d *Dispatcher) End(run int64) { d.end(run, domain.ErrFenced) }
 
 // Nudge tells the session's running turn that messages wait that it could be told.
 func (d *Dispatcher) Nudge(session string) {
@@ -331,7 +331,7 @@ func (d *Dispatcher) Count() int {
 	defer d.mu.Unlock()
 	n := 0
 	for _, r := range d.running {
-		if r.run.Lane == store.TurnLane {
+		if r.run.Lane == domain.TurnLane {
 			n++
 		}
 	}
@@ -345,7 +345,7 @@ func (d *Dispatcher) turnsOf(session string) []*running {
 	defer d.mu.Unlock()
 	var turns []*running
 	for _, r := range d.running {
-		if r.run.Lane == store.TurnLane && r.run.Session.Key == session {
+		if r.run.Lane == domain.TurnLane && r.run.Session.Key == session {
 			turns = append(turns, r)
 		}
 	}

@@ -14,14 +14,14 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // lanes is a store in memory: a lane gives its next run once the one before has ended.
 type lanes struct {
 	mu       sync.Mutex
-	waiting  []*store.Run
+	waiting  []*domain.Run
 	taken    map[string]bool
 	released []int64
 	held     []int64         // of those, without an attempt
@@ -30,22 +30,22 @@ type lanes struct {
 	next     time.Time // when something will be ready that is not yet
 	failing  int       // claims that fail
 	full     int       // releases that fail
-	ready    map[store.Lane]chan struct{}
+	ready    map[domain.Lane]chan struct{}
 }
 
-func newLanes(runs ...*store.Run) *lanes {
-	l := &lanes{taken: map[string]bool{}, ready: map[store.Lane]chan struct{}{
-		store.TurnLane: make(chan struct{}, 1), store.ControlLane: make(chan struct{}, 1), store.CommandLane: make(chan struct{}, 1),
+func newLanes(runs ...*domain.Run) *lanes {
+	l := &lanes{taken: map[string]bool{}, ready: map[domain.Lane]chan struct{}{
+		domain.TurnLane: make(chan struct{}, 1), domain.ControlLane: make(chan struct{}, 1), domain.CommandLane: make(chan struct{}, 1),
 	}}
 	l.waiting = runs
 	return l
 }
 
-func run(id int64, session string, lane store.Lane) *store.Run {
-	return &store.Run{ID: id, Lane: lane, Session: store.Session{Key: session}}
+func run(id int64, session string, lane domain.Lane) *domain.Run {
+	return &domain.Run{ID: id, Lane: lane, Session: domain.Session{Key: session}}
 }
 
-func (l *lanes) Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error {
+func (l *lanes) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error {
 	for {
 		found, err := l.claim(lane, whose, take)
 		if found || err != nil {
@@ -64,7 +64,7 @@ func (l *lanes) Claim(ctx context.Context, lane store.Lane, whose store.Whose, t
 	}
 }
 
-func (l *lanes) claim(lane store.Lane, whose store.Whose, take func(*store.Run)) (found bool, err error) {
+func (l *lanes) claim(lane domain.Lane, whose domain.Whose, take func(*domain.Run)) (found bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failing > 0 {
@@ -75,7 +75,7 @@ func (l *lanes) claim(lane store.Lane, whose store.Whose, take func(*store.Run))
 		return false, nil
 	}
 	for i, r := range l.waiting {
-		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] && (whose == store.Anybodys || r.Message.Message.Authority == chat.Owner) {
+		if name := r.Session.Key + string(r.Lane); r.Lane == lane && !l.taken[name] && (whose == domain.Anybodys || r.Message.Message.Authority == chat.Owner) {
 			l.waiting, l.taken[name] = slices.Delete(l.waiting, i, i+1), true
 			take(r)
 			return true, nil
@@ -113,7 +113,7 @@ func (l *lanes) Hold(ctx context.Context, id int64, again time.Time, cause strin
 }
 
 // free lets a lane go on, as completing its run does.
-func (l *lanes) free(r *store.Run) {
+func (l *lanes) free(r *domain.Run) {
 	l.mu.Lock()
 	delete(l.taken, r.Session.Key+string(r.Lane))
 	l.mu.Unlock()
@@ -124,9 +124,9 @@ func (l *lanes) free(r *store.Run) {
 }
 
 // handler is a function that handles runs.
-type handler func(ctx context.Context, run *store.Run, nudged <-chan struct{}) error
+type handler func(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error
 
-func (h handler) Handle(ctx context.Context, run *store.Run, nudged <-chan struct{}) error {
+func (h handler) Handle(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error {
 	return h(ctx, run, nudged)
 }
 
@@ -147,11 +147,11 @@ func options() dispatch.Options {
 func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.TurnLane), run(3, "b", store.TurnLane), run(4, "c", store.TurnLane))
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "a", domain.TurnLane), run(3, "b", domain.TurnLane), run(4, "c", domain.TurnLane))
 		var mu sync.Mutex
 		var order []int64
 		now, most := 0, 0
-		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run, _ <-chan struct{}) error {
+		_, stop := begin(t, l, options(), func(_ context.Context, r *domain.Run, _ <-chan struct{}) error {
 			mu.Lock()
 			order = append(order, r.ID)
 			now++
@@ -178,10 +178,10 @@ func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
 func TestCommandsGoAroundATurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.ControlLane))
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "a", domain.ControlLane))
 		answered := make(chan struct{})
-		_, stop := begin(t, l, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Minute}, func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
-			if r.Lane == store.ControlLane {
+		_, stop := begin(t, l, dispatch.Options{Turns: 1, Commands: 1, Grace: time.Minute}, func(ctx context.Context, r *domain.Run, _ <-chan struct{}) error {
+			if r.Lane == domain.ControlLane {
 				close(answered)
 				return nil
 			}
@@ -196,9 +196,9 @@ func TestCommandsGoAroundATurn(t *testing.T) {
 func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
+		l := newLanes(run(1, "a", domain.TurnLane))
 		ended := false
-		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			time.Sleep(time.Second) // its tools die
 			ended = errors.Is(context.Cause(ctx), agent.ErrStopped)
@@ -229,8 +229,8 @@ func TestStopReturnsWhenTheTurnHasEnded(t *testing.T) {
 func TestStopMeansTheTurnThatRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "a", store.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "a", domain.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, _ <-chan struct{}) error {
 			if r.ID == 1 {
 				l.free(r)
 				<-ctx.Done() // it takes its typing signal back
@@ -256,9 +256,9 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := run(1, "a", store.TurnLane)
+		r := run(1, "a", domain.TurnLane)
 		r.Message.ReceivedAt = time.Now().Add(time.Hour)
-		d, stop := begin(t, newLanes(r), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		d, stop := begin(t, newLanes(r), options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			return agent.ErrStopped
 		})
@@ -273,7 +273,7 @@ func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
 func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		d, stop := begin(t, newLanes(run(1, "a", domain.TurnLane)), options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			return nil // the answer was there before
 		})
@@ -288,8 +288,8 @@ func TestAnAnsweredTurnWasNotStopped(t *testing.T) {
 func TestStopGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			time.Sleep(time.Hour) // deaf
 			return nil
 		})
@@ -306,12 +306,12 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 func TestAFailedRunGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		often := run(3, "c", store.TurnLane)
+		often := run(3, "c", domain.TurnLane)
 		often.Message.Attempts = 4
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane), often)
-		_, stop := begin(t, l, options(), func(_ context.Context, r *store.Run, _ <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "b", domain.TurnLane), often)
+		_, stop := begin(t, l, options(), func(_ context.Context, r *domain.Run, _ <-chan struct{}) error {
 			if r.ID == 2 {
-				return store.ErrFenced // not ours any more: nothing to give back
+				return domain.ErrFenced // not ours any more: nothing to give back
 			}
 			return errors.New("the store is full")
 		})
@@ -331,9 +331,9 @@ func TestAFailedRunGoesBack(t *testing.T) {
 func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
+		l := newLanes(run(1, "a", domain.TurnLane))
 		l.full = 100
-		_, stop := begin(t, l, options(), func(context.Context, *store.Run, <-chan struct{}) error { return errors.New("disk full") })
+		_, stop := begin(t, l, options(), func(context.Context, *domain.Run, <-chan struct{}) error { return errors.New("disk full") })
 		time.Sleep(time.Hour)
 		stop()
 		if diff := cmp.Diff([]int64{1}, l.released); diff != "" {
@@ -345,9 +345,9 @@ func TestAStoreThatCannotTakeARunBackIsAskedUntilItCan(t *testing.T) {
 func TestGoingDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "quick", store.TurnLane), run(2, "slow", store.TurnLane), run(3, "quick", store.TurnLane))
+		l := newLanes(run(1, "quick", domain.TurnLane), run(2, "slow", domain.TurnLane), run(3, "quick", domain.TurnLane))
 		var finished, cut []int64
-		_, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, _ <-chan struct{}) error {
+		_, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, _ <-chan struct{}) error {
 			take := time.Second
 			if r.ID == 2 {
 				take = time.Hour
@@ -382,15 +382,15 @@ func TestGoingDown(t *testing.T) {
 func TestALostLaneEndsItsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
+		l := newLanes(run(1, "a", domain.TurnLane))
 		l.lost = []int64{1}
 		ended := make(chan error, 1)
-		_, stop := begin(t, l, options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		_, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return context.Cause(ctx)
 		})
-		if err := <-ended; !errors.Is(err, store.ErrFenced) {
+		if err := <-ended; !errors.Is(err, domain.ErrFenced) {
 			t.Errorf("ended by %v", err)
 		}
 		stop()
@@ -403,12 +403,12 @@ func TestALostLaneEndsItsRun(t *testing.T) {
 func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
+		l := newLanes(run(1, "a", domain.TurnLane))
 		l.failing = 4
 		l.next = time.Now().Add(time.Minute)
 		done := make(chan time.Duration, 1)
 		begun := time.Now()
-		_, stop := begin(t, l, options(), func(_ context.Context, _ *store.Run, _ <-chan struct{}) error {
+		_, stop := begin(t, l, options(), func(_ context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			done <- time.Since(begun)
 			return nil
 		})
@@ -424,8 +424,8 @@ func TestNudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		nudged := make(chan string, 10)
-		l := newLanes(run(1, "a", store.TurnLane), run(2, "b", store.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, r *store.Run, nudges <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "b", domain.TurnLane))
+		d, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, nudges <-chan struct{}) error {
 			for {
 				select {
 				case <-nudges:
@@ -453,8 +453,8 @@ type claimed struct {
 	then func()
 }
 
-func (c claimed) Claim(ctx context.Context, lane store.Lane, whose store.Whose, take func(*store.Run)) error {
-	return c.lanes.Claim(ctx, lane, whose, func(r *store.Run) {
+func (c claimed) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error {
+	return c.lanes.Claim(ctx, lane, whose, func(r *domain.Run) {
 		take(r)
 		c.then()
 	})
@@ -475,13 +475,13 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var d *dispatch.Dispatcher
-				lanes := claimed{newLanes(run(1, "a", store.TurnLane)), func() { end(d) }}
+				lanes := claimed{newLanes(run(1, "a", domain.TurnLane)), func() { end(d) }}
 				stopped := make(chan struct{})
 				d = dispatch.New(lanes, options(), hclog.NewNullLogger())
 				ctx, cancel := context.WithCancel(t.Context())
 				var done sync.WaitGroup
 				done.Go(func() {
-					d.Run(ctx, handler(func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+					d.Run(ctx, handler(func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 						defer close(stopped)
 						<-ctx.Done()
 						return context.Cause(ctx)
@@ -500,7 +500,7 @@ func TestEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 1)
-		d, stop := begin(t, newLanes(run(1, "a", store.TurnLane)), options(), func(ctx context.Context, _ *store.Run, _ <-chan struct{}) error {
+		d, stop := begin(t, newLanes(run(1, "a", domain.TurnLane)), options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
 			return context.Cause(ctx)
@@ -508,7 +508,7 @@ func TestEnd(t *testing.T) {
 		synctest.Wait()
 		d.End(7)
 		d.End(1)
-		if cause := <-causes; !errors.Is(cause, store.ErrFenced) {
+		if cause := <-causes; !errors.Is(cause, domain.ErrFenced) {
 			t.Errorf("cause %v, want that the lane is lost", cause)
 		}
 		stop()
@@ -519,8 +519,8 @@ func TestEnd(t *testing.T) {
 func TestAHeldRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes(run(1, "a", store.TurnLane))
-		_, stop := begin(t, l, options(), func(context.Context, *store.Run, <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane))
+		_, stop := begin(t, l, options(), func(context.Context, *domain.Run, <-chan struct{}) error {
 			return &agent.HeldError{Wait: 17 * time.Second, Err: errors.New("no claude")}
 		})
 		synctest.Wait()

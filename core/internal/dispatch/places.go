@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // places are what the runs of one kind of lane share: so many may work at the same time. A run that waits for people gives its
@@ -49,7 +49,7 @@ func (p *places) others(of int) int {
 
 // claim waits for a place and keeps it for a run that is about to be claimed, until claimed is called. It returns whose run
 // that may be, and a context that ends when that is to be decided anew. False: ctx has ended.
-func (p *places) claim(ctx context.Context) (looking context.Context, whose store.Whose, ok bool) {
+func (p *places) claim(ctx context.Context) (looking context.Context, whose domain.Whose, ok bool) {
 	for {
 		p.mu.Lock()
 		p.admit()
@@ -58,7 +58,7 @@ func (p *places) claim(ctx context.Context) (looking context.Context, whose stor
 			p.claiming, p.claimingOwners = true, p.othersWorking >= p.forOthers()
 			looking, p.relook = context.WithCancel(ctx)
 			if p.claimingOwners {
-				whose = store.Owners
+				whose = domain.Owners
 			}
 			return looking, whose, true
 		}

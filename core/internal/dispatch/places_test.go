@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -25,7 +25,7 @@ func TestPlaces(t *testing.T) {
 		p := newPlaces(total, owners)
 		var runs []*running
 		var looking context.Context // of the claim under way; nil: none
-		var whose store.Whose
+		var whose domain.Whose
 		some := func() *running {
 			if len(runs) == 0 {
 				t.Skip("nothing runs")
@@ -48,8 +48,8 @@ func TestPlaces(t *testing.T) {
 					p.claimed(nil)
 					return
 				}
-				r := &running{run: &store.Run{}, places: p}
-				if whose == store.Owners || rapid.Bool().Draw(t, "owner") {
+				r := &running{run: &domain.Run{}, places: p}
+				if whose == domain.Owners || rapid.Bool().Draw(t, "owner") {
 					r.run.Message.Message.Authority = chat.Owner
 				}
 				p.claimed(r)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -24,7 +24,7 @@ const (
 // Transcripts is the store of all sessions' histories.
 type Transcripts interface {
 	// TranscriptAfter returns the entries of all sessions with a greater id, in order.
-	TranscriptAfter(ctx context.Context, after int64, limit int) ([]store.Followed, error)
+	TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error)
 	// Follower returns the id of the last entry that a follower has taken. A new one begins at the newest entry.
 	Follower(ctx context.Context, name string) (after int64, err error)
 	// Followed remembers that a follower has taken all entries up to this one.
@@ -165,7 +165,7 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 
 // tell tells a plugin of entries and returns the id up to which it has taken all of them, zero if none, and why it took no
 // more. Of those above that id it may have taken some: they come again.
-func tell(ctx context.Context, target TranscriptTarget, entries []store.Followed) (taken int64, err error) {
+func tell(ctx context.Context, target TranscriptTarget, entries []domain.Followed) (taken int64, err error) {
 	for _, b := range batches(entries) {
 		if err := target.Call(ctx, b.session, b.entries); err != nil {
 			// Batches are in the order of their first entries: what is before this one's was taken.
@@ -189,7 +189,7 @@ type batch struct {
 }
 
 // batches groups entries by session. A session whose entries are too many bytes has several.
-func batches(entries []store.Followed) []*batch {
+func batches(entries []domain.Followed) []*batch {
 	var list []*batch
 	open := map[string]*batch{}
 	for _, e := range entries {

@@ -16,15 +16,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hook"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // archive is a store and the plugins that follow it.
 type archive struct {
 	mu        sync.Mutex
-	entries   []store.Followed
+	entries   []domain.Followed
 	followers map[string]int64
 	broken    error
 	appended  chan struct{}
@@ -36,7 +36,7 @@ func newArchive() *archive {
 	return &archive{followers: map[string]int64{}, appended: make(chan struct{}, 1), changes: make(chan struct{})}
 }
 
-func (a *archive) TranscriptAfter(_ context.Context, after int64, limit int) ([]store.Followed, error) {
+func (a *archive) TranscriptAfter(_ context.Context, after int64, limit int) ([]domain.Followed, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	rest := a.entries[after:]
@@ -68,7 +68,7 @@ func (a *archive) append(lines ...string) {
 	for _, line := range lines {
 		session, text, _ := strings.Cut(line, " ")
 		entry := chat.TranscriptEntry{ID: int64(len(a.entries) + 1), Role: chat.User, Text: text}
-		a.entries = append(a.entries, store.Followed{Session: session, Entry: entry})
+		a.entries = append(a.entries, domain.Followed{Session: session, Entry: entry})
 	}
 	select {
 	case a.appended <- struct{}{}:

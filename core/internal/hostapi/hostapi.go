@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -32,14 +32,14 @@ const maxKey = 200
 // Inbox takes events and turns in.
 type Inbox interface {
 	Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error)
-	Turn(ctx context.Context, id chat.EventID, m store.Message) (inbox.Outcome, error)
+	Turn(ctx context.Context, id chat.EventID, m domain.Message) (inbox.Outcome, error)
 	Session(ctx context.Context, channel string, c chat.Chat, thread chat.ThreadID) (string, error)
 }
 
 // Store is what the services need of the store.
 type Store interface {
-	PostFrom(ctx context.Context, key string, from store.Elsewhere, pieces ...store.Piece) (int64, error)
-	Outcome(ctx context.Context, channel string, id chat.EventID) (state store.RunState, answer, errText string, done bool, err error)
+	PostFrom(ctx context.Context, key string, from domain.Elsewhere, pieces ...domain.Piece) (int64, error)
+	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 	GetState(ctx context.Context, instance, key string) ([]byte, uint64, error)
@@ -53,7 +53,7 @@ type Options struct {
 	Inbox Inbox
 	Store Store
 	// Pieces cuts a text to what a chat takes.
-	Pieces func(to chat.Address, text string) []store.Piece
+	Pieces func(to chat.Address, text string) []domain.Piece
 	// Grants lists the other channels that an instance may reach.
 	Grants func(instance string) []string
 	Files  *media.Files
@@ -136,7 +136,7 @@ func (c caller) key(kind, key string) (string, error) {
 // refuse makes a gRPC error of one of ours. What the plugin cannot mend is told in the host's log, not to the plugin.
 func (c caller) refuse(doing string, err error) error {
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, domain.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, context.Canceled):
 		return status.Error(codes.Canceled, "cancelled")

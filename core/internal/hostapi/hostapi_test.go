@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/journal"
@@ -50,16 +51,16 @@ type noCommands struct{ inbox.Commands }
 
 func (noCommands) Builtin(string) bool { return false }
 
-func (noCommands) Parse(string) (store.Command, bool) { return store.Command{}, false }
+func (noCommands) Parse(string) (domain.Command, bool) { return domain.Command{}, false }
 
 func (noCommands) Skill(string) (string, bool) { return "", false }
 
 func (noCommands) IsAbort(string) bool { return false }
 
-func (noCommands) Mistyped(string) (store.Command, bool) { return store.Command{}, false }
+func (noCommands) Mistyped(string) (domain.Command, bool) { return domain.Command{}, false }
 
-func (noCommands) Directives(text string, _ bool, _ chat.Authority) (string, store.Overrides, []store.Command) {
-	return text, store.Overrides{}, nil
+func (noCommands) Directives(text string, _ bool, _ chat.Authority) (string, domain.Overrides, []domain.Command) {
+	return text, domain.Overrides{}, nil
 }
 
 // setup returns services for two instances: "granted" may reach the channel "echo", "echo" only itself.
@@ -74,10 +75,10 @@ func setup(t *testing.T) *bundle {
 	log := hclog.New(&hclog.LoggerOptions{Output: b.log, Level: hclog.Debug})
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
-		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, store.Lane) {},
-		Receipt: func(store.Message) func(store.Acceptance) store.Piece { return nil },
-		Reading: func(context.Context, chat.Caller, store.Message, bool) (store.Command, bool, error) {
-			return store.Command{}, false, nil
+		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, domain.Lane) {},
+		Receipt: func(domain.Message) func(domain.Acceptance) domain.Piece { return nil },
+		Reading: func(context.Context, chat.Caller, domain.Message, bool) (domain.Command, bool, error) {
+			return domain.Command{}, false, nil
 		},
 		Settings: func(string) config.Settings {
 			return config.Settings{
@@ -89,11 +90,11 @@ func setup(t *testing.T) *bundle {
 	}, log)
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s,
-		Pieces: func(to chat.Address, text string) []store.Piece {
+		Pieces: func(to chat.Address, text string) []domain.Piece {
 			if text == "" {
 				return nil
 			}
-			return []store.Piece{{To: to, Text: text}}
+			return []domain.Piece{{To: to, Text: text}}
 		},
 		Grants: func(instance string) []string {
 			if instance == "granted" {
@@ -146,12 +147,12 @@ func event(id, text string) *pluginv1.Event {
 }
 
 // claim claims the next turn.
-func (b *bundle) claim(t *testing.T) *store.Run {
+func (b *bundle) claim(t *testing.T) *domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	var run *store.Run
-	if err := b.store.Claim(ctx, store.TurnLane, store.Anybodys, func(claimed *store.Run) { run = claimed }); err != nil {
+	var run *domain.Run
+	if err := b.store.Claim(ctx, domain.TurnLane, domain.Anybodys, func(claimed *domain.Run) { run = claimed }); err != nil {
 		t.Fatal("no turn is ready: ", err)
 	}
 	return run
@@ -165,7 +166,7 @@ func (b *bundle) idle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range lanes {
-		if l.Lane == store.TurnLane && !l.Running {
+		if l.Lane == domain.TurnLane && !l.Running {
 			t.Errorf("a turn waits: %+v", l)
 		}
 	}

@@ -3,7 +3,7 @@ package hostapi
 import (
 	"context"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -50,11 +50,11 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 		return nil, err
 	}
 	text := wire.Cut(r.GetText(), wire.MaxText)
-	var pieces []store.Piece
+	var pieces []domain.Piece
 	if pieces = s.options.Pieces(to, text); len(pieces) == 0 {
 		return &pluginv1.PostResponse{}, nil
 	}
-	id, err := s.options.Store.PostFrom(ctx, key, store.Elsewhere{
+	id, err := s.options.Store.PostFrom(ctx, key, domain.Elsewhere{
 		Said: chat.TranscriptEntry{Role: chat.System, Text: s.instance + ": " + text}, Note: "The plugin " + s.instance + " has sent to this chat: " + text,
 	}, pieces...)
 	if err != nil {

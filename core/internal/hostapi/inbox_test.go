@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -137,7 +137,7 @@ func TestPost(t *testing.T) {
 		return response.GetOutboxId(), err
 	}
 
-	if _, err := b.store.Accept(t.Context(), store.Inbound{EventID: "m", Session: "echo:anna", Lane: store.TurnLane, Message: store.Message{
+	if _, err := b.store.Accept(t.Context(), domain.Inbound{EventID: "m", Session: "echo:anna", Lane: domain.TurnLane, Message: domain.Message{
 		Channel: "echo", Chat: chat.Chat{ID: "anna", Kind: chat.Direct},
 	}}); err != nil {
 		t.Fatal(err)

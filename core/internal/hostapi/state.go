@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
 
@@ -37,7 +37,7 @@ func (s stateServer) GetValue(ctx context.Context, r *pluginv1.GetValueRequest) 
 	}
 	value, revision, err := s.options.Store.GetState(ctx, s.instance, r.GetKey())
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, domain.ErrNotFound):
 		return &pluginv1.GetValueResponse{}, nil
 	case err != nil:
 		return nil, s.refuse("read state", err)
@@ -55,10 +55,10 @@ func (s stateServer) PutValue(ctx context.Context, r *pluginv1.PutValueRequest) 
 	}
 	revision, err := s.options.Store.PutState(ctx, s.instance, r.GetKey(), r.GetValue(), r.IfRevision)
 	switch {
-	case errors.Is(err, store.ErrConflict):
+	case errors.Is(err, domain.ErrConflict):
 		return &pluginv1.PutValueResponse{Revision: revision}, nil
-	case errors.Is(err, store.ErrStateFull):
-		return nil, status.Error(codes.ResourceExhausted, store.ErrStateFull.Error())
+	case errors.Is(err, domain.ErrStateFull):
+		return nil, status.Error(codes.ResourceExhausted, domain.ErrStateFull.Error())
 	case err != nil:
 		return nil, s.refuse("write state", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
@@ -50,7 +50,7 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 	ctx, id := out.Context(), chat.EventID(key)
 	completed, stop := s.options.Store.Watch(to.Channel, id)
 	defer stop()
-	outcome, err := s.options.Inbox.Turn(ctx, id, store.Message{
+	outcome, err := s.options.Inbox.Turn(ctx, id, domain.Message{
 		Channel: to.Channel, Chat: c, Thread: to.Thread,
 		Sender: chat.Sender{DisplayName: s.instance, IsBot: true},
 		Text:   wire.Repair(r.GetPrompt()), Silent: !r.GetDeliver(), Timeout: r.GetTimeout().AsDuration(),
@@ -80,7 +80,7 @@ func (s turnsServer) result(ctx context.Context, channel string, id chat.EventID
 		switch {
 		case err != nil:
 			return nil, s.refuse("look a turn up", err)
-		case done && state == store.RunDone:
+		case done && state == domain.RunDone:
 			return &pluginv1.TurnResult{Text: answer}, nil
 		case done:
 			said := answer
@@ -135,7 +135,7 @@ func (s sessionsServer) ReadHistory(ctx context.Context, r *pluginv1.ReadHistory
 		return nil, s.refuse("read history", err)
 	}
 	entries, err := s.options.Store.Transcript(ctx, session, r.GetBeforeId(), limit)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return nil, s.refuse("read history", err)
 	}
 	response, size := &pluginv1.ReadHistoryResponse{}, 0

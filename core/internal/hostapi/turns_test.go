@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -55,7 +55,7 @@ func (a asked) result(t *testing.T) *pluginv1.TurnResult {
 	return response.GetResult()
 }
 
-func (b *bundle) complete(t *testing.T, run *store.Run, c store.Completion) {
+func (b *bundle) complete(t *testing.T, run *domain.Run, c domain.Completion) {
 	t.Helper()
 	if err := b.store.Complete(t.Context(), run.ID, c); err != nil {
 		t.Fatal(err)
@@ -80,14 +80,14 @@ func TestRunTurn(t *testing.T) {
 		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
 	}
 	while := ask(t.Context(), t, conn, turn("key")) // asked again while it runs
-	b.complete(t, run, store.Completion{State: store.RunDone, Answer: "nothing"})
+	b.complete(t, run, domain.Completion{State: domain.RunDone, Answer: "nothing"})
 	for _, a := range []asked{first, while, ask(t.Context(), t, conn, turn("key"))} { // and again when it is over
 		if result := a.result(t); result.GetText() != "nothing" || result.GetError() != "" {
 			t.Errorf("result %v", result)
 		}
 	}
 
-	b.complete(t, b.claim(t), store.Completion{State: store.RunFailed, Error: "for the log", Answer: "I could not"})
+	b.complete(t, b.claim(t), domain.Completion{State: domain.RunFailed, Error: "for the log", Answer: "I could not"})
 	if result := second.result(t); result.GetError() != "I could not" || result.GetText() != "" {
 		t.Errorf("result %v", result)
 	}
@@ -98,9 +98,9 @@ func TestRunTurnTellsWhatEndedIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	conn := b.connect(t, "echo")
-	for want, completion := range map[string]store.Completion{
-		"cancelled":   {State: store.RunCancelled},
-		"for the log": {State: store.RunFailed, Error: "for the log"},
+	for want, completion := range map[string]domain.Completion{
+		"cancelled":   {State: domain.RunCancelled},
+		"for the log": {State: domain.RunFailed, Error: "for the log"},
 	} {
 		a := ask(t.Context(), t, conn, turn(want))
 		b.complete(t, b.claim(t), completion)
@@ -121,7 +121,7 @@ func TestRunTurnInAnotherChannel(t *testing.T) {
 	if m := run.Message.Message; m.Channel != "echo" || m.Silent || m.Thread != "7" || run.Session.Key != "echo:group:room:thread:7" {
 		t.Errorf("the turn is %+v of session %s", m, run.Session.Key)
 	}
-	b.complete(t, run, store.Completion{State: store.RunDone, Answer: "hello"})
+	b.complete(t, run, domain.Completion{State: domain.RunDone, Answer: "hello"})
 	a.result(t)
 	// The same key of another instance is another turn.
 	ask(t.Context(), t, b.connect(t, "echo"), request)
@@ -185,7 +185,7 @@ func TestReadHistory(t *testing.T) {
 	for i := range 250 {
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: strings.Repeat("x", i), At: start})
 	}
-	if _, err := b.store.Overhear(t.Context(), store.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
+	if _, err := b.store.Overhear(t.Context(), domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
 		t.Fatal(err)
 	}
 	own, granted := pluginv1.NewSessionsClient(b.connect(t, "echo")), pluginv1.NewSessionsClient(b.connect(t, "granted"))
@@ -238,7 +238,7 @@ func TestReadHistoryIsBounded(t *testing.T) {
 		entries = append(entries, chat.TranscriptEntry{Role: chat.Assistant, Text: strings.Repeat("y", 256<<10), At: start})
 	}
 	entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: "the newest", At: start})
-	if _, err := b.store.Overhear(t.Context(), store.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
+	if _, err := b.store.Overhear(t.Context(), domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
 		t.Fatal(err)
 	}
 	response, err := pluginv1.NewSessionsClient(b.connect(t, "echo")).ReadHistory(t.Context(), &pluginv1.ReadHistoryRequest{

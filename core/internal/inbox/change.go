@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/access"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -27,8 +27,8 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
-	told := found.Standing == store.StandingTold && body.Text != old.Written() // else only how it looks has changed
-	if err != nil || found.Standing != store.StandingWaiting && !told {
+	told := found.Standing == domain.StandingTold && body.Text != old.Written() // else only how it looks has changed
+	if err != nil || found.Standing != domain.StandingWaiting && !told {
 		return changed(found.Standing, err)
 	}
 	said := chat.Message{
@@ -62,12 +62,12 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	if err != nil {
 		return Outcome{}, err
 	}
-	late := store.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
+	late := domain.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
 	}
-	var standing store.Standing
+	var standing domain.Standing
 	switch {
 	case decision.Authority != old.Authority:
 		standing, err = in.takeBack(ctx, old, unread, otherRights)
@@ -78,11 +78,11 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		if told {
 			old.Edition = e.ID
 		}
-		if standing, err = in.options.Store.Amend(ctx, old, now.Model, unread); told && standing == store.StandingWaiting {
+		if standing, err = in.options.Store.Amend(ctx, old, now.Model, unread); told && standing == domain.StandingWaiting {
 			in.options.Turns.Nudge(found.Session)
 		}
 	}
-	if told && err == nil && standing != store.StandingWaiting { // as when another turn has it by now
+	if told && err == nil && standing != domain.StandingWaiting { // as when another turn has it by now
 		return in.late(ctx, channel, e, late)
 	}
 	return changed(standing, err)
@@ -90,16 +90,16 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 
 // untold takes a message back that the running turn was told, and returns the run that has not read it; zero: it was told to
 // none. False: it was read.
-func (in *Inbox) untold(ctx context.Context, f store.Found) (unread int64, ok bool) {
-	if f.Standing != store.StandingTold {
+func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok bool) {
+	if f.Standing != domain.StandingTold {
 		return 0, true
 	}
 	return f.Run, in.options.Claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
 }
 
 // takeBack drops a message that waits, or that the run unread was told, and tells its writer why.
-func (in *Inbox) takeBack(ctx context.Context, m store.Message, unread int64, why string) (store.Standing, error) {
-	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, store.Piece{To: m.Address(), ReplyTo: m.ID, Text: why})
+func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, why string) (domain.Standing, error) {
+	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.Piece{To: m.Address(), ReplyTo: m.ID, Text: why})
 }
 
 // delete takes a message back that waits, or that the running turn was told and has not read; one that is being answered, or
@@ -112,32 +112,32 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if err != nil {
 		return changed(found.Standing, err)
 	}
-	late := store.Piece{To: found.Message.Address(), Text: deletedLate}
+	late := domain.Piece{To: found.Message.Address(), Text: deletedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
 	}
 	standing, err := in.options.Store.WithdrawMessage(ctx, channel, e.Chat.ID, body.ID, unread)
-	if unread != 0 && err == nil && standing != store.StandingWaiting {
+	if unread != 0 && err == nil && standing != domain.StandingWaiting {
 		return in.late(ctx, channel, e, late)
 	}
 	return changed(standing, err)
 }
 
 // late tells a chat, once, that a change came too late for a message that the running turn has read.
-func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice store.Piece) (Outcome, error) {
+func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.Piece) (Outcome, error) {
 	if _, err := in.options.Store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
 	}
-	return changed(store.StandingTold, nil)
+	return changed(domain.StandingTold, nil)
 }
 
 // changed is what became of a change of a message that stands so.
-func changed(standing store.Standing, err error) (Outcome, error) {
+func changed(standing domain.Standing, err error) (Outcome, error) {
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("change a message that waits: %w", err)
-	case standing != store.StandingWaiting:
+	case standing != domain.StandingWaiting:
 		return rejected("the message does not wait"), nil
 	}
 	return Outcome{Verdict: chat.Accepted}, nil

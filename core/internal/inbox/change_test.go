@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -17,61 +17,61 @@ import (
 // What a message that waits is after an edit is what it would be if it had been written so.
 func TestEdits(t *testing.T) {
 	t.Parallel()
-	high := store.Overrides{Effort: "high"}
+	high := domain.Overrides{Effort: "high"}
 	picture := []chat.Media{{Kind: chat.Image}}
-	asked := func(m store.Message) store.Message {
+	asked := func(m domain.Message) domain.Message {
 		m.ID, m.Channel, m.SentAt = "m", "tg", now.Add(-time.Hour)
 		m.Chat, m.Sender, m.Authority = chat.Chat{ID: "owner", Kind: chat.Direct}, chat.Sender{ID: "owner"}, chat.Owner
 		return m
 	}
-	grouped := func(m store.Message) store.Message {
+	grouped := func(m domain.Message) domain.Message {
 		m = asked(m)
 		m.Chat = chat.Chat{ID: "g", Kind: chat.Group}
 		return m
 	}
 	for name, test := range map[string]struct {
-		was   store.Message
+		was   domain.Message
 		edit  chat.Event
-		want  *store.Message
+		want  *domain.Message
 		model string
 		told  string // a part of it
 	}{
-		"a text": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), want: new(asked(store.Message{Text: "new\ntext", Raw: "new\r\ntext "}))},
+		"a text": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "new\r\ntext "}), want: new(asked(domain.Message{Text: "new\ntext", Raw: "new\r\ntext "}))},
 		"a mention": {
-			was:  asked(store.Message{Text: "old"}),
+			was:  asked(domain.Message{Text: "old"}),
 			edit: event("owner", chat.Edited{ID: "m", Text: "@bot, do it", Mentions: []chat.Mention{{Length: 4, IsSelf: true}}}),
-			want: new(asked(store.Message{Text: "do it", Raw: "@bot, do it"})),
+			want: new(asked(domain.Message{Text: "do it", Raw: "@bot, do it"})),
 		},
-		"a directive": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/think high why"}), want: new(asked(store.Message{Text: "why", Raw: "/think high why", Overrides: high}))},
+		"a directive": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/think high why"}), want: new(asked(domain.Message{Text: "why", Raw: "/think high why", Overrides: high}))},
 		"no directive any more": {
-			was: asked(store.Message{Text: "why", Raw: "/think high why", Overrides: high}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(store.Message{Text: "why"})),
+			was: asked(domain.Message{Text: "why", Raw: "/think high why", Overrides: high}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(domain.Message{Text: "why"})),
 		},
 		"a new conversation": {
-			was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/new opus why"}), model: "opus",
-			want: new(asked(store.Message{Text: "why", Raw: "/new opus why", Fresh: true})),
+			was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/new opus why"}), model: "opus",
+			want: new(asked(domain.Message{Text: "why", Raw: "/new opus why", Fresh: true})),
 		},
-		"no new conversation any more": {was: asked(store.Message{Text: "why", Raw: "/new why", Fresh: true}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(store.Message{Text: "why"}))},
-		"a skill":                      {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/deploy it"}), want: new(asked(store.Message{Text: "use deploy: it", Raw: "/deploy it"}))},
+		"no new conversation any more": {was: asked(domain.Message{Text: "why", Raw: "/new why", Fresh: true}), edit: event("owner", chat.Edited{ID: "m", Text: "why"}), want: new(asked(domain.Message{Text: "why"}))},
+		"a skill":                      {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/deploy it"}), want: new(asked(domain.Message{Text: "use deploy: it", Raw: "/deploy it"}))},
 		"a file stays": {
-			was: asked(store.Message{Text: "old", Media: picture, ReplyTo: &chat.Quote{ID: "q"}}), edit: event("owner", chat.Edited{ID: "m", Text: "new"}),
-			want: new(asked(store.Message{Text: "new", Media: picture, ReplyTo: &chat.Quote{ID: "q"}})),
+			was: asked(domain.Message{Text: "old", Media: picture, ReplyTo: &chat.Quote{ID: "q"}}), edit: event("owner", chat.Edited{ID: "m", Text: "new"}),
+			want: new(asked(domain.Message{Text: "new", Media: picture, ReplyTo: &chat.Quote{ID: "q"}})),
 		},
 		"a group": {
-			was: grouped(store.Message{Text: "old"}), edit: inGroup("g", event("owner", chat.Edited{ID: "m", Text: "/think high why"})),
-			want: new(grouped(store.Message{Text: "why", Raw: "/think high why", Overrides: high})),
+			was: grouped(domain.Message{Text: "old"}), edit: inGroup("g", event("owner", chat.Edited{ID: "m", Text: "/think high why"})),
+			want: new(grouped(domain.Message{Text: "why", Raw: "/think high why", Overrides: high})),
 		},
-		"no answer to a question": {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(store.Message{Text: "2"}))},
-		"a command":               {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "made a command"},
-		"a word that means stop":  {was: asked(store.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "made a command"},
-		"another authority":       {was: asked(store.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "any more"},
+		"no answer to a question": {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "2"}), want: new(asked(domain.Message{Text: "2"}))},
+		"a command":               {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "/status"}), told: "made a command"},
+		"a word that means stop":  {was: asked(domain.Message{Text: "old"}), edit: event("owner", chat.Edited{ID: "m", Text: "stop!"}), told: "made a command"},
+		"another authority":       {was: asked(domain.Message{Text: "old"}), edit: event("commander", chat.Edited{ID: "m", Text: "new"}), told: "any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: store.StandingWaiting, waiting: test.was, allowed: []chat.UserID{"commander"}}
+			j := &journal{standing: domain.StandingWaiting, waiting: test.was, allowed: []chat.UserID{"commander"}}
 			if outcome, err := box(j).Submit(t.Context(), "tg", test.edit); err != nil || outcome.Verdict != chat.Accepted || len(j.accepted) != 0 {
 				t.Fatalf("%+v, error %v, accepted %+v", outcome, err, j.accepted)
 			}
-			var amended []store.Message
+			var amended []domain.Message
 			var changes []string
 			switch {
 			case test.want == nil:
@@ -80,7 +80,7 @@ func TestEdits(t *testing.T) {
 				changes = []string{"the model is " + test.model}
 				fallthrough
 			default:
-				amended = []store.Message{*test.want}
+				amended = []domain.Message{*test.want}
 			}
 			if diff := cmp.Diff(amended, j.amended) + cmp.Diff(changes, j.changes); diff != "" {
 				t.Error(diff)
@@ -101,15 +101,15 @@ func TestChangesThatAreNotHeeded(t *testing.T) {
 	long := chat.MessageID(strings.Repeat("x", wire.MaxID+1))
 	for name, test := range map[string]struct {
 		event    chat.Event
-		standing store.Standing
+		standing domain.Standing
 	}{
-		"an edit of what runs":      {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingRunning},
-		"an edit of what was":       {event("owner", chat.Edited{ID: "m", Text: "new"}), store.StandingNone},
-		"a stranger's edit":         {event("stranger", chat.Edited{ID: "m", Text: "new"}), store.StandingWaiting},
-		"an edit to nothing":        {event("owner", chat.Edited{ID: "m", Text: " \u200b"}), store.StandingWaiting},
-		"an edit with a long id":    {event("owner", chat.Edited{ID: long, Text: "new"}), store.StandingWaiting},
-		"a deletion of what runs":   {event("owner", chat.Deleted{ID: "m"}), store.StandingRunning},
-		"a deletion with a long id": {event("owner", chat.Deleted{ID: long}), store.StandingWaiting},
+		"an edit of what runs":      {event("owner", chat.Edited{ID: "m", Text: "new"}), domain.StandingRunning},
+		"an edit of what was":       {event("owner", chat.Edited{ID: "m", Text: "new"}), domain.StandingNone},
+		"a stranger's edit":         {event("stranger", chat.Edited{ID: "m", Text: "new"}), domain.StandingWaiting},
+		"an edit to nothing":        {event("owner", chat.Edited{ID: "m", Text: " \u200b"}), domain.StandingWaiting},
+		"an edit with a long id":    {event("owner", chat.Edited{ID: long, Text: "new"}), domain.StandingWaiting},
+		"a deletion of what runs":   {event("owner", chat.Deleted{ID: "m"}), domain.StandingRunning},
+		"a deletion with a long id": {event("owner", chat.Deleted{ID: long}), domain.StandingWaiting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,24 +125,24 @@ func TestChangesThatAreNotHeeded(t *testing.T) {
 // Who changes what the running turn was told is told that it is too late, once.
 func TestChangesThatComeTooLate(t *testing.T) {
 	t.Parallel()
-	was := store.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Text: "old"}
+	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Text: "old"}
 	for name, test := range map[string]struct {
 		event   chat.Event
 		replyTo chat.MessageID
 		want    string
-		after   store.Standing // what has become of the message that claude had not read; empty: it had
+		after   domain.Standing // what has become of the message that claude had not read; empty: it had
 	}{
 		"an edit":                          {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", ""},
 		"an edit of how it looks":          {event("owner", chat.Edited{ID: "m", Text: "old"}), "", "", ""},
 		"an edit that makes a command":     {event("owner", chat.Edited{ID: "m", Text: "/status"}), "m", "the edit came too late", ""},
 		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", ""},
-		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", store.StandingRunning},
-		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", store.StandingRunning},
-		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", store.StandingTold},
+		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", domain.StandingRunning},
+		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingRunning},
+		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingTold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: store.StandingTold, waiting: was, unread: test.after != "", after: test.after}
+			j := &journal{standing: domain.StandingTold, waiting: was, unread: test.after != "", after: test.after}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
 			if err != nil || outcome.Verdict != chat.Rejected || len(j.amended)+len(j.changes) != 0 {
 				t.Errorf("%+v, error %v: %+v", outcome, err, j)
@@ -170,7 +170,7 @@ func TestChangesThatComeTooLate(t *testing.T) {
 // What the running turn was told and has not read is changed as if it had only waited, and told anew.
 func TestChangesOfWhatIsUnread(t *testing.T) {
 	t.Parallel()
-	was := store.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Authority: chat.Owner, Text: "old"}
+	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Authority: chat.Owner, Text: "old"}
 	edit := event("owner", chat.Edited{ID: "m", Text: "new"})
 	for name, test := range map[string]struct {
 		event   chat.Event
@@ -185,7 +185,7 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: store.StandingTold, waiting: was, unread: true}
+			j := &journal{standing: domain.StandingTold, waiting: was, unread: true}
 			if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
 				t.Fatalf("%+v, error %v", outcome, err)
 			}
@@ -204,7 +204,7 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 
 func TestDeletions(t *testing.T) {
 	t.Parallel()
-	j := &journal{standing: store.StandingWaiting}
+	j := &journal{standing: domain.StandingWaiting}
 	gone := event("owner", chat.Deleted{ID: "m"})
 	if outcome, err := box(j).Submit(t.Context(), "tg", gone); err != nil || outcome.Verdict != chat.Accepted || len(j.told) != 0 {
 		t.Errorf("%+v, error %v, told %+v", outcome, err, j.told)
@@ -221,10 +221,10 @@ func TestDeletions(t *testing.T) {
 // What waits behind others says so in the chat, in each mode. Whether it waits the store knows.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []store.Mode{store.Followup, store.Queue, store.Collect, store.Steer, store.SteerBacklog, store.Interrupt} {
-		j := &journal{chosen: map[string]store.Overrides{"tg:owner": {Queue: store.QueueOverrides{Mode: mode}}}}
+	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, domain.Interrupt} {
+		j := &journal{chosen: map[string]domain.Overrides{"tg:owner": {Queue: domain.QueueOverrides{Mode: mode}}}}
 		submit(t, j, settings, says("owner", "hi"))
-		if got := j.accepted[0].Receipt; got == nil || got(store.Acceptance{Seq: 7}).Text != "7" {
+		if got := j.accepted[0].Receipt; got == nil || got(domain.Acceptance{Seq: 7}).Text != "7" {
 			t.Errorf("%s: none, or another message's", mode)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -21,8 +21,8 @@ const maxQuoted = 16 << 10
 //
 // Line breaks become "\n". A backslash and an "n" stay what they are: channels tell line breaks as such, and the two belong
 // to code and paths.
-func finalise(channel string, e chat.Event) (store.Message, bool) {
-	m := store.Message{Channel: channel, Chat: e.Chat, Thread: e.Thread, Sender: e.Sender, SentAt: e.At}
+func finalise(channel string, e chat.Event) (domain.Message, bool) {
+	m := domain.Message{Channel: channel, Chat: e.Chat, Thread: e.Thread, Sender: e.Sender, SentAt: e.At}
 	switch m.Chat.Kind {
 	case chat.Direct, chat.Group, chat.Broadcast:
 	default:
@@ -38,10 +38,10 @@ func finalise(channel string, e chat.Event) (store.Message, bool) {
 	case chat.Message:
 		said = say(&m, body)
 	case chat.NativeCommand:
-		m.Command = &store.Command{Name: strings.ToLower(wire.Cut(body.Name, wire.MaxCommand)), Args: trim(newlines(wire.Cut(body.Args, wire.MaxText)))}
+		m.Command = &domain.Command{Name: strings.ToLower(wire.Cut(body.Name, wire.MaxCommand)), Args: trim(newlines(wire.Cut(body.Args, wire.MaxText)))}
 		m.Text = strings.TrimSpace("/" + m.Command.Name + " " + m.Command.Args)
 	case chat.StopRequest:
-		m.Command = &store.Command{Name: "stop"}
+		m.Command = &domain.Command{Name: "stop"}
 		m.Text = "/stop"
 	case chat.ButtonPress:
 		// The host's buttons carry the command that whoever presses them gives.
@@ -51,13 +51,13 @@ func finalise(channel string, e chat.Event) (store.Message, bool) {
 		said = false
 	}
 	if !said || slices.ContainsFunc([]int{len(m.Chat.ID), len(m.Chat.Parent), len(m.Thread), len(m.Sender.ID), len(m.ID)}, func(n int) bool { return n > wire.MaxID }) {
-		return store.Message{}, false
+		return domain.Message{}, false
 	}
 	return m, true
 }
 
 // say gives the message what somebody wrote, and tells whether there is something to read in it.
-func say(m *store.Message, body chat.Message) bool {
+func say(m *domain.Message, body chat.Message) bool {
 	written := wire.Cut(body.Text, wire.MaxText)
 	m.ID = body.ID
 	m.Text = readable(harmless(written, body.Mentions), body.Mentions)
@@ -123,7 +123,7 @@ var structural = regexp.MustCompile(`^(?:\[(?:[^\[\]\n]{0,200}\b\d{1,2}:\d{2}\b[
 
 // commandText returns the text in which a message's commands and directives are looked for: without what stands before a line
 // that was copied. A forwarded text has none in it, for somebody else wrote it.
-func commandText(m store.Message) string {
+func commandText(m domain.Message) string {
 	if m.Forwarded != nil {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -97,7 +97,7 @@ func TestFinalise(t *testing.T) {
 	tests := []struct {
 		name  string
 		event chat.Event
-		want  *store.Message // nil: nothing for the agent
+		want  *domain.Message // nil: nothing for the agent
 	}{
 		{
 			"all of a message",
@@ -105,7 +105,7 @@ func TestFinalise(t *testing.T) {
 				ID: "m", Text: "yes\r\n", Media: []chat.Media{{Ref: "r", Kind: chat.Image, FileName: "a.jpg"}},
 				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?\r\n", Media: []chat.Media{{Ref: "s", Problem: "odd"}}}, Forwarded: &chat.Forward{From: "Mo", At: at}, ThreadStarter: "\rbread ",
 			}},
-			&store.Message{
+			&domain.Message{
 				Channel: "tg", Chat: direct, Thread: "t", ID: "m", Sender: john, SentAt: at, Text: "yes", Raw: "yes\r\n",
 				Media:   []chat.Media{{Ref: "r", Kind: chat.Image, FileName: "a.jpg"}},
 				ReplyTo: &chat.Quote{ID: "q", SenderName: "Anna", Text: "ok?", Media: []chat.Media{{Ref: "s"}}}, Forwarded: &chat.Forward{From: "Mo", At: at}, Starter: "bread",
@@ -114,27 +114,27 @@ func TestFinalise(t *testing.T) {
 		{
 			"a picture alone",
 			chat.Event{Chat: direct, Sender: john, Body: chat.Message{Media: []chat.Media{{Kind: chat.Image}}}},
-			&store.Message{Channel: "tg", Chat: direct, Sender: john, Media: []chat.Media{{Kind: chat.Image}}},
+			&domain.Message{Channel: "tg", Chat: direct, Sender: john, Media: []chat.Media{{Kind: chat.Image}}},
 		},
 		{
 			"a command from a menu",
 			chat.Event{Chat: direct, Sender: john, Body: chat.NativeCommand{Name: "Think", Args: " high\r\nwhy? "}},
-			&store.Message{Channel: "tg", Chat: direct, Sender: john, Text: "/think high\nwhy?", Command: &store.Command{Name: "think", Args: "high\nwhy?"}},
+			&domain.Message{Channel: "tg", Chat: direct, Sender: john, Text: "/think high\nwhy?", Command: &domain.Command{Name: "think", Args: "high\nwhy?"}},
 		},
 		{
 			"a stop",
 			chat.Event{Chat: direct, Sender: john, Body: chat.StopRequest{}},
-			&store.Message{Channel: "tg", Chat: direct, Sender: john, Text: "/stop", Command: &store.Command{Name: "stop"}},
+			&domain.Message{Channel: "tg", Chat: direct, Sender: john, Text: "/stop", Command: &domain.Command{Name: "stop"}},
 		},
 		{
 			"a chat of no kind",
 			chat.Event{Chat: chat.Chat{ID: "7"}, Body: chat.Message{Text: "hi"}},
-			&store.Message{Channel: "tg", Chat: chat.Chat{ID: "7", Kind: chat.Group}, Text: "hi"},
+			&domain.Message{Channel: "tg", Chat: chat.Chat{ID: "7", Kind: chat.Group}, Text: "hi"},
 		},
 		{
 			"a chat of an unknown kind",
 			chat.Event{Chat: chat.Chat{ID: "7", Kind: 99}, Body: chat.Message{Text: "hi"}},
-			&store.Message{Channel: "tg", Chat: chat.Chat{ID: "7", Kind: chat.Group}, Text: "hi"},
+			&domain.Message{Channel: "tg", Chat: chat.Chat{ID: "7", Kind: chat.Group}, Text: "hi"},
 		},
 		{
 			"long ids that may go",
@@ -142,7 +142,7 @@ func TestFinalise(t *testing.T) {
 				Chat: direct, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"49", chat.UserID(longID)}},
 				Body: chat.Message{Text: "hi", ReplyTo: &chat.Quote{ID: chat.MessageID(longID)}},
 			},
-			&store.Message{Channel: "tg", Chat: direct, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"49"}}, Text: "hi", ReplyTo: &chat.Quote{}},
+			&domain.Message{Channel: "tg", Chat: direct, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"49"}}, Text: "hi", ReplyTo: &chat.Quote{}},
 		},
 		{
 			"long names",
@@ -150,7 +150,7 @@ func TestFinalise(t *testing.T) {
 				Chat: chat.Chat{ID: "7", Kind: chat.Group, Title: long}, Sender: chat.Sender{ID: "7", DisplayName: long, Username: long},
 				Body: chat.Message{Text: "hi", ReplyTo: &chat.Quote{SenderName: long, Text: long}, Forwarded: &chat.Forward{From: long}, ThreadStarter: long},
 			},
-			&store.Message{
+			&domain.Message{
 				Channel: "tg", Chat: chat.Chat{ID: "7", Kind: chat.Group, Title: long[:256]}, Sender: chat.Sender{ID: "7", DisplayName: long[:256], Username: long[:256]},
 				Text: "hi", ReplyTo: &chat.Quote{SenderName: long[:256], Text: long[:16<<10]}, Forwarded: &chat.Forward{From: long[:256]}, Starter: long[:16<<10],
 			},
@@ -170,7 +170,7 @@ func TestFinalise(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, ok := finalise("tg", tt.event)
-			want := store.Message{}
+			want := domain.Message{}
 			if tt.want != nil {
 				want = *tt.want
 			}
@@ -228,17 +228,17 @@ func TestCommandText(t *testing.T) {
 		"so [Dec 4 17:35] /status":   "so [Dec 4 17:35] /status",
 		"[Dec 4 17:35] Anna: /reset": "Anna: /reset",
 	} {
-		if got := commandText(store.Message{Text: text}); got != want {
+		if got := commandText(domain.Message{Text: text}); got != want {
 			t.Errorf("commandText(%q) = %q, want %q", text, got, want)
 		}
 	}
-	if got := commandText(store.Message{Text: "/reset", Forwarded: &chat.Forward{From: "Anna"}}); got != "" {
+	if got := commandText(domain.Message{Text: "/reset", Forwarded: &chat.Forward{From: "Anna"}}); got != "" {
 		t.Errorf("a forwarded text has the command %q", got)
 	}
 }
 
 // checkFinal tells whether a message is fit to be kept.
-func checkFinal(t interface{ Errorf(string, ...any) }, m store.Message, body chat.Message) {
+func checkFinal(t interface{ Errorf(string, ...any) }, m domain.Message, body chat.Message) {
 	if m.Authority != 0 {
 		t.Errorf("authority %v", m.Authority)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,26 +31,26 @@ const (
 
 // Store is what the inbox needs of the store.
 type Store interface {
-	Accept(ctx context.Context, in store.Inbound) (store.Acceptance, error)
-	Overhear(ctx context.Context, o store.Overheard) (duplicate bool, err error)
-	Overrides(ctx context.Context, session string) (store.Overrides, error)
-	DirectChat(ctx context.Context, channel, id string) (store.DirectChat, error)
-	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (store.Found, error)
-	Amend(ctx context.Context, m store.Message, model *string, unread int64) (store.Standing, error)
-	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...store.Piece) (store.Standing, error)
-	Post(ctx context.Context, key string, pieces ...store.Piece) (firstID int64, err error)
+	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
+	Overhear(ctx context.Context, o domain.Overheard) (duplicate bool, err error)
+	Overrides(ctx context.Context, session string) (domain.Overrides, error)
+	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
+	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
+	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error)
+	Post(ctx context.Context, key string, pieces ...domain.Piece) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	// Origin returns the first id that a chat had; its own where it has not moved.
 	Origin(channel string, id chat.ID) chat.ID
 	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
-	RequestPairing(ctx context.Context, p store.Pairing, limit int, olderThan time.Time, prompt store.Piece) (bool, error)
+	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.Piece) (bool, error)
 }
 
 // Commands finds what a text asks of the host.
 type Commands interface {
-	Parse(text string) (store.Command, bool)
+	Parse(text string) (domain.Command, bool)
 	// Mistyped makes a command of a text that begins like one and is none, if it is a near miss of one. It answers which is meant.
-	Mistyped(text string) (store.Command, bool)
+	Mistyped(text string) (domain.Command, bool)
 	// Quick tells whether a command is one of the host's own that answer at once.
 	Quick(name string) bool
 	// Skill makes a prompt of a text that begins with the name of a skill.
@@ -58,7 +58,7 @@ type Commands interface {
 	// Directives takes the directives out of a text of somebody of this authority: what they set for this message, and the
 	// commands that answer some of them. Where no rest is left there is nothing else to answer. Begins says that the message
 	// begins with the text: only there do some of them count.
-	Directives(text string, begins bool, authority chat.Authority) (rest string, overrides store.Overrides, commands []store.Command)
+	Directives(text string, begins bool, authority chat.Authority) (rest string, overrides domain.Overrides, commands []domain.Command)
 	// ResetHint takes the model out of what begins a conversation; "": the config's, nil: none.
 	ResetHint(rest string) (model *string, text string)
 	// IsAbort reports whether a text asks to stop, and nothing else.
@@ -91,17 +91,17 @@ type Options struct {
 	Settings func(channel string) config.Settings
 	// Reading makes a command of a message that answers what claude asks in the chat; false: it does not. Addressed says that it
 	// is meant for the agent.
-	Reading func(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error)
+	Reading func(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (domain.Command, bool, error)
 	// Policy tells whether a session's messages from a chat are answered: allow or deny. Own is what people chose for it.
 	Policy func(own, key string, from chat.Address, kind chat.Kind) string
 	// Received is told of each message of a person that was taken, and of the lane that it waits in; none: it is only recorded.
 	// It must not block.
-	Received func(caller chat.Caller, m chat.Message, lane store.Lane)
+	Received func(caller chat.Caller, m chat.Message, lane domain.Lane)
 	// Behind is told of each message that has come to a turn that goes on.
 	Behind func(ctx context.Context, caller chat.Caller)
 	// Receipt makes what shows in the chat that a message waits, if it does, with buttons for what can be done about it; nil:
 	// nothing does.
-	Receipt func(m store.Message) func(store.Acceptance) store.Piece
+	Receipt func(m domain.Message) func(domain.Acceptance) domain.Piece
 	Zone    *time.Location
 	Now     func() time.Time
 }
@@ -133,11 +133,11 @@ type Outcome struct {
 // arrival is an event on its way in.
 type arrival struct {
 	event    chat.Event
-	message  store.Message
+	message  domain.Message
 	settings config.Settings
 	name     session.Name
 	key      string
-	chosen   store.Overrides // for the session
+	chosen   domain.Overrides // for the session
 
 	addressed bool // the message is meant for the agent
 }
@@ -193,7 +193,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 }
 
 // arrive finds out what an event meets: the channel's settings, the session, and what was chosen for that.
-func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m store.Message) (*arrival, error) {
+func (in *Inbox) arrive(ctx context.Context, channel string, e chat.Event, m domain.Message) (*arrival, error) {
 	a := &arrival{event: e, message: m, settings: in.options.Settings(channel)}
 	a.name = in.name(a.settings.Session, channel, e.Chat, e.Thread, e.Sender)
 	a.key = a.name.Key()
@@ -218,7 +218,7 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 	if _, press := a.event.Body.(chat.ButtonPress); press && inbound.Message.Command == nil {
 		return rejected("the button has no command of the host's"), nil
 	}
-	if inbound.Lane == store.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
+	if inbound.Lane == domain.TurnLane && inbound.Message.Origin == "" && in.policy(a) == "deny" {
 		if !inbound.Message.Fresh {
 			outcome, err := in.record(ctx, a)
 			in.received(a, "", outcome, err)
@@ -226,18 +226,18 @@ func (in *Inbox) take(ctx context.Context, a *arrival) (Outcome, error) {
 		}
 		inbound = alone(inbound)
 	}
-	if reply, event, missing := envelope.Missing(inbound.Message.Text, inbound.Message.Media); missing && inbound.Lane == store.TurnLane {
+	if reply, event, missing := envelope.Missing(inbound.Message.Text, inbound.Message.Media); missing && inbound.Lane == domain.TurnLane {
 		return in.miss(ctx, a, reply, event)
 	}
 	outcome, err := in.accept(ctx, inbound)
-	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == store.TurnLane {
+	if in.received(a, inbound.Lane, outcome, err) && outcome.behind && inbound.Lane == domain.TurnLane {
 		in.options.Behind(ctx, a.caller())
 	}
 	return outcome, err
 }
 
 // received tells of a message that was taken, if it is one.
-func (in *Inbox) received(a *arrival, lane store.Lane, outcome Outcome, err error) bool {
+func (in *Inbox) received(a *arrival, lane domain.Lane, outcome Outcome, err error) bool {
 	m, ok := a.event.Body.(chat.Message)
 	if !ok || err != nil || outcome.Verdict != chat.Accepted {
 		return false
@@ -247,10 +247,10 @@ func (in *Inbox) received(a *arrival, lane store.Lane, outcome Outcome, err erro
 }
 
 // alone makes the command that it begins with of a message that begins a conversation in which nothing is answered.
-func alone(in store.Inbound) store.Inbound {
+func alone(in domain.Inbound) domain.Inbound {
 	m := in.Message
-	m.Fresh, m.Command = false, &store.Command{Name: "new"}
-	return store.Inbound{EventID: in.EventID, Session: in.Session, Lane: store.ControlLane, Message: m, Reset: true, Model: in.Model}
+	m.Fresh, m.Command = false, &domain.Command{Name: "new"}
+	return domain.Inbound{EventID: in.EventID, Session: in.Session, Lane: domain.ControlLane, Message: m, Reset: true, Model: in.Model}
 }
 
 // overhear takes a message of a group that is not addressed to the agent for an answer, if what claude asks there awaits it. Any
@@ -270,20 +270,20 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 	if limit == 0 && a.message.Starter == "" {
 		return rejected("the message does not mention the agent"), nil
 	}
-	return in.keep(ctx, a, store.Overheard{
-		Note:  &store.Note{Kind: store.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(overheard(a.message), a.event.Body)},
+	return in.keep(ctx, a, domain.Overheard{
+		Note:  &domain.Note{Kind: domain.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(overheard(a.message), a.event.Body)},
 		Limit: limit,
 	})
 }
 
 // record keeps a message that must not be answered.
 func (in *Inbox) record(ctx context.Context, a *arrival) (Outcome, error) {
-	return in.keep(ctx, a, store.Overheard{
+	return in.keep(ctx, a, domain.Overheard{
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.options.Now()}},
 	})
 }
 
-func (in *Inbox) keep(ctx context.Context, a *arrival, o store.Overheard) (Outcome, error) {
+func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Overheard) (Outcome, error) {
 	o.EventID, o.Channel, o.Session, o.Starter = a.event.ID, a.message.Channel, a.key, a.message.Starter
 	duplicate, err := in.options.Store.Overhear(ctx, o)
 	switch {
@@ -301,14 +301,14 @@ func (in *Inbox) policy(a *arrival) string {
 	return in.options.Policy(a.chosen.Send, a.key, a.message.Address(), a.message.Chat.Kind)
 }
 
-func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, error) {
+func (in *Inbox) accept(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
 	inbound.MaxWaiting = maxWaiting
 	if inbound.Message.Authority == chat.Owner {
 		inbound.MaxWaiting += ownersWaiting
 	}
 	accepted, err := in.options.Store.Accept(ctx, inbound)
 	switch {
-	case errors.Is(err, store.ErrLaneFull):
+	case errors.Is(err, domain.ErrLaneFull):
 		in.log.Warn("a session has too many waiting messages; further ones are refused", "session", inbound.Session, "waiting", inbound.MaxWaiting)
 		return rejected("too many messages wait in this chat"), nil
 	case err != nil:
@@ -322,20 +322,20 @@ func (in *Inbox) accept(ctx context.Context, inbound store.Inbound) (Outcome, er
 	if accepted.Superseded != 0 {
 		in.options.Turns.End(accepted.Superseded)
 	}
-	if accepted.Running && (inbound.Queue.Mode == store.Steer || inbound.Queue.Mode == store.SteerBacklog) {
+	if accepted.Running && (inbound.Queue.Mode == domain.Steer || inbound.Queue.Mode == domain.SteerBacklog) {
 		in.options.Turns.Nudge(inbound.Session)
 	}
 	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
 }
 
 // pair tells a stranger how to be let in, at most once while a request stands.
-func (in *Inbox) pair(ctx context.Context, channel string, m store.Message, reason string) (Outcome, error) {
+func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, reason string) (Outcome, error) {
 	now := in.options.Now()
 	code := access.NewCode()
-	created, err := in.options.Store.RequestPairing(ctx, store.Pairing{
+	created, err := in.options.Store.RequestPairing(ctx, domain.Pairing{
 		Code: code, Channel: channel, User: m.Sender.ID, Name: m.Sender.Name(), Chat: m.Chat.ID,
 		CreatedAt: now, ExpiresAt: now.Add(access.CodeTTL),
-	}, access.MaxPending, now.Add(-access.KeepFor), store.Piece{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
+	}, access.MaxPending, now.Add(-access.KeepFor), domain.Piece{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("ask for pairing: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/inbox"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,65 +22,65 @@ var now = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
 
 // journal is a store that notes what it is asked.
 type journal struct {
-	accepted []store.Inbound
-	paired   []store.Pairing
+	accepted []domain.Inbound
+	paired   []domain.Pairing
 	allowed  []chat.UserID
 	retired  []string
 	fail     error
 
-	chosen    map[string]store.Overrides // by session
-	overheard []store.Overheard
-	answer    store.Acceptance // what Accept says beside its own
+	chosen    map[string]domain.Overrides // by session
+	overheard []domain.Overheard
+	answer    domain.Acceptance // what Accept says beside its own
 	nudged    []string
 	ended     []int64
 	received  []chat.Caller
 	behind    []string
 	changes   []string
-	standing  store.Standing
-	unread    bool           // claude has not read what it was told
-	after     store.Standing // where a message is by the time of its change, which does not happen then; empty: as before
-	waiting   store.Message  // what Find finds
-	amended   []store.Message
-	told      []store.Piece
+	standing  domain.Standing
+	unread    bool            // claude has not read what it was told
+	after     domain.Standing // where a message is by the time of its change, which does not happen then; empty: as before
+	waiting   domain.Message  // what Find finds
+	amended   []domain.Message
+	told      []domain.Piece
 	posted    []string // the keys
-	direct    map[string]store.DirectChat
+	direct    map[string]domain.DirectChat
 }
 
-func (j *journal) Overrides(_ context.Context, session string) (store.Overrides, error) {
+func (j *journal) Overrides(_ context.Context, session string) (domain.Overrides, error) {
 	return j.chosen[session], nil
 }
 
-func (j *journal) DirectChat(_ context.Context, channel, id string) (store.DirectChat, error) {
+func (j *journal) DirectChat(_ context.Context, channel, id string) (domain.DirectChat, error) {
 	found, known := j.direct[channel+":"+id]
 	if !known {
-		return store.DirectChat{}, store.ErrNotFound
+		return domain.DirectChat{}, domain.ErrNotFound
 	}
 	return found, nil
 }
 
-func (j *journal) Overhear(_ context.Context, o store.Overheard) (bool, error) {
-	if slices.ContainsFunc(j.overheard, func(old store.Overheard) bool { return old.EventID == o.EventID }) {
+func (j *journal) Overhear(_ context.Context, o domain.Overheard) (bool, error) {
+	if slices.ContainsFunc(j.overheard, func(old domain.Overheard) bool { return old.EventID == o.EventID }) {
 		return true, j.fail
 	}
 	j.overheard = append(j.overheard, o)
 	return false, j.fail
 }
 
-func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (store.Found, error) {
-	f := store.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
-	if j.standing == store.StandingTold {
+func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (domain.Found, error) {
+	f := domain.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
+	if j.standing == domain.StandingTold {
 		f.Run, f.ClaudeSession = 5, "claude"
 	}
 	return f, j.fail
 }
 
 // stands is where a message is after a change; what run 5 was told waits if that has not read it.
-func (j *journal) stands(unread int64) store.Standing {
+func (j *journal) stands(unread int64) domain.Standing {
 	switch {
 	case j.after != "":
 		return j.after
-	case j.standing == store.StandingTold && unread == 5:
-		return store.StandingWaiting
+	case j.standing == domain.StandingTold && unread == 5:
+		return domain.StandingWaiting
 	default:
 		return j.standing
 	}
@@ -94,7 +94,7 @@ func (j *journal) Withdraw(_ context.Context, claudeSession, message string) boo
 	return j.unread && claudeSession == "claude" && message == "u"
 }
 
-func (j *journal) Amend(_ context.Context, m store.Message, model *string, unread int64) (store.Standing, error) {
+func (j *journal) Amend(_ context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error) {
 	if j.after == "" {
 		j.amended = append(j.amended, m)
 	}
@@ -104,13 +104,13 @@ func (j *journal) Amend(_ context.Context, m store.Message, model *string, unrea
 	return j.stands(unread), j.fail
 }
 
-func (j *journal) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+func (j *journal) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
 	j.posted = append(j.posted, key)
 	j.told = append(j.told, pieces...)
 	return 1, j.fail
 }
 
-func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...store.Piece) (store.Standing, error) {
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error) {
 	if j.after == "" {
 		j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
 		j.told = append(j.told, notice...)
@@ -121,12 +121,12 @@ func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID,
 func (j *journal) Nudge(session string) { j.nudged = append(j.nudged, session) }
 func (j *journal) End(run int64)        { j.ended = append(j.ended, run) }
 
-func (j *journal) Accept(_ context.Context, in store.Inbound) (store.Acceptance, error) {
+func (j *journal) Accept(_ context.Context, in domain.Inbound) (domain.Acceptance, error) {
 	if j.fail != nil {
-		return store.Acceptance{}, j.fail
+		return domain.Acceptance{}, j.fail
 	}
-	if slices.ContainsFunc(j.accepted, func(old store.Inbound) bool { return old.EventID == in.EventID }) {
-		return store.Acceptance{Duplicate: true}, nil
+	if slices.ContainsFunc(j.accepted, func(old domain.Inbound) bool { return old.EventID == in.EventID }) {
+		return domain.Acceptance{Duplicate: true}, nil
 	}
 	j.accepted = append(j.accepted, in)
 	accepted := j.answer
@@ -155,7 +155,7 @@ func (j *journal) Move(_ context.Context, channel string, event chat.EventID, fr
 	return slices.Contains(j.changes, entry), j.fail
 }
 
-func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, _ time.Time, prompt store.Piece) (bool, error) {
+func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ time.Time, prompt domain.Piece) (bool, error) {
 	if !strings.Contains(prompt.Text, p.Code) {
 		return false, errors.New("the prompt does not tell the code")
 	}
@@ -166,16 +166,16 @@ func (j *journal) RequestPairing(_ context.Context, p store.Pairing, _ int, _ ti
 // known finds the host's commands /status, /stop, /new and /reset, and the command /roll of a plugin.
 type known struct{}
 
-func (known) Mistyped(text string) (store.Command, bool) {
-	return store.Command{Name: "?", Args: "stpo stop"}, text == "/stpo"
+func (known) Mistyped(text string) (domain.Command, bool) {
+	return domain.Command{Name: "?", Args: "stpo stop"}, text == "/stpo"
 }
 
-func (known) Parse(text string) (store.Command, bool) {
+func (known) Parse(text string) (domain.Command, bool) {
 	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 	if !strings.HasPrefix(text, "/") || !slices.Contains([]string{"status", "stop", "new", "reset", "roll"}, name) {
-		return store.Command{}, false
+		return domain.Command{}, false
 	}
-	return store.Command{Name: name, Args: args}, true
+	return domain.Command{Name: name, Args: args}, true
 }
 
 func (known) Quick(name string) bool { return name != "roll" }
@@ -187,20 +187,20 @@ func (known) Skill(text string) (string, bool) {
 }
 
 // Directives knows /think with a value, and /help within a text.
-func (known) Directives(text string, _ bool, _ chat.Authority) (string, store.Overrides, []store.Command) {
+func (known) Directives(text string, _ bool, _ chat.Authority) (string, domain.Overrides, []domain.Command) {
 	if before, behind, found := strings.Cut(text, " /help"); found {
-		return before + behind, store.Overrides{}, []store.Command{{Name: "help"}, {Name: "status"}}
+		return before + behind, domain.Overrides{}, []domain.Command{{Name: "help"}, {Name: "status"}}
 	}
 	rest, found := strings.CutPrefix(text, "/think ")
 	if !found {
-		return text, store.Overrides{}, nil
+		return text, domain.Overrides{}, nil
 	}
 	level, rest, _ := strings.Cut(strings.ReplaceAll(rest, "\n", " "), " ")
 	switch {
 	case level != "high" || rest == "":
-		return "", store.Overrides{}, []store.Command{{Name: "think", Args: level}, {Name: "verbose"}}
+		return "", domain.Overrides{}, []domain.Command{{Name: "think", Args: level}, {Name: "verbose"}}
 	default:
-		return rest, store.Overrides{Effort: level}, nil
+		return rest, domain.Overrides{Effort: level}, nil
 	}
 }
 
@@ -248,48 +248,48 @@ func TestSubmit(t *testing.T) {
 		event     chat.Event
 		verdict   chat.Verdict
 		session   string
-		lane      store.Lane
-		command   *store.Command
+		lane      domain.Lane
+		command   *domain.Command
 		text      string
 		fresh     bool
 		reset     bool
 		authority chat.Authority
 	}{
-		"an owner":                       {event: says("owner", " hello\n"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "hello", authority: chat.Owner},
-		"a listed person":                {event: says("friend", "hello"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "hello", authority: chat.Other},
+		"an owner":                       {event: says("owner", " hello\n"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "hello", authority: chat.Owner},
+		"a listed person":                {event: says("friend", "hello"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "hello", authority: chat.Other},
 		"a stranger":                     {event: says("stranger", "hello"), verdict: chat.Rejected},
 		"a group that is not listed":     {event: inGroup("h", says("owner", "hello")), verdict: chat.Rejected},
-		"a command behind a mention":     {event: inGroup("g", event("owner", mentions)), verdict: chat.Accepted, session: "tg:group:g", lane: store.ControlLane, command: &store.Command{Name: "status", Args: "now"}, text: "/status now", authority: chat.Owner},
-		"a command":                      {event: says("owner", "/stop"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
-		"a command not allowed is asked": {event: says("friend", "/stop"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Other},
-		"the CLI's own command is text":  {event: says("owner", "/clear"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/clear", authority: chat.Owner},
-		"a path is text":                 {event: says("owner", "/etc/passwd"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/etc/passwd", authority: chat.Owner},
-		"a reset alone":                  {event: says("owner", "/NEW"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/NEW", reset: true, authority: chat.Owner},
-		"a reset from a menu":            {event: event("owner", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/reset", reset: true, authority: chat.Owner},
-		"a reset alone not allowed":      {event: event("friend", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "reset"}, text: "/reset", authority: chat.Other},
-		"a plugin's command":             {event: says("owner", "/roll 2d6"), verdict: chat.Accepted, session: "tg:owner", lane: store.CommandLane, command: &store.Command{Name: "roll", Args: "2d6"}, text: "/roll 2d6", authority: chat.Owner},
-		"a reset with text":              {event: says("owner", "/new  tell me"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
-		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
-		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "/newest", authority: chat.Owner},
-		"a reset with text not allowed":  {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: store.ControlLane, command: &store.Command{Name: "new", Args: "tell me"}, text: "/new tell me", authority: chat.Other},
-		"a reset with a model":           {event: says("owner", "/new opus"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "new"}, text: "/new opus", reset: true, authority: chat.Owner},
-		"a word that means stop":         {event: says("owner", "stop!"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "stop!", authority: chat.Owner},
-		"one not allowed is text":        {event: says("friend", "stop!"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "stop!", authority: chat.Other},
-		"a directive and a text":         {event: says("owner", "/think high about it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "about it", authority: chat.Owner},
-		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: store.TurnLane, text: "/think high about it", authority: chat.Other},
-		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", authority: chat.Owner},
-		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
-		"a directive beside a file":      {event: event("owner", chat.Message{Text: "/think high", Media: []chat.Media{{Kind: chat.Image}}}), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "", authority: chat.Owner},
-		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "why", fresh: true, authority: chat.Owner},
-		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "think", Args: "low", And: []store.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
-		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: store.TurnLane, text: "use deploy: it", authority: chat.Owner},
-		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "answer", Args: "ABCDE 2"}, text: "2", authority: chat.Owner},
-		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"a command behind a mention":     {event: inGroup("g", event("owner", mentions)), verdict: chat.Accepted, session: "tg:group:g", lane: domain.ControlLane, command: &domain.Command{Name: "status", Args: "now"}, text: "/status now", authority: chat.Owner},
+		"a command":                      {event: says("owner", "/stop"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"a command not allowed is asked": {event: says("friend", "/stop"), verdict: chat.Accepted, session: "tg:friend", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Other},
+		"the CLI's own command is text":  {event: says("owner", "/clear"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "/clear", authority: chat.Owner},
+		"a path is text":                 {event: says("owner", "/etc/passwd"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "/etc/passwd", authority: chat.Owner},
+		"a reset alone":                  {event: says("owner", "/NEW"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "new"}, text: "/NEW", reset: true, authority: chat.Owner},
+		"a reset from a menu":            {event: event("owner", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "new"}, text: "/reset", reset: true, authority: chat.Owner},
+		"a reset alone not allowed":      {event: event("friend", chat.NativeCommand{Name: "reset"}), verdict: chat.Accepted, session: "tg:friend", lane: domain.ControlLane, command: &domain.Command{Name: "reset"}, text: "/reset", authority: chat.Other},
+		"a plugin's command":             {event: says("owner", "/roll 2d6"), verdict: chat.Accepted, session: "tg:owner", lane: domain.CommandLane, command: &domain.Command{Name: "roll", Args: "2d6"}, text: "/roll 2d6", authority: chat.Owner},
+		"a reset with text":              {event: says("owner", "/new  tell me"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
+		"a reset from a menu with text":  {event: event("owner", chat.NativeCommand{Name: "New", Args: "tell me"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "tell me", fresh: true, authority: chat.Owner},
+		"a reset that is a longer word":  {event: says("owner", "/newest"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "/newest", authority: chat.Owner},
+		"a reset with text not allowed":  {event: says("friend", "/new tell me"), verdict: chat.Accepted, session: "tg:friend", lane: domain.ControlLane, command: &domain.Command{Name: "new", Args: "tell me"}, text: "/new tell me", authority: chat.Other},
+		"a reset with a model":           {event: says("owner", "/new opus"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "new"}, text: "/new opus", reset: true, authority: chat.Owner},
+		"a word that means stop":         {event: says("owner", "stop!"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "stop!", authority: chat.Owner},
+		"one not allowed is text":        {event: says("friend", "stop!"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "stop!", authority: chat.Other},
+		"a directive and a text":         {event: says("owner", "/think high about it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "about it", authority: chat.Owner},
+		"a directive not allowed":        {event: says("friend", "/think high about it"), verdict: chat.Accepted, session: "tg:friend", lane: domain.TurnLane, text: "/think high about it", authority: chat.Other},
+		"directives alone":               {event: says("owner", "/think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low", And: []domain.Command{{Name: "verbose"}}}, text: "/think low", authority: chat.Owner},
+		"a skill from a menu":            {event: event("owner", chat.NativeCommand{Name: "deploy", Args: "it"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"a command nobody has any more":  {event: event("owner", chat.NativeCommand{Name: "gone", Args: "now"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "gone", Args: "now"}, text: "/gone now", authority: chat.Owner},
+		"a directive beside a file":      {event: event("owner", chat.Message{Text: "/think high", Media: []chat.Media{{Kind: chat.Image}}}), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "", authority: chat.Owner},
+		"a reset and a directive":        {event: says("owner", "/new /think high why"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "why", fresh: true, authority: chat.Owner},
+		"a reset and directives alone":   {event: says("owner", "/new /think low"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "think", Args: "low", And: []domain.Command{{Name: "verbose"}}}, text: "/think low", reset: true, authority: chat.Owner},
+		"a skill":                        {event: says("owner", "/deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"a directive and a skill":        {event: says("owner", "/think high /deploy it"), verdict: chat.Accepted, session: "tg:owner", lane: domain.TurnLane, text: "use deploy: it", authority: chat.Owner},
+		"an answer by a number":          {event: says("owner", "2"), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "answer", Args: "ABCDE 2"}, text: "2", authority: chat.Owner},
+		"a press on a button":            {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/stop"}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"a button of another's":          {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "rm -rf /"}), verdict: chat.Rejected},
 		"a button with a message":        {event: event("owner", chat.ButtonPress{MessageID: "m", Data: "/new do it"}), verdict: chat.Rejected},
-		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: store.ControlLane, command: &store.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
+		"a stop button":                  {event: event("owner", chat.StopRequest{}), verdict: chat.Accepted, session: "tg:owner", lane: domain.ControlLane, command: &domain.Command{Name: "stop"}, text: "/stop", authority: chat.Owner},
 		"too old":                        {event: old, verdict: chat.Rejected},
 		"an empty message":               {event: says("owner", "  "), verdict: chat.Rejected},
 		"a reaction":                     {event: event("owner", chat.Reaction{MessageID: "m", Emoji: "👍"}), verdict: chat.Rejected},
@@ -354,7 +354,7 @@ func TestFilesThatCouldNotBeHad(t *testing.T) {
 			if len(j.accepted) != 0 || len(j.told) != 1 || j.told[0].Text != test.told || j.told[0].ReplyTo != "m" || j.told[0].To.Chat != "owner" {
 				t.Errorf("accepted %+v, told %+v", j.accepted, j.told)
 			}
-			if len(j.overheard) != 1 || j.overheard[0].Note.Text != test.kept || j.overheard[0].Note.Kind != store.NoteEvent {
+			if len(j.overheard) != 1 || j.overheard[0].Note.Text != test.kept || j.overheard[0].Note.Kind != domain.NoteEvent {
 				t.Errorf("kept %+v", j.overheard)
 			}
 		})
@@ -369,14 +369,14 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Store: j, Commands: known{}, Turns: j, Claude: j, Settings: settings,
 		Policy:   config.Send{Default: "allow", Rules: []config.SendRule{{Chat: "channel", Policy: "deny"}}}.Policy,
-		Received: func(caller chat.Caller, _ chat.Message, _ store.Lane) { j.received = append(j.received, caller) },
+		Received: func(caller chat.Caller, _ chat.Message, _ domain.Lane) { j.received = append(j.received, caller) },
 		Behind:   func(_ context.Context, caller chat.Caller) { j.behind = append(j.behind, caller.Session) },
-		Reading: func(_ context.Context, caller chat.Caller, m store.Message, addressed bool) (store.Command, bool, error) {
-			return store.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
+		Reading: func(_ context.Context, caller chat.Caller, m domain.Message, addressed bool) (domain.Command, bool, error) {
+			return domain.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
 				caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?", nil
 		},
-		Receipt: func(m store.Message) func(store.Acceptance) store.Piece {
-			return func(a store.Acceptance) store.Piece { return store.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
+		Receipt: func(m domain.Message) func(domain.Acceptance) domain.Piece {
+			return func(a domain.Acceptance) domain.Piece { return domain.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
 		},
 		Zone: time.UTC, Now: func() time.Time { return now },
 	}, hclog.NewNullLogger())
@@ -410,15 +410,15 @@ func TestDuplicate(t *testing.T) {
 // What was given up is taken once more, and begins no conversation a second time.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	m := store.Message{Channel: "tg", Text: "tell me", Fresh: true}
-	for together, mode := range map[bool]store.Mode{true: store.Collect, false: store.Queue} {
+	m := domain.Message{Channel: "tg", Text: "tell me", Fresh: true}
+	for together, mode := range map[bool]domain.Mode{true: domain.Collect, false: domain.Queue} {
 		j := &journal{}
 		for _, verdict := range []chat.Verdict{chat.Accepted, chat.Duplicate} {
 			if outcome, err := box(j).Repeat(t.Context(), "again", "tg:owner", m, together); err != nil || outcome.Verdict != verdict {
 				t.Errorf("%+v, %v, want %v", outcome, err, verdict)
 			}
 		}
-		if got := j.accepted[0]; got.Message.Fresh || got.Message.Text != m.Text || got.Queue.Mode != mode || got.Lane != store.TurnLane {
+		if got := j.accepted[0]; got.Message.Fresh || got.Message.Text != m.Text || got.Queue.Mode != mode || got.Lane != domain.TurnLane {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -432,7 +432,7 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 			t.Errorf("%s: %+v without an error", user, outcome)
 		}
 	}
-	full := box(&journal{fail: store.ErrLaneFull})
+	full := box(&journal{fail: domain.ErrLaneFull})
 	if outcome, err := full.Submit(t.Context(), "tg", says("owner", "hello")); err != nil || outcome.Verdict != chat.Rejected {
 		t.Errorf("a full lane: %+v, %v", outcome, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // maxMissing is how many files that could not be had a session's next turn is told of.
@@ -14,14 +14,14 @@ const maxMissing = 20
 // with what is written next.
 func (in *Inbox) miss(ctx context.Context, a *arrival, reply, event string) (Outcome, error) {
 	m := a.message
-	outcome, err := in.keep(ctx, a, store.Overheard{
-		Note:  &store.Note{Kind: store.NoteEvent, At: in.options.Now(), Text: event},
+	outcome, err := in.keep(ctx, a, domain.Overheard{
+		Note:  &domain.Note{Kind: domain.NoteEvent, At: in.options.Now(), Text: event},
 		Limit: maxMissing,
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	_, err = in.options.Store.Post(ctx, "missing:"+m.Channel+":"+string(a.event.ID), store.Piece{
+	_, err = in.options.Store.Post(ctx, "missing:"+m.Channel+":"+string(a.event.ID), domain.Piece{
 		To: m.Address(), ReplyTo: m.ID, Text: reply,
 	})
 	if err != nil {

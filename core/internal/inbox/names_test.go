@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/config"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -28,13 +28,13 @@ func TestNamesAreForTheAgentAlone(t *testing.T) {
 		want    string // what the agent reads; empty: nothing
 		raw     string
 		heard   string // what is kept of what was not for the agent
-		command *store.Command
+		command *domain.Command
 	}{
 		"to the agent":     {event: event("owner", body("@700000 says no", "Anna")), want: "@Anna (@700000) says no", raw: "@700000 says no"},
 		"an abort":         {event: event("owner", body("@700000", "Claw stop!")), want: "@Claw stop! (@700000)", raw: "@700000"},
 		"a command":        {event: event("owner", body("@700000 now", "Claw /status")), want: "@Claw /status (@700000) now", raw: "@700000 now"},
 		"of the agent":     {event: inGroup("g", event("friend", body("@700000 lunch?", "Claw"))), heard: "@Claw (@700000) lunch?"},
-		"with an argument": {event: event("owner", chat.Message{ID: "m", Text: "/status @700000", Mentions: []chat.Mention{{Offset: 8, Length: 7, User: "someone", Name: "Anna"}}}), want: "/status @700000", command: &store.Command{Name: "status", Args: "@700000"}},
+		"with an argument": {event: event("owner", chat.Message{ID: "m", Text: "/status @700000", Mentions: []chat.Mention{{Offset: 8, Length: 7, User: "someone", Name: "Anna"}}}), want: "/status @700000", command: &domain.Command{Name: "status", Args: "@700000"}},
 		"with a directive": {event: event("owner", chat.Message{ID: "m", Text: "/think high of @700000", Mentions: []chat.Mention{{Offset: 15, Length: 7, User: "someone", Name: "Anna"}}}), want: "of @Anna (@700000)", raw: "/think high of @700000"},
 	} {
 		j := &journal{}
@@ -90,7 +90,7 @@ func TestNobodyIsCommandedByAName(t *testing.T) {
 // TestNamesOfAnEdit are told as those of a message.
 func TestNamesOfAnEdit(t *testing.T) {
 	t.Parallel()
-	j := &journal{standing: store.StandingWaiting, waiting: store.Message{
+	j := &journal{standing: domain.StandingWaiting, waiting: domain.Message{
 		ID: "m", Channel: "tg", Text: "old", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner"}, Authority: chat.Owner,
 	}}
 	edited := chat.Edited{ID: "m", Text: "ask @700000", Mentions: []chat.Mention{{Offset: 4, Length: 7, Name: "Anna"}}}

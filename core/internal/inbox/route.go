@@ -9,19 +9,19 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // inbound decides what a message asks for and how it waits, and which commands are to be answered beside it; nil: none. A command goes around what runs, and one of the host's own
 // around those of plugins, which may hang, and those that take their time: nothing may keep a stop waiting. A command of somebody who may not use it goes the same way, and is told so.
-func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound store.Inbound, beside *store.Inbound, err error) {
+func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inbound, beside *domain.Inbound, err error) {
 	m, inbound := a.message, in.frame(a)
 	shortcuts, err := in.understand(ctx, &m, &inbound, a)
 	if err != nil {
-		return store.Inbound{}, nil, err
+		return domain.Inbound{}, nil, err
 	}
 	inbound.Message = m
 	if m.Command != nil {
@@ -35,7 +35,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound store.Inbound
 	now := in.options.Now()
 	inbound.Queue = conversation.Queueing(a.settings.Queue, m.Overrides.Queue, a.chosen.Queue)
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus
-	inbound.Hint = &store.Note{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}
+	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	inbound.Receipt = in.options.Receipt(m)
 	if !m.Fresh && m.Origin == "" {
@@ -45,7 +45,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound store.Inbound
 }
 
 // beside are the commands of a message that is answered by the agent, as a message of their own with an id of their own.
-func (in *Inbox) beside(a *arrival, commands []store.Command) *store.Inbound {
+func (in *Inbox) beside(a *arrival, commands []domain.Command) *domain.Inbound {
 	if len(commands) == 0 {
 		return nil
 	}
@@ -63,9 +63,9 @@ func (in *Inbox) beside(a *arrival, commands []store.Command) *store.Inbound {
 }
 
 // frame is what the store is to take, as far as it is the same for all that is taken.
-func (in *Inbox) frame(a *arrival) store.Inbound {
+func (in *Inbox) frame(a *arrival) domain.Inbound {
 	m := a.message
-	inbound := store.Inbound{EventID: a.event.ID, Session: a.key, Lane: store.TurnLane, Message: m}
+	inbound := domain.Inbound{EventID: a.event.ID, Session: a.key, Lane: domain.TurnLane, Message: m}
 	if m.Thread != "" && !a.event.Apart {
 		inbound.Parent = in.name(a.settings.Session, m.Channel, m.Chat, "", m.Sender).Key()
 	}
@@ -73,16 +73,16 @@ func (in *Inbox) frame(a *arrival) store.Inbound {
 }
 
 // lane is where a command waits.
-func (in *Inbox) lane(c store.Command) store.Lane {
+func (in *Inbox) lane(c domain.Command) domain.Lane {
 	if in.options.Commands.Quick(c.Name) {
-		return store.ControlLane
+		return domain.ControlLane
 	}
-	return store.CommandLane
+	return domain.CommandLane
 }
 
 // awaited makes a command of a message that answers what claude asks without being addressed to the agent. One that looks like a
 // command is none: it may be another bot's.
-func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound store.Inbound, ok bool, err error) {
+func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inbound, ok bool, err error) {
 	inbound = in.frame(a)
 	m := &inbound.Message
 	text := commandText(*m)
@@ -101,7 +101,7 @@ func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound store.Inbound
 // conversation, to do something with a skill, to take an answer, or to answer under other settings. Whoever may not use commands
 // has only the commands themselves understood, to be told so. In what is not addressed to the agent only commands are heeded. It
 // returns those that are to be answered beside the message.
-func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *store.Inbound, a *arrival) (beside []store.Command, err error) {
+func (in *Inbox) understand(ctx context.Context, m *domain.Message, inbound *domain.Inbound, a *arrival) (beside []domain.Command, err error) {
 	commands, may := in.options.Commands, m.Authority >= chat.Authorised
 	text, native := asked(commandText(*m), a.settings.Access.MentionPatterns, commands), m.Command
 	m.Command = nil
@@ -113,7 +113,7 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 	case known:
 		m.Command = &command
 	case may && a.addressed && commands.IsAbort(text): // also where a reason is waited for: who says stop means it
-		m.Command = &store.Command{Name: "stop"}
+		m.Command = &domain.Command{Name: "stop"}
 	default:
 		directed := false
 		if may && a.addressed && m.Forwarded == nil {
@@ -134,13 +134,13 @@ func (in *Inbox) understand(ctx context.Context, m *store.Message, inbound *stor
 		m.Command = native // of a plugin that is down: a menu showed it, so it gets an answer
 	}
 	if m.Command != nil && m.Command.Name == "compact" && may {
-		m.Text, m.Origin, m.Command = m.Command.Args, store.OriginCompact, nil
+		m.Text, m.Origin, m.Command = m.Command.Args, domain.OriginCompact, nil
 	}
 	return beside, nil
 }
 
 // answer makes a command of a message that answers what claude asks.
-func (in *Inbox) answer(ctx context.Context, m *store.Message, text string, a *arrival) error {
+func (in *Inbox) answer(ctx context.Context, m *domain.Message, text string, a *arrival) error {
 	if _, said := a.event.Body.(chat.Message); !said || m.Forwarded != nil || len(m.Media) > 0 {
 		return nil
 	}
@@ -165,10 +165,10 @@ func (in *Inbox) anew(text string, triggers []string) (rest string, ok bool) {
 
 // begin has the session begin anew: with a message, which runs in the new conversation, or, where there is none, at once. It
 // returns what is to be answered beside the message.
-func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) (beside []store.Command) {
+func (in *Inbox) begin(m *domain.Message, inbound *domain.Inbound, rest string) (beside []domain.Command) {
 	inbound.Model, rest = in.options.Commands.ResetHint(rest)
 	if rest == "" && len(m.Media) == 0 {
-		m.Command, inbound.Reset = &store.Command{Name: "new"}, true
+		m.Command, inbound.Reset = &domain.Command{Name: "new"}, true
 		return nil
 	}
 	rewrite(m, rest)
@@ -180,7 +180,7 @@ func (in *Inbox) begin(m *store.Message, inbound *store.Inbound, rest string) (b
 
 // direct applies the directives and the skill that a message of somebody who may use commands names, and returns the commands
 // that are to be answered beside it; false: it names none of all these. Begins says that the message begins with the text.
-func (in *Inbox) direct(m *store.Message, text string, begins bool) (beside []store.Command, ok bool) {
+func (in *Inbox) direct(m *domain.Message, text string, begins bool) (beside []domain.Command, ok bool) {
 	// A file is something to be answered, so that directives beside it are not alone.
 	const file = "\n\uFFFC"
 	if len(m.Media) > 0 {
@@ -197,7 +197,7 @@ func (in *Inbox) direct(m *store.Message, text string, begins bool) (beside []st
 	switch {
 	case skill:
 		rest = prompt
-	case len(asked) == 0 && overrides == (store.Overrides{}):
+	case len(asked) == 0 && overrides == (domain.Overrides{}):
 		return nil, false
 	}
 	rewrite(m, rest)
@@ -206,7 +206,7 @@ func (in *Inbox) direct(m *store.Message, text string, begins bool) (beside []st
 }
 
 // rewrite gives a message another text for the agent, and keeps the one that was written.
-func rewrite(m *store.Message, text string) {
+func rewrite(m *domain.Message, text string) {
 	m.Raw = m.Written()
 	m.Text = text
 }
@@ -227,18 +227,18 @@ func trigger(text string, triggers []string) (rest string, ok bool) {
 }
 
 // burst joins what somebody writes in quick succession. A file is not waited for: it ends the burst.
-func burst(c config.Inbound, m store.Message) store.Burst {
+func burst(c config.Inbound, m domain.Message) domain.Burst {
 	if c.Debounce <= 0 {
-		return store.Burst{}
+		return domain.Burst{}
 	}
-	return store.Burst{
+	return domain.Burst{
 		Window: c.Debounce, By: string(m.Sender.ID), Messages: burstMessages, Bytes: burstBytes, Wait: burstWindows * c.Debounce,
 		Now: len(m.Media) > 0,
 	}
 }
 
 // expiry is when a session of this type begins anew by itself.
-func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location) store.Expiry {
+func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location) domain.Expiry {
 	idle, daily := c.IdleReset, c.DailyReset
 	if own, ok := c.Reset[string(t)]; ok {
 		if own.Idle != nil {
@@ -248,7 +248,7 @@ func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location
 			daily = *own.Daily
 		}
 	}
-	e := store.Expiry{Idle: idle}
+	e := domain.Expiry{Idle: idle}
 	if daily != config.Off {
 		e.Since = session.LastDaily(int(daily), now, zone)
 	}
@@ -256,7 +256,7 @@ func expiry(c config.Session, t session.Type, now time.Time, zone *time.Location
 }
 
 // overheard is what is kept of a message that is not for the agent.
-func overheard(m store.Message) string {
+func overheard(m domain.Message) string {
 	text := m.Written()
 	for _, media := range m.Media {
 		text = strings.TrimSpace(text + " <media:" + media.Kind.String() + ">")

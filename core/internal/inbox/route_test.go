@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -50,43 +50,43 @@ func TestHowAMessageWaits(t *testing.T) {
 	command.Body = chat.Message{ID: "m", Text: "/status", MentionsSelf: true}
 	apart := thread
 	apart.Apart = true
-	burst := store.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
+	burst := domain.Burst{Window: 300 * time.Millisecond, By: "owner", Messages: 12, Bytes: 50_000, Wait: 1500 * time.Millisecond}
 	ended := burst
 	ended.Now = true
-	queue := store.Queueing{Mode: store.Collect, Quiet: time.Second, Cap: 7, Drop: store.DropOld}
+	queue := domain.Queueing{Mode: domain.Collect, Quiet: time.Second, Cap: 7, Drop: domain.DropOld}
 	today := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
-	own := store.Overrides{Queue: store.QueueOverrides{Mode: store.Steer, Debounce: &quick, Cap: 3, Drop: store.DropNew}}
+	own := domain.Overrides{Queue: domain.QueueOverrides{Mode: domain.Steer, Debounce: &quick, Cap: 3, Drop: domain.DropNew}}
 	for name, test := range map[string]struct {
 		event  chat.Event
-		chosen store.Overrides
-		want   store.Inbound
+		chosen domain.Overrides
+		want   domain.Inbound
 	}{
-		"a message":  {event: says("owner", "hi"), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a file":     {event: picture, want: store.Inbound{Queue: queue, Burst: ended, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a reset":    {event: says("owner", "/new opus hi"), want: store.Inbound{Queue: queue, Model: new("opus"), Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a session":  {event: says("owner", "hi"), chosen: own, want: store.Inbound{Queue: store.Queueing{Mode: store.Steer, Cap: 3, Drop: store.DropNew}, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: 30 * time.Minute}}},
-		"a thread":   {event: thread, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
-		"one apart":  {event: apart, want: store.Inbound{Queue: queue, Burst: burst, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
-		"a command":  {event: says("owner", "/status"), want: store.Inbound{}},
-		"commanded":  {event: command, want: store.Inbound{Parent: "tg:group:g"}},
-		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: store.Inbound{Queue: queue, Expiry: store.Expiry{Idle: time.Hour, Since: today}}},
+		"a message":  {event: says("owner", "hi"), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a file":     {event: picture, want: domain.Inbound{Queue: queue, Burst: ended, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a reset":    {event: says("owner", "/new opus hi"), want: domain.Inbound{Queue: queue, Model: new("opus"), Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a session":  {event: says("owner", "hi"), chosen: own, want: domain.Inbound{Queue: domain.Queueing{Mode: domain.Steer, Cap: 3, Drop: domain.DropNew}, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a group":    {event: inGroup("g", event("owner", chat.Message{Text: "hi", MentionsSelf: true})), want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: 30 * time.Minute}}},
+		"a thread":   {event: thread, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}, Parent: "tg:group:g"}},
+		"one apart":  {event: apart, want: domain.Inbound{Queue: queue, Burst: burst, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
+		"a command":  {event: says("owner", "/status"), want: domain.Inbound{}},
+		"commanded":  {event: command, want: domain.Inbound{Parent: "tg:group:g"}},
+		"compaction": {event: event("owner", chat.NativeCommand{Name: "compact", Args: "the plan"}), want: domain.Inbound{Queue: queue, Expiry: domain.Expiry{Idle: time.Hour, Since: today}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{chosen: map[string]store.Overrides{"tg:owner": test.chosen}}
+			j := &journal{chosen: map[string]domain.Overrides{"tg:owner": test.chosen}}
 			if verdict := submit(t, j, talkative, test.event); verdict != chat.Accepted {
 				t.Fatal(verdict)
 			}
 			got := j.accepted[0]
-			if got.Lane == store.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
+			if got.Lane == domain.TurnLane && (got.Hint == nil || got.Hint.Text != envelope.HintStopped) {
 				t.Errorf("the hint is %+v", got.Hint)
 			}
-			ignored := cmpopts.IgnoreFields(store.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")
+			ignored := cmpopts.IgnoreFields(domain.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")
 			if diff := cmp.Diff(test.want, got, ignored); diff != "" {
 				t.Error(diff)
 			}
-			if name == "compaction" && (got.Message.Origin != store.OriginCompact || got.Message.Text != "the plan") {
+			if name == "compaction" && (got.Message.Origin != domain.OriginCompact || got.Message.Text != "the plan") {
 				t.Errorf("compaction: %+v", got.Message)
 			}
 		})
@@ -121,16 +121,16 @@ func TestCommandsBesideAMessage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var lanes []store.Lane
+			var lanes []domain.Lane
 			for _, in := range j.accepted {
 				lanes = append(lanes, in.Lane)
-				if m := in.Message; in.Lane == store.TurnLane && (m.Text != test.text || m.Command != nil || m.Fresh != test.fresh) {
+				if m := in.Message; in.Lane == domain.TurnLane && (m.Text != test.text || m.Command != nil || m.Fresh != test.fresh) {
 					t.Errorf("the agent gets %+v", m)
-				} else if in.Lane == store.ControlLane && (m.Command.Name != "help" || len(m.Command.And) != 1 || m.Text != "/help /status" || m.Media != nil || in.EventID == test.event.ID) {
+				} else if in.Lane == domain.ControlLane && (m.Command.Name != "help" || len(m.Command.And) != 1 || m.Text != "/help /status" || m.Media != nil || in.EventID == test.event.ID) {
 					t.Errorf("beside it stands %+v", in)
 				}
 			}
-			want := []store.Lane{store.ControlLane, store.TurnLane}
+			want := []domain.Lane{domain.ControlLane, domain.TurnLane}
 			if test.none {
 				want = want[1:]
 			}
@@ -198,7 +198,7 @@ func TestAWordThatBeginsAConversation(t *testing.T) {
 		"said among people":            {inGroup("g", says("owner", "start over with tea")), "start over with tea", false},
 		"a command among people":       {inGroup("g", says("owner", "/fresh with tea")), "with tea", true},
 	} {
-		j := &journal{chosen: map[string]store.Overrides{"tg:group:g": {Activation: "always"}}}
+		j := &journal{chosen: map[string]domain.Overrides{"tg:group:g": {Activation: "always"}}}
 		submit(t, j, words, test.event)
 		if got := j.accepted[0].Message; got.Text != test.text || got.Fresh != test.fresh {
 			t.Errorf("%s: %+v", name, got)
@@ -265,11 +265,11 @@ func TestWhatStartsNoTurn(t *testing.T) {
 			t.Errorf("%v, want %v", verdict, want)
 		}
 	}
-	want := store.Overheard{
+	want := domain.Overheard{
 		EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
-		Note: &store.Note{Kind: store.NoteHistory, At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
+		Note: &domain.Note{Kind: domain.NoteHistory, At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
 	}
-	if diff := cmp.Diff([]store.Overheard{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
+	if diff := cmp.Diff([]domain.Overheard{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
 		t.Error(diff, j.accepted)
 	}
 	if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
@@ -281,12 +281,12 @@ func TestWhatStartsNoTurn(t *testing.T) {
 		t.Errorf("what a thread began with, without a history: %v, %+v", verdict, j.overheard)
 	}
 
-	j = &journal{chosen: map[string]store.Overrides{"tg:owner": {Send: "deny"}}}
+	j = &journal{chosen: map[string]domain.Overrides{"tg:owner": {Send: "deny"}}}
 	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
 		t.Errorf("a denied session: %v, %v", verdict, j.accepted)
 	}
-	recorded := store.Overheard{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
-	if diff := cmp.Diff([]store.Overheard{recorded}, j.overheard); diff != "" {
+	recorded := domain.Overheard{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
+	if diff := cmp.Diff([]domain.Overheard{recorded}, j.overheard); diff != "" {
 		t.Error(diff)
 	}
 	if len(j.received) != 1 || j.received[0].Session != "tg:owner" {
@@ -304,10 +304,10 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	}
 	reset := says("owner", "/new opus tell me")
 	reset.ID = "i"
-	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != store.ControlLane {
+	if submit(t, j, talkative, reset); len(j.accepted) != 3 || !j.accepted[2].Reset || j.accepted[2].Model == nil || *j.accepted[2].Model != "opus" || j.accepted[2].Lane != domain.ControlLane {
 		t.Errorf("a reset in a denied session: %+v", j.accepted[2:])
 	}
-	plugin := store.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
+	plugin := domain.Message{Channel: "tg", Chat: chat.Chat{ID: "owner", Kind: chat.Direct}, Sender: chat.Sender{ID: "owner", IsBot: true}, Text: "the weather"}
 	if _, err := boxOf(j, talkative).Turn(t.Context(), "h", plugin); err != nil || len(j.accepted) != 4 || !j.accepted[3].Message.Silent {
 		t.Errorf("a plugin's turn in a denied session speaks: %v", err)
 	}
@@ -328,8 +328,8 @@ func TestWhatStartsNoTurn(t *testing.T) {
 // to the person's session.
 func TestTurnsAreOfThePersonsSession(t *testing.T) {
 	t.Parallel()
-	anna := store.DirectChat{Chat: "dm", Person: []chat.UserID{"7@lid", "+7"}}
-	j := &journal{direct: map[string]store.DirectChat{"tg:dm": anna, "tg:7@lid": anna, "tg:+7": anna}}
+	anna := domain.DirectChat{Chat: "dm", Person: []chat.UserID{"7@lid", "+7"}}
+	j := &journal{direct: map[string]domain.DirectChat{"tg:dm": anna, "tg:7@lid": anna, "tg:+7": anna}}
 	in := boxOf(j, func(string) config.Settings { return config.Settings{} })
 	for n, test := range []struct {
 		chat   chat.Chat
@@ -347,7 +347,7 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 		if err != nil || key != test.want {
 			t.Errorf("%d: the session is %q, %v; want %q", n, key, err, test.want)
 		}
-		m := store.Message{Channel: "tg", Chat: test.chat, Thread: test.thread, Text: "the weather"}
+		m := domain.Message{Channel: "tg", Chat: test.chat, Thread: test.thread, Text: "the weather"}
 		if _, err := in.Turn(t.Context(), chat.EventID(strconv.Itoa(n)), m); err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +388,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 			if taken := len(j.accepted) == 1; taken != test.taken || taken == (len(j.overheard) == 1) || taken != (len(j.received) == 1) {
 				t.Fatalf("accepted %+v, overheard %+v, received %+v", j.accepted, j.overheard, j.received)
 			}
-			if test.taken && (j.accepted[0].Lane != store.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
+			if test.taken && (j.accepted[0].Lane != domain.ControlLane || j.accepted[0].Message.Command.Name != "answer" || j.accepted[0].Message.Authority != chat.Owner) {
 				t.Errorf("%+v", j.accepted[0])
 			}
 		})
@@ -402,7 +402,7 @@ func TestRunningTurnsAreTold(t *testing.T) {
 		s.Queue.Mode = "steer"
 		return s
 	}
-	j := &journal{answer: store.Acceptance{Running: true}}
+	j := &journal{answer: domain.Acceptance{Running: true}}
 	submit(t, j, steering, says("owner", "hi"))
 	submit(t, &journal{}, steering, says("owner", "hi"))
 	if diff := cmp.Diff([]string{"tg:owner"}, j.nudged); diff != "" {
@@ -414,7 +414,7 @@ func TestRunningTurnsAreTold(t *testing.T) {
 	if diff := cmp.Diff([]string{"tg:owner"}, j.behind); diff != "" {
 		t.Error(diff)
 	}
-	j = &journal{answer: store.Acceptance{Superseded: 9}}
+	j = &journal{answer: domain.Acceptance{Superseded: 9}}
 	submit(t, j, talkative, says("owner", "hi"))
 	if len(j.ended) != 1 || j.ended[0] != 9 || len(j.nudged) != 0 || len(j.behind) != 0 {
 		t.Errorf("ended %v, nudged %v", j.ended, j.nudged)
@@ -424,12 +424,12 @@ func TestRunningTurnsAreTold(t *testing.T) {
 // A session's own activation goes before the config's, and directives are heeded only where the agent is spoken to.
 func TestActivation(t *testing.T) {
 	t.Parallel()
-	always := map[string]store.Overrides{"tg:group:g": {Activation: "always"}}
+	always := map[string]domain.Overrides{"tg:group:g": {Activation: "always"}}
 	j := &journal{chosen: always}
 	if submit(t, j, talkative, inGroup("g", says("owner", "/think high about it"))); len(j.accepted) != 1 {
 		t.Fatal("the message is not answered")
 	}
-	if m := j.accepted[0].Message; m.Overrides != (store.Overrides{}) || m.Text != "/think high about it" {
+	if m := j.accepted[0].Message; m.Overrides != (domain.Overrides{}) || m.Text != "/think high about it" {
 		t.Errorf("a directive that is not for the agent: %+v", m)
 	}
 	j = &journal{chosen: always}

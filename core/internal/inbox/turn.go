@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Turn takes a prompt that nobody in the chat wrote: a plugin's, or one of the host's own. It counts as the person's whose
 // direct chat it is. It has an owner's authority, because an owner put it into the config.
-func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Outcome, error) {
+func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m domain.Message) (Outcome, error) {
 	person, err := in.person(ctx, m.Channel, m.Chat)
 	if err != nil {
 		return Outcome{}, err
@@ -22,7 +22,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	m.Authority = chat.Owner
 	m.SentAt = in.options.Now()
 	if m.Origin == "" {
-		m.Origin = store.OriginPlugin
+		m.Origin = domain.OriginPlugin
 	}
 	settings := in.options.Settings(m.Channel).Session
 	a := &arrival{message: m, key: in.name(settings, m.Channel, m.Chat, m.Thread, m.Sender).Key()}
@@ -32,7 +32,7 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 	if in.policy(a) == "deny" {
 		m.Silent = true // nothing is sent there, whoever asked for it
 	}
-	inbound := store.Inbound{EventID: id, Session: a.key, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}}
+	inbound := domain.Inbound{EventID: id, Session: a.key, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}}
 	if m.Thread != "" {
 		inbound.Parent = in.name(settings, m.Channel, m.Chat, "", m.Sender).Key()
 	}
@@ -40,23 +40,23 @@ func (in *Inbox) Turn(ctx context.Context, id chat.EventID, m store.Message) (Ou
 }
 
 // Tell takes a text for a session, as if the caller had written it. The same id is taken once.
-func (in *Inbox) Tell(ctx context.Context, id chat.EventID, session string, known store.Session, caller chat.Caller, text string) (Outcome, error) {
-	m := store.Message{
+func (in *Inbox) Tell(ctx context.Context, id chat.EventID, session string, known domain.Session, caller chat.Caller, text string) (Outcome, error) {
+	m := domain.Message{
 		Channel: caller.Address.Channel, Chat: chat.Chat{ID: caller.Address.Chat, Kind: caller.Kind, Title: known.Title}, Thread: caller.Address.Thread,
 		Sender: caller.Sender, Authority: caller.Authority, SentAt: in.options.Now(), Text: text,
 	}
-	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: store.Queue}})
+	return in.accept(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: domain.Queue}})
 }
 
 // Repeat takes a message once more that was given up before Claude had read it, with others that go with it or alone. It begins
 // no new conversation, as it may have done before. The same id is taken once.
-func (in *Inbox) Repeat(ctx context.Context, id chat.EventID, session string, m store.Message, together bool) (Outcome, error) {
+func (in *Inbox) Repeat(ctx context.Context, id chat.EventID, session string, m domain.Message, together bool) (Outcome, error) {
 	m.Fresh = false
-	mode := store.Queue
+	mode := domain.Queue
 	if together {
-		mode = store.Collect
+		mode = domain.Collect
 	}
-	return in.accept(ctx, store.Inbound{EventID: id, Session: session, Lane: store.TurnLane, Message: m, Queue: store.Queueing{Mode: mode}})
+	return in.accept(ctx, domain.Inbound{EventID: id, Session: session, Lane: domain.TurnLane, Message: m, Queue: domain.Queueing{Mode: mode}})
 }
 
 // Session returns the key of the session of a chat. A direct chat may be named by the id of its person.
@@ -76,7 +76,7 @@ func (in *Inbox) person(ctx context.Context, channel string, c chat.Chat) (chat.
 	}
 	found, err := in.options.Store.DirectChat(ctx, channel, string(c.ID))
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && len(found.Person) == 0:
+	case errors.Is(err, domain.ErrNotFound), err == nil && len(found.Person) == 0:
 		return taken, nil
 	case err != nil:
 		return chat.Sender{}, fmt.Errorf("look up whose chat it is: %w", err)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -65,7 +65,7 @@ func NewBringer(files *Files, inbound *Inbound, network Network, log hclog.Logge
 // Bring returns messages with each of their files, and of those that they answer, in the workspace, or with the reason why it
 // cannot be had. What was fetched once is not fetched again, so that the next attempt of a turn finds it. The error is that of ctx,
 // or an [*agent.Failure] that says that files cannot be had for now, which is not counted against them.
-func (b *Bringer) Bring(ctx context.Context, messages ...store.Queued) ([]store.Queued, error) {
+func (b *Bringer) Bring(ctx context.Context, messages ...domain.Queued) ([]domain.Queued, error) {
 	messages = slices.Clone(messages)
 	var room atomic.Int64
 	room.Store(b.together())
@@ -171,7 +171,7 @@ func (b *Bringer) try(ctx context.Context, instance string, m *chat.Media, room 
 	}
 	_, _, err := b.inbound.Show(instance, *m)
 	switch {
-	case errors.Is(err, store.ErrNotFound) && m.Token != "": // it was the oldest, and room was made
+	case errors.Is(err, domain.ErrNotFound) && m.Token != "": // it was the oldest, and room was made
 		m.Ref = ""
 		return err
 	case missing(err) != nil:

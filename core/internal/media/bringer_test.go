@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -105,8 +105,8 @@ func (b *bundle) bringer(n media.Network) *media.Bringer {
 }
 
 // withFiles is a message with files.
-func withFiles(files ...chat.Media) store.Queued {
-	return store.Queued{UUID: "1", Message: store.Message{Channel: "telegram", Text: "look", Media: files}}
+func withFiles(files ...chat.Media) domain.Queued {
+	return domain.Queued{UUID: "1", Message: domain.Message{Channel: "telegram", Text: "look", Media: files}}
 }
 
 // brought brings the only file of a message.

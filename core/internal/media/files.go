@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -207,7 +207,7 @@ func (f *Files) drop(instance string, ref chat.MediaRef) {
 	}
 }
 
-// Open opens a file of an instance's own. One that is not there, or not any more, is [store.ErrNotFound].
+// Open opens a file of an instance's own. One that is not there, or not any more, is [domain.ErrNotFound].
 func (f *Files) Open(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, *os.File, error) {
 	m, err := f.rows.Media(ctx, instance, ref)
 	if err != nil {
@@ -243,7 +243,7 @@ func (f *Files) open(instance string, ref chat.MediaRef) (*os.File, error) {
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("media %s: %w", ref, store.ErrNotFound)
+		return nil, fmt.Errorf("media %s: %w", ref, domain.ErrNotFound)
 	}
 	return file, err
 }
@@ -252,7 +252,7 @@ func (f *Files) open(instance string, ref chat.MediaRef) (*os.File, error) {
 func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 	for _, name := range []string{instance, string(ref)} {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." || strings.ContainsRune(name, 0) {
-			return "", fmt.Errorf("a file of no name of the host's: %w", store.ErrNotFound)
+			return "", fmt.Errorf("a file of no name of the host's: %w", domain.ErrNotFound)
 		}
 	}
 	return filepath.Join(f.dir, instance, string(ref)), nil

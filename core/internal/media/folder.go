@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 const (
@@ -28,8 +28,8 @@ const (
 
 // Ledger knows the files of the conversations' folders that answers have dealt with; see [store.Store].
 type Ledger interface {
-	OutgoingFiles(ctx context.Context, folder string) ([]store.OutgoingFile, error)
-	ForgetOutgoing(ctx context.Context, files ...store.OutgoingFile) error
+	OutgoingFiles(ctx context.Context, folder string) ([]domain.OutgoingFile, error)
+	ForgetOutgoing(ctx context.Context, files ...domain.OutgoingFile) error
 }
 
 // sessionForm is what names a conversation: the uuid of its claude session.
@@ -110,7 +110,7 @@ func (c *collection) folder(ctx context.Context) {
 	}
 	names, err := entries(c.root, c.own)
 	names = slices.DeleteFunc(names, hidden)
-	var dealt []store.OutgoingFile
+	var dealt []domain.OutgoingFile
 	if err == nil && len(names) > 0 {
 		dealt, err = c.ledger.OutgoingFiles(ctx, c.own)
 	}
@@ -124,8 +124,8 @@ func (c *collection) folder(ctx context.Context) {
 		if err != nil {
 			continue // the agent has taken it away
 		}
-		f := store.OutgoingFile{Folder: c.own, Name: name, Version: version(info)}
-		if slices.ContainsFunc(dealt, func(d store.OutgoingFile) bool { return d.Name == f.Name && d.Version == f.Version }) {
+		f := domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info)}
+		if slices.ContainsFunc(dealt, func(d domain.OutgoingFile) bool { return d.Name == f.Name && d.Version == f.Version }) {
 			continue
 		}
 		fate := told
@@ -142,7 +142,7 @@ func (c *collection) folder(ctx context.Context) {
 
 // Clear removes the files of an answer that is durable, as far as they were sent with it. What it cannot remove is not sent
 // again, and [Outgoing.Forget] removes it.
-func (o *Outgoing) Clear(ctx context.Context, files []store.OutgoingFile) error {
+func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []store.OutgoingFile) error 
 		return fmt.Errorf("remove sent files: %w", err)
 	}
 	defer root.Close()
-	var over []store.OutgoingFile
+	var over []domain.OutgoingFile
 	var errs []error
 	for _, f := range files {
 		gone, err := clearFile(root, f)
@@ -167,7 +167,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []store.OutgoingFile) error 
 }
 
 // clearFile removes a file that was sent, and tells whether it, or what was told of it, is gone, be it for another one.
-func clearFile(root *os.Root, f store.OutgoingFile) (gone bool, err error) {
+func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
 	path := filepath.Join(f.Folder, f.Name)
 	if !isFolder(root, f.Folder) {
 		return true, nil

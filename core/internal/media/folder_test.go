@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -27,7 +27,7 @@ func versionOf(t *testing.T, path string) string {
 }
 
 // answer has an answer become durable with what is collected for it, and returns what is sent with it and what is told.
-func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []store.OutgoingFile) {
+func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []domain.OutgoingFile) {
 	t.Helper()
 	found := taken(t, b.outgoing(), media.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
 	if err := b.rows.ForgetOutgoing(t.Context(), found.Files...); err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -183,7 +183,7 @@ func TestPipesForFolders(t *testing.T) {
 	if got, problems := collect(t.Context(), out, nil, run, true, all); got != nil || problems != nil {
 		t.Errorf("sent %v, %q", got, problems)
 	}
-	if err := out.Clear(t.Context(), []store.OutgoingFile{{Folder: media.Folder(run), Name: "x", Version: "1", Sent: true}}); err != nil {
+	if err := out.Clear(t.Context(), []domain.OutgoingFile{{Folder: media.Folder(run), Name: "x", Version: "1", Sent: true}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -36,10 +36,10 @@ type rows struct {
 	known map[string]chat.Media
 	fail  error
 	room  *int // for how many files more there is room; nil: for any number
-	dealt []store.OutgoingFile
+	dealt []domain.OutgoingFile
 }
 
-func (r *rows) OutgoingFiles(_ context.Context, folder string) (files []store.OutgoingFile, _ error) {
+func (r *rows) OutgoingFiles(_ context.Context, folder string) (files []domain.OutgoingFile, _ error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, f := range r.dealt {
@@ -50,11 +50,11 @@ func (r *rows) OutgoingFiles(_ context.Context, folder string) (files []store.Ou
 	return files, r.fail
 }
 
-func (r *rows) ForgetOutgoing(_ context.Context, files ...store.OutgoingFile) error {
+func (r *rows) ForgetOutgoing(_ context.Context, files ...domain.OutgoingFile) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.dealt = slices.DeleteFunc(r.dealt, func(f store.OutgoingFile) bool {
-		return slices.ContainsFunc(files, func(o store.OutgoingFile) bool {
+	r.dealt = slices.DeleteFunc(r.dealt, func(f domain.OutgoingFile) bool {
+		return slices.ContainsFunc(files, func(o domain.OutgoingFile) bool {
 			return o.Folder == f.Folder && o.Name == f.Name && o.Version == f.Version
 		})
 	})
@@ -85,7 +85,7 @@ func (r *rows) Media(_ context.Context, instance string, ref chat.MediaRef) (cha
 	defer r.mutex.Unlock()
 	m, ok := r.known[instance+"/"+string(ref)]
 	if !ok {
-		return chat.Media{}, store.ErrNotFound
+		return chat.Media{}, domain.ErrNotFound
 	}
 	return m, nil
 }
@@ -309,7 +309,7 @@ func TestPut(t *testing.T) {
 	}
 	for _, ref := range []chat.MediaRef{"", ".", "..", "/etc/passwd", "../telegram/" + m.Ref, m.Ref + "\x00", "gone"} {
 		b.rows.known["discord/"+string(ref)] = m // even if the store knew it
-		if _, _, err := b.Open(t.Context(), "discord", ref); !errors.Is(err, store.ErrNotFound) {
+		if _, _, err := b.Open(t.Context(), "discord", ref); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%q: %v", ref, err)
 		}
 		if _, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {

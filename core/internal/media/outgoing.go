@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -92,7 +92,7 @@ type Collected struct {
 	Problems []string // a sentence each, fit for the chat
 	// Files are those of the conversation's folder that these two deal with. They must be known to the [Ledger] by the time that
 	// the answer is durable, and given to [Outgoing.Clear] then.
-	Files []store.OutgoingFile
+	Files []domain.OutgoingFile
 }
 
 // Collect takes the files that go with an answer into the media store of its channel: those at the paths that the agent
@@ -261,7 +261,7 @@ func (c *collection) open(ctx context.Context, path string) fate {
 	}
 	c.looked = append(c.looked, looked{info, fate})
 	if c.Named && fate == sent && c.inFolder(path) {
-		c.Files = append(c.Files, store.OutgoingFile{Folder: c.own, Name: name, Version: version(info), Sent: true})
+		c.Files = append(c.Files, domain.OutgoingFile{Folder: c.own, Name: name, Version: version(info), Sent: true})
 	}
 	return fate
 }

@@ -25,8 +25,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -390,7 +390,7 @@ func TestTheFoldersMayBeLinks(t *testing.T) {
 	if got, problems := collect(t.Context(), out, nil, run, true, all); got != nil || problems != nil {
 		t.Errorf("sent %v, %q", got, problems)
 	}
-	_ = out.Clear(t.Context(), []store.OutgoingFile{{Folder: "outbound/6d1c2a3e5f70", Name: "secret.txt", Version: versionOf(t, secret), Sent: true}})
+	_ = out.Clear(t.Context(), []domain.OutgoingFile{{Folder: "outbound/6d1c2a3e5f70", Name: "secret.txt", Version: versionOf(t, secret), Sent: true}})
 	_ = out.Forget(t.Context())
 	if _, err := os.Stat(secret); err != nil {
 		t.Error(err)

@@ -14,9 +14,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -32,8 +32,8 @@ const (
 
 // Extracts keeps what was made of voice messages and pages.
 type Extracts interface {
-	PutExtract(ctx context.Context, source string, e store.Extract) error
-	Extract(ctx context.Context, source string) (store.Extract, error)
+	PutExtract(ctx context.Context, source string, e domain.Extract) error
+	Extract(ctx context.Context, source string) (domain.Extract, error)
 }
 
 // ReaderOptions are what a [Reader] works with.
@@ -84,7 +84,7 @@ type Read struct {
 
 // Read makes text of messages, by their uuids. What fails is told in the text; an error says that ctx ended. What was made
 // once of a message is not made again. Where there is nothing to be made, nothing is returned.
-func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string]Read, error) {
+func (r *Reader) Read(ctx context.Context, messages ...domain.Queued) (map[string]Read, error) {
 	if !slices.ContainsFunc(messages, r.reads) {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 				transcript := &envelope.Transcript{}
 				all[i].Transcripts[voice.Ref] = transcript
 				group.Go(func() error {
-					e, err := r.once(ctx, "voice:"+m.Channel+"/"+string(voice.Ref), func(ctx context.Context) (store.Extract, error) { return r.heard(ctx, m.Channel, voice) })
+					e, err := r.once(ctx, "voice:"+m.Channel+"/"+string(voice.Ref), func(ctx context.Context) (domain.Extract, error) { return r.heard(ctx, m.Channel, voice) })
 					*transcript = envelope.Transcript{Text: e.Text, Problem: e.Failure}
 					return err
 				})
@@ -109,7 +109,7 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 			all[i].Pages = make([]envelope.Page, len(addresses))
 			for n, address := range addresses {
 				group.Go(func() error {
-					e, err := r.once(ctx, "page:"+q.UUID+" "+address, func(ctx context.Context) (store.Extract, error) { return r.page(ctx, address) })
+					e, err := r.once(ctx, "page:"+q.UUID+" "+address, func(ctx context.Context) (domain.Extract, error) { return r.page(ctx, address) })
 					all[i].Pages[n] = envelope.Page{URL: address, Text: e.Text, Problem: e.Failure}
 					return err
 				})
@@ -127,12 +127,12 @@ func (r *Reader) Read(ctx context.Context, messages ...store.Queued) (map[string
 }
 
 // reads tells whether there may be something to read of a message.
-func (r *Reader) reads(q store.Queued) bool {
+func (r *Reader) reads(q domain.Queued) bool {
 	return len(r.options.Transcribe) > 0 && len(voices(q.Message)) > 0 || len(r.options.Links) > 0 && q.Message.Origin == ""
 }
 
 // voices are the files of a message, and of the one that it quotes, that are written down.
-func voices(message store.Message) []chat.Media {
+func voices(message domain.Message) []chat.Media {
 	list := message.Media
 	if message.ReplyTo != nil {
 		list = slices.Concat(list, message.ReplyTo.Media)
@@ -147,23 +147,23 @@ func voices(message store.Message) []chat.Media {
 }
 
 // once returns what was made of a source, or makes it now and keeps it. Its error says that ctx ended.
-func (r *Reader) once(ctx context.Context, source string, extract func(context.Context) (store.Extract, error)) (store.Extract, error) {
+func (r *Reader) once(ctx context.Context, source string, extract func(context.Context) (domain.Extract, error)) (domain.Extract, error) {
 	kept, err := r.options.Extracts.Extract(ctx, source)
 	if err == nil {
 		return kept, nil
 	}
-	if !errors.Is(err, store.ErrNotFound) && ctx.Err() == nil {
+	if !errors.Is(err, domain.ErrNotFound) && ctx.Err() == nil {
 		r.complaints.warn("look for what was made of a file or a page", "error", err)
 	}
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
-		return store.Extract{}, context.Cause(ctx)
+		return domain.Extract{}, context.Cause(ctx)
 	}
 	made, err := extract(ctx)
 	if ctx.Err() != nil {
-		return store.Extract{}, context.Cause(ctx) // nothing came of it, and the next attempt may have more luck
+		return domain.Extract{}, context.Cause(ctx) // nothing came of it, and the next attempt may have more luck
 	}
 	if err != nil {
 		r.complaints.warn("a file or a page could not be read", "error", err)
@@ -175,15 +175,15 @@ func (r *Reader) once(ctx context.Context, source string, extract func(context.C
 }
 
 // heard writes down what is said in a file. It is never taken for a command: whoever is heard may be anybody.
-func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (store.Extract, error) {
-	failed := store.Extract{Failure: "could not be transcribed"}
+func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (domain.Extract, error) {
+	failed := domain.Extract{Failure: "could not be transcribed"}
 	m, file, err := r.options.Files.look(instance, m)
 	if err != nil {
 		return failed, err
 	}
 	defer file.Close()
 	if m.Kind != chat.Voice && m.Kind != chat.Audio {
-		return store.Extract{Failure: "holds no sound"}, nil
+		return domain.Extract{Failure: "holds no sound"}, nil
 	}
 	dir, remove, err := r.transcribe.workspace()
 	if err != nil {
@@ -198,7 +198,7 @@ func (r *Reader) heard(ctx context.Context, instance string, m chat.Media) (stor
 	if err != nil {
 		return failed, fmt.Errorf("transcribe a voice message: %w", err)
 	}
-	return store.Extract{Text: strings.TrimSpace(said)}, nil
+	return domain.Extract{Text: strings.TrimSpace(said)}, nil
 }
 
 func copyTo(path string, content io.Reader) error {
@@ -211,19 +211,19 @@ func copyTo(path string, content io.Reader) error {
 }
 
 // page reads what a link leads to. Whoever writes to the bot chooses the address, so nothing that is not public is asked for.
-func (r *Reader) page(ctx context.Context, address string) (store.Extract, error) {
+func (r *Reader) page(ctx context.Context, address string) (domain.Extract, error) {
 	u, err := r.guard.check(ctx, address)
 	if err != nil {
-		return store.Extract{Failure: fmt.Sprintf("%s, so it was not read", err)}, nil
+		return domain.Extract{Failure: fmt.Sprintf("%s, so it was not read", err)}, nil
 	}
 	dir, remove, err := r.links.workspace()
 	if err != nil {
-		return store.Extract{Failure: "could not be read"}, err
+		return domain.Extract{Failure: "could not be read"}, err
 	}
 	defer remove()
 	text, err := r.links.run(ctx, dir, task{placeholder: "{url}", value: unexpanded(u), most: maxPage + 1})
 	if err != nil {
-		return store.Extract{Failure: "could not be read"}, fmt.Errorf("read a page of %s: %w", u.Hostname(), err)
+		return domain.Extract{Failure: "could not be read"}, fmt.Errorf("read a page of %s: %w", u.Hostname(), err)
 	}
-	return store.Extract{Text: strings.TrimSpace(text)}, nil
+	return domain.Extract{Text: strings.TrimSpace(text)}, nil
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/media"
 	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -29,26 +29,26 @@ const patience = 20 * time.Second
 // extracts are those of one test.
 type extracts struct {
 	mutex sync.Mutex
-	kept  map[string]store.Extract
+	kept  map[string]domain.Extract
 }
 
-func (e *extracts) PutExtract(_ context.Context, source string, x store.Extract) error {
+func (e *extracts) PutExtract(_ context.Context, source string, x domain.Extract) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.kept == nil {
-		e.kept = map[string]store.Extract{}
+		e.kept = map[string]domain.Extract{}
 	}
 	e.kept[source] = x
 	return nil
 }
 
-func (e *extracts) Extract(_ context.Context, source string) (store.Extract, error) {
+func (e *extracts) Extract(_ context.Context, source string) (domain.Extract, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if x, ok := e.kept[source]; ok {
 		return x, nil
 	}
-	return store.Extract{}, store.ErrNotFound
+	return domain.Extract{}, domain.ErrNotFound
 }
 
 // reading is a reader with the scripts of testdata.
@@ -81,14 +81,14 @@ func script(t *testing.T, name string) string {
 func (r *reading) reader() *media.Reader { return media.NewReader(r.options, hclog.NewNullLogger()) }
 
 // voice is a message that holds a voice message with these words.
-func (r *reading) voice(t *testing.T, words string) store.Queued {
+func (r *reading) voice(t *testing.T, words string) domain.Queued {
 	t.Helper()
 	m := r.put(t, chat.Media{Kind: chat.Voice}, append(bytes.Clone(opus[:36]), words...))
-	return store.Queued{UUID: run, Message: store.Message{Channel: "telegram", Media: []chat.Media{m}}}
+	return domain.Queued{UUID: run, Message: domain.Message{Channel: "telegram", Media: []chat.Media{m}}}
 }
 
 // heard reads the message and returns what it says.
-func heard(t *testing.T, r *media.Reader, q store.Queued) envelope.Transcript {
+func heard(t *testing.T, r *media.Reader, q domain.Queued) envelope.Transcript {
 	t.Helper()
 	read, err := r.Read(t.Context(), q)
 	if err != nil {
@@ -278,7 +278,7 @@ func TestWhatIsNotWrittenDown(t *testing.T) {
 	page := r.put(t, chat.Media{Kind: chat.File}, []byte("<html>"))
 	page.Kind = chat.Voice // a plugin says so
 	picture := r.put(t, chat.Media{Kind: chat.Image}, picture(t, "png"))
-	q := store.Queued{UUID: run, Message: store.Message{Channel: "telegram", Media: []chat.Media{page, picture, {Kind: chat.Voice}, {Kind: chat.Voice, Ref: "../x"}}}}
+	q := domain.Queued{UUID: run, Message: domain.Message{Channel: "telegram", Media: []chat.Media{page, picture, {Kind: chat.Voice}, {Kind: chat.Voice, Ref: "../x"}}}}
 	read, err := r.reader().Read(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestPages(t *testing.T) {
 		},
 		"nothing": {},
 	} {
-		q := store.Queued{UUID: text, Message: store.Message{Channel: "telegram", Text: text}}
+		q := domain.Queued{UUID: text, Message: domain.Message{Channel: "telegram", Text: text}}
 		before := len(r.runs(t))
 		for range 2 {
 			read, err := reader.Read(t.Context(), q)
@@ -376,12 +376,12 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: the command ran %d times, want %d", text, runs, most)
 		}
 	}
-	q := store.Queued{UUID: "long", Message: store.Message{Text: "https://a.example/long"}}
+	q := domain.Queued{UUID: "long", Message: domain.Message{Text: "https://a.example/long"}}
 	read, err := reader.Read(t.Context(), q)
 	if err != nil || len(read["long"].Pages[0].Text) > media.MaxPage+1 {
 		t.Errorf("a long page: %d bytes, %v", len(read["long"].Pages[0].Text), err)
 	}
-	q = store.Queued{UUID: "plugin", Message: store.Message{Text: "https://a.example/", Origin: store.OriginHeartbeat}}
+	q = domain.Queued{UUID: "plugin", Message: domain.Message{Text: "https://a.example/", Origin: domain.OriginHeartbeat}}
 	if read, err := reader.Read(t.Context(), q); err != nil || len(read["plugin"].Pages) != 0 {
 		t.Errorf("the host's own message: %+v, %v", read, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -34,10 +34,10 @@ const (
 
 // Store is what the outbox needs of the store.
 type Store interface {
-	ClaimDeliveries(ctx context.Context, channel string, max int) ([]store.Delivery, error)
+	ClaimDeliveries(ctx context.Context, channel string, max int) ([]domain.Delivery, error)
 	DeliveriesDue(ctx context.Context, channel string) (bool, error)
 	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
-	Retry(ctx context.Context, id int64, again store.Again) error
+	Retry(ctx context.Context, id int64, again domain.Again) error
 	Bury(ctx context.Context, id int64, cause string) error
 }
 
@@ -187,7 +187,7 @@ func (c *channel) claim(ctx, work context.Context) {
 }
 
 // deliver does what one piece is for and notes what became of it.
-func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery) {
+func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery) {
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
 		if optional(d.Piece) {
 			c.delivered(work, d, nil)
@@ -211,14 +211,14 @@ func (c *channel) deliver(work context.Context, sender Sender, d store.Delivery)
 	c.delivered(work, d, ids)
 }
 
-func (c *channel) delivered(work context.Context, d store.Delivery, ids []chat.MessageID) {
+func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.MessageID) {
 	c.note(work, d, "mark a piece delivered", func(ctx context.Context) error {
 		return c.settled(d, c.outbox.store.Delivered(ctx, d.ID, ids))
 	})
 }
 
 // settled tells that a piece waits no longer, if that could be noted.
-func (c *channel) settled(d store.Delivery, err error) error {
+func (c *channel) settled(d domain.Delivery, err error) error {
 	if err == nil && c.outbox.options.Settled != nil {
 		c.outbox.options.Settled(d.Piece.To)
 	}
@@ -239,12 +239,12 @@ func patient(failure *chat.Failure) bool {
 }
 
 // again tells whether a piece that failed is to be tried again.
-func (c *channel) again(d store.Delivery, failure *chat.Failure) bool {
+func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
 	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
 }
 
 // failed decides between another try and giving up.
-func (c *channel) failed(work context.Context, d store.Delivery, err error) {
+func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 	failure, attempts := failureOf(err), d.Attempts+1
 	if !c.again(d, failure) {
 		c.bury(work, d, failure.Error())
@@ -257,11 +257,11 @@ func (c *channel) failed(work context.Context, d store.Delivery, err error) {
 	}
 	wait = max(wait, failure.RetryAfter)
 	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
-	again := store.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
+	again := domain.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
-func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
+func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
 	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "give a piece up", func(ctx context.Context) error {
 		err := c.outbox.store.Bury(ctx, d.ID, cause)
@@ -275,14 +275,14 @@ func (c *channel) bury(work context.Context, d store.Delivery, cause string) {
 // note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as
 // when the disk is full, is asked until it can. Once work has ended the piece stays as one that is being sent: the host's
 // next life sends it again.
-func (c *channel) note(work context.Context, d store.Delivery, doing string, write func(context.Context) error) {
+func (c *channel) note(work context.Context, d domain.Delivery, doing string, write func(context.Context) error) {
 	for wait := firstNote; ; wait = min(2*wait, maxNote) {
 		err := write(context.WithoutCancel(work))
 		if err == nil {
 			return
 		}
 		c.log.Error(doing, "piece", d.ID, "error", err)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, domain.ErrNotFound) {
 			return // it is not ours any more
 		}
 		select {

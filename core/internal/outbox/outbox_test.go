@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,7 +31,7 @@ type pieces struct {
 }
 
 type piece struct {
-	store.Delivery
+	domain.Delivery
 	due     time.Time
 	claimed bool
 }
@@ -42,15 +42,15 @@ func newPieces(texts map[chat.ID][]string) *pieces {
 	for _, to := range []chat.ID{"a", "b"} {
 		for _, text := range texts[to] {
 			id++
-			p.heads[to] = append(p.heads[to], &piece{Delivery: store.Delivery{
-				ID: id, Key: fmt.Sprint("k", id), Piece: store.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text}, CreatedAt: time.Now(),
+			p.heads[to] = append(p.heads[to], &piece{Delivery: domain.Delivery{
+				ID: id, Key: fmt.Sprint("k", id), Piece: domain.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text}, CreatedAt: time.Now(),
 			}})
 		}
 	}
 	return p
 }
 
-func (p *pieces) ClaimDeliveries(ctx context.Context, _ string, most int) ([]store.Delivery, error) {
+func (p *pieces) ClaimDeliveries(ctx context.Context, _ string, most int) ([]domain.Delivery, error) {
 	for {
 		ds, next := p.claim(most)
 		if len(ds) > 0 {
@@ -80,7 +80,7 @@ func (p *pieces) DeliveriesDue(context.Context, string) (bool, error) {
 	return false, nil
 }
 
-func (p *pieces) claim(most int) (ds []store.Delivery, next time.Time) {
+func (p *pieces) claim(most int) (ds []domain.Delivery, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, to := range []chat.ID{"a", "b"} {
@@ -126,7 +126,7 @@ func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 		}
 		return nil
 	}
-	return store.ErrNotFound
+	return domain.ErrNotFound
 }
 
 func (p *pieces) Delivered(_ context.Context, id int64, ids []chat.MessageID) error {
@@ -140,7 +140,7 @@ func (p *pieces) Bury(_ context.Context, id int64, cause string) error {
 	return p.end(id, "buried ("+cause+")", nil)
 }
 
-func (p *pieces) Retry(_ context.Context, id int64, again store.Again) error {
+func (p *pieces) Retry(_ context.Context, id int64, again domain.Again) error {
 	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *piece) {
 		head.due, head.claimed, head.Uncertain = again.At, false, again.Uncertain
 		if !again.Excused {

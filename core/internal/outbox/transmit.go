@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/upload"
 )
@@ -25,11 +25,11 @@ type Deleter interface {
 }
 
 // optional tells whether nothing is missed that was to be known if the piece comes to nothing.
-func optional(p store.Piece) bool { return p.Edits != 0 && !p.OrSend }
+func optional(p domain.Piece) bool { return p.Edits != 0 && !p.OrSend }
 
 // transmit sends a piece, or changes or deletes the message that it edits. It returns the messages that show it now. What
 // cannot be changed is let be, or sent: then it takes the place of the old message, which is deleted if that can be.
-func (c *channel) transmit(work context.Context, sender Sender, d store.Delivery) ([]chat.MessageID, error) {
+func (c *channel) transmit(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
 	if d.Piece.Edits == 0 {
 		return c.send(work, sender, d)
 	}
@@ -68,7 +68,7 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 }
 
 // removes tells whether a piece deletes the message that it edits.
-func removes(p store.Piece) bool { return p.Text == "" && len(p.Media) == 0 }
+func removes(p domain.Piece) bool { return p.Text == "" && len(p.Media) == 0 }
 
 // editWindow is how long the channel's network edits a message; zero: without end.
 func (c *channel) editWindow() time.Duration {
@@ -88,7 +88,7 @@ func Late(sent time.Time, window time.Duration) bool {
 }
 
 // change changes or deletes the message that a piece edits.
-func (c *channel) change(ctx context.Context, sender Sender, d store.Delivery) error {
+func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
@@ -106,7 +106,7 @@ func (c *channel) change(ctx context.Context, sender Sender, d store.Delivery) e
 
 // send sends a piece as a message of its own: as a reply to nothing where the network refuses that, and without its files where
 // it refuses these.
-func (c *channel) send(work context.Context, sender Sender, d store.Delivery) ([]chat.MessageID, error) {
+func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
 	p := d.Piece
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
 	receipt, err := sendOne(work, sender, out)
@@ -141,7 +141,7 @@ func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt ch
 }
 
 // without is a piece's text with a line that says which files it lacks.
-func without(p store.Piece) string {
+func without(p domain.Piece) string {
 	names := make([]string, 0, len(p.Media))
 	for _, m := range p.Media {
 		names = append(names, named(m))

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -70,7 +70,7 @@ func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) er
 }
 
 // hand delivers one piece to a sender and returns what was noted of it.
-func hand(t *testing.T, sender outbox.Sender, d store.Delivery) (journal []string) {
+func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []string) {
 	t.Helper()
 	p := newPieces(map[chat.ID][]string{"a": {""}})
 	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
@@ -114,17 +114,17 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	gone, over := refuse(chat.TargetGone, 0), refuse(chat.Invalid, 0)
 	away, cut := refuse(chat.Temporary, 0), errors.New("cut")
 	buttons := [][]chat.Button{{{Label: "Go", Data: "/go"}}}
-	change := store.Delivery{Piece: store.Piece{Text: "x", Buttons: buttons, Edits: 7}, Target: "m"}
+	change := domain.Delivery{Piece: domain.Piece{Text: "x", Buttons: buttons, Edits: 7}, Target: "m"}
 	orSend := change
 	orSend.Piece.OrSend = true
 	unsent := orSend
 	unsent.Target = ""
 	files := orSend
 	files.Piece.Media = []chat.Media{{FileName: "a.png"}}
-	remove := store.Delivery{Piece: store.Piece{Edits: 7}, Target: "m"}
+	remove := domain.Delivery{Piece: domain.Piece{Edits: 7}, Target: "m"}
 	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
 	for name, test := range map[string]struct {
-		piece   store.Delivery
+		piece   domain.Delivery
 		age     time.Duration // of the message that is edited
 		plain   bool          // the network cannot change anything
 		fails   map[string][]error
@@ -233,7 +233,7 @@ func TestALargeFileHasItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				journal := hand(t, &network{wait: test.wait}, store.Delivery{Piece: store.Piece{Text: "x", Media: test.files}})
+				journal := hand(t, &network{wait: test.wait}, domain.Delivery{Piece: domain.Piece{Text: "x", Media: test.files}})
 				if len(journal) == 0 || journal[0] != test.want {
 					t.Errorf("%q, want first %q", journal, test.want)
 				}
@@ -270,7 +270,7 @@ func TestAReplyThatIsRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal := hand(t, s, store.Delivery{Piece: store.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
+				journal := hand(t, s, domain.Delivery{Piece: domain.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
 				if diff := cmp.Diff(test.told, s.told) + cmp.Diff(test.journal, journal); diff != "" {
 					t.Error(diff)
 				}
@@ -306,7 +306,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal := hand(t, s, store.Delivery{Piece: store.Piece{Text: test.text, Media: test.files, Silent: true}})
+				journal := hand(t, s, domain.Delivery{Piece: domain.Piece{Text: test.text, Media: test.files, Silent: true}})
 				if diff := cmp.Diff(test.told, s.told); diff != "" {
 					t.Errorf("the network is told (-want +got):\n%s", diff)
 				}

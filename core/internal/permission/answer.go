@@ -15,7 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -54,7 +54,7 @@ func (d *Desk) granted(ctx context.Context, run *conversation.Turn, q agent.Ques
 		return false, err
 	}
 	has := func(rule string) bool {
-		return slices.ContainsFunc(grants, func(g store.Grant) bool {
+		return slices.ContainsFunc(grants, func(g domain.Grant) bool {
 			return (g.Rule == rule || strings.HasPrefix(rule, exactly) && strings.HasPrefix(g.Rule, rule+" ")) && g.Authority == run.Caller.Authority && (g.ClaudeSession == "" || g.ClaudeSession == run.Message.ClaudeSession)
 		})
 	}
@@ -80,11 +80,11 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 	if !open {
 		row, err := d.options.Store.Question(ctx, id)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, domain.ErrNotFound):
 			return "", false, nil
 		case err != nil:
 			return "", false, err
-		case row.State != store.QuestionOpen:
+		case row.State != domain.QuestionOpen:
 			return d.tooLate(ctx, row, plain)
 		}
 		if q, open = d.opened(row, math.MaxInt64); !open { // who has just asked it says so in a moment
@@ -186,9 +186,9 @@ func (q question) help(id string) string {
 }
 
 // settled gives a question its answer, by which more may be granted.
-func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, grants ...store.Grant) (string, bool, error) {
+func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, grants ...domain.Grant) (string, bool, error) {
 	v.Plain = q.plain
-	row, now, err := d.settle(ctx, q.row.ID, store.QuestionAnswered, v, said, grants...)
+	row, now, err := d.settle(ctx, q.row.ID, domain.QuestionAnswered, v, said, grants...)
 	if err != nil {
 		return "", true, err
 	}
@@ -203,7 +203,7 @@ func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, 
 func (q question) subject() string { return cmp.Or(q.body.Tool, string(q.body.About)) }
 
 // lasting is how long an answer holds, for the log.
-func lasting(grants []store.Grant) string {
+func lasting(grants []domain.Grant) string {
 	switch {
 	case len(grants) == 0:
 		return "once"
@@ -216,9 +216,9 @@ func lasting(grants []store.Grant) string {
 
 // grant allows more than what was asked.
 func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
-	var grants []store.Grant
+	var grants []domain.Grant
 	for _, rule := range q.body.granted() {
-		grants = append(grants, store.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
+		grants = append(grants, domain.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
 	}
 	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what(), grants...)
 }

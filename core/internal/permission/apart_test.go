@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -104,7 +104,7 @@ func TestTheReasonIsOfItsChat(t *testing.T) {
 func TestAQuestionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
-	r.questions = []store.Question{{ID: "ABCDE", Session: "s", State: store.QuestionOpen, Body: json.RawMessage(`{"about":5}`)}}
+	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5}`)}}
 	said, known, err := r.desk(t).Answer(t.Context(), caller("owner", chat.Owner), "ABCDE", "once")
 	if said != "This question cannot be read any more." || !known || err != nil {
 		t.Error(said, known, err)

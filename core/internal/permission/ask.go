@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/access"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -148,7 +148,7 @@ func (d *Desk) hear(ctx context.Context, run *conversation.Turn, q agent.Questio
 }
 
 // post asks, unless the same is asked already; sent tells which.
-func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row store.Question, sent bool, err error) {
+func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
@@ -165,7 +165,7 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 	if err != nil {
 		return row, false, err
 	}
-	row = store.Question{
+	row = domain.Question{
 		ID: id, ClaudeSession: run.Message.ClaudeSession, Digest: digest(q, part), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
@@ -184,7 +184,7 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 }
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.
-func (d *Desk) message(id string, to chat.Address, b *body) []store.Piece {
+func (d *Desk) message(id string, to chat.Address, b *body) []domain.Piece {
 	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
 	b.Numbered = buttons == nil
 	pieces := d.options.Pieces(to, b.Kind, b.text(id, buttons != nil))
@@ -201,8 +201,8 @@ func digest(q agent.Question, part int) string {
 }
 
 // wait returns what people said to a question.
-func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
-	if row.State == store.QuestionAnswered {
+func (d *Desk) wait(ctx context.Context, row domain.Question) (verdict, error) {
+	if row.State == domain.QuestionAnswered {
 		return readVerdict(row.Answer)
 	}
 	answered := make(chan verdict, 1)
@@ -220,9 +220,9 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 		return verdict{}, err
 	}
 	switch now.State {
-	case store.QuestionAnswered:
+	case domain.QuestionAnswered:
 		return readVerdict(now.Answer)
-	case store.QuestionUnseen:
+	case domain.QuestionUnseen:
 		return undelivered, nil
 	}
 	expiry := time.NewTimer(time.Until(row.ExpiresAt))
@@ -234,7 +234,7 @@ func (d *Desk) wait(ctx context.Context, row store.Question) (verdict, error) {
 		return verdict{}, d.leave(ctx, row)
 	case <-expiry.C:
 	}
-	late, settled, err := d.settle(ctx, row.ID, store.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
+	late, settled, err := d.settle(ctx, row.ID, domain.QuestionExpired, verdict{}, expired(d.options.Patience, d.bodyOf(row)))
 	if err == nil && !settled {
 		return readVerdict(late.Answer)
 	}

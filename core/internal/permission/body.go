@@ -9,7 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -60,7 +60,7 @@ type body struct {
 
 	Reasons []promise `json:"reasons,omitempty"` // of those who are about to say why not
 
-	Unread []store.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
+	Unread []domain.Message `json:"unread,omitempty"` // that claude has never read, and that going on begins with
 }
 
 func choiceBody(c choice) body {

@@ -5,23 +5,23 @@ import (
 	"errors"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
 // as by the host's end, stays open: the same may be asked again.
-func (d *Desk) leave(ctx context.Context, row store.Question) error {
+func (d *Desk) leave(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, store.ErrFenced) {
+	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
 		b := d.bodyOf(row)
-		d.retire(context.WithoutCancel(ctx), question{row: row, body: b}, store.QuestionWithdrawn, withdrawn(b))
+		d.retire(context.WithoutCancel(ctx), question{row: row, body: b}, domain.QuestionWithdrawn, withdrawn(b))
 	}
 	return cause
 }
 
 // askedBy says which run asks a question now.
-func (d *Desk) askedBy(row store.Question, run int64) {
-	if row.State == store.QuestionOpen {
+func (d *Desk) askedBy(row domain.Question, run int64) {
+	if row.State == domain.QuestionOpen {
 		d.opened(row, run)
 	}
 	d.mu.Lock()
@@ -46,7 +46,7 @@ func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool)
 	open := ofTurns(d.open, which)
 	d.mu.Unlock()
 	for _, q := range open {
-		d.retire(ctx, q, store.QuestionWithdrawn, withdrawn(q.body))
+		d.retire(ctx, q, domain.QuestionWithdrawn, withdrawn(q.body))
 	}
 	d.mu.Lock()
 	given := ofTurns(d.given, which) // also what was answered in this moment
@@ -61,7 +61,7 @@ func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool)
 			}
 			said = lateWords(q.body)
 		}
-		d.retire(ctx, q, store.QuestionVoid, said)
+		d.retire(ctx, q, domain.QuestionVoid, said)
 	}
 }
 
@@ -89,7 +89,7 @@ func (d *Desk) Recover(ctx context.Context) error {
 	return nil
 }
 
-func (d *Desk) retire(ctx context.Context, q question, as store.QuestionState, said string) {
+func (d *Desk) retire(ctx context.Context, q question, as domain.QuestionState, said string) {
 	if _, _, err := d.settle(ctx, q.row.ID, as, verdict{}, said); err != nil {
 		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
 	}

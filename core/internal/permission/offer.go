@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -21,7 +21,7 @@ func (d *Desk) Offer(ctx context.Context, run *conversation.Turn, text string) e
 	m := run.Message.Message
 	b := body{About: aboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
 	if run.Message.ConsumedAt.IsZero() {
-		for _, unread := range append([]store.Queued{run.Message}, run.More...) {
+		for _, unread := range append([]domain.Queued{run.Message}, run.More...) {
 			b.Unread = append(b.Unread, unread.Message)
 		}
 	}
@@ -29,7 +29,7 @@ func (d *Desk) Offer(ctx context.Context, run *conversation.Turn, text string) e
 	if err != nil {
 		return err
 	}
-	row := store.Question{
+	row := domain.Question{
 		ID: newID(), ClaudeSession: run.Message.ClaudeSession, Digest: fmt.Sprint("resume ", run.ID), Authority: run.Caller.Authority,
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: m.Address(), Body: encoded, ExpiresAt: time.Now().Add(offerLife), Unseen: b.unseen(),
 	}
@@ -56,10 +56,10 @@ func (d *Desk) goOn(ctx context.Context, q question, caller chat.Caller) error {
 
 // resume takes the answer to an offer.
 func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
-	state, said := store.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
+	state, said := domain.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
 	switch {
 	case time.Now().After(q.row.ExpiresAt):
-		state, said = store.QuestionExpired, q.body.Line
+		state, said = domain.QuestionExpired, q.body.Line
 	case word == "go":
 		// First, so that a crash behind it loses nothing: the same id begins it once.
 		if err := d.goOn(ctx, q, caller); err != nil {
@@ -67,7 +67,7 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 		}
 		said = q.body.Line + "\n\n▶ Going on, said " + name(caller) + "."
 	}
-	if _, now, err := d.settle(ctx, q.row.ID, state, verdict{}, said); err != nil || now && state == store.QuestionTaken {
+	if _, now, err := d.settle(ctx, q.row.ID, state, verdict{}, said); err != nil || now && state == domain.QuestionTaken {
 		return "", true, err
 	}
 	return "This question is over.", true, nil
@@ -86,6 +86,6 @@ func (d *Desk) Expire(ctx context.Context) {
 	}
 	d.mu.Unlock()
 	for _, q := range over {
-		d.retire(ctx, q, store.QuestionExpired, q.body.Line)
+		d.retire(ctx, q, domain.QuestionExpired, q.body.Line)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,14 +22,14 @@ func TestOffer(t *testing.T) {
 		told    string
 		edit    string
 		resumed []string
-		state   store.QuestionState
+		state   domain.QuestionState
 	}{
-		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, store.QuestionTaken},
-		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, store.QuestionTaken},
-		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, store.QuestionTaken},
-		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, store.QuestionTaken},
-		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, store.QuestionOpen},
-		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, store.QuestionOpen},
+		"they go on":     {anna, "go", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"by number":      {anna, "1", "", "I gave it up.\n\n▶ Going on, said Anna\\_anna.", []string{"resume:ID: s by anna as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"an owner":       {owner, "yes", "", "I gave it up.\n\n▶ Going on, said Anna\\_owner.", []string{"resume:ID: s by owner as other in anna: Go on from where you left off."}, domain.QuestionTaken},
+		"they leave it":  {anna, "leave", "", "I gave it up.\n\n✖ Left, said Anna\\_anna.", nil, domain.QuestionTaken},
+		"somebody else":  {bob, "go", "Only an owner, or somebody whom the config names for it, can answer this.", "", nil, domain.QuestionOpen},
+		"something else": {anna, "perhaps", "`perhaps` is no answer to this. Say one of `/answer ID go`, `/answer ID leave`.", "", nil, domain.QuestionOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	d := r.desk(t)
 	run := runOf("owner", chat.Owner)
 	run.Message.Message.Text = "make tea"
-	run.More = []store.Queued{{Message: run.Message.Message}}
+	run.More = []domain.Queued{{Message: run.Message.Message}}
 	run.More[0].Message.Text = "with milk"
 	if err := d.Offer(t.Context(), run, "I gave it up."); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 		if told, _, err := d.Answer(t.Context(), caller("anna", chat.Other), id, "go"); told != "This question is over." || err != nil || len(r.told) != 0 {
 			t.Error(told, err, r.told)
 		}
-		if r.questions[0].State != store.QuestionExpired {
+		if r.questions[0].State != domain.QuestionExpired {
 			t.Error(r.questions[0].State)
 		}
 	})
@@ -131,14 +131,14 @@ func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 		r.next(t)
 		time.Sleep(23 * time.Hour)
 		d.Expire(t.Context())
-		if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {
+		if r.questions[0].State != domain.QuestionOpen || len(r.edits) != 0 {
 			t.Errorf("before its time: %s, %q", r.questions[0].State, r.edits)
 		}
 		time.Sleep(2 * time.Hour)
 		for range 2 {
 			d.Expire(t.Context())
 		}
-		if diff := cmp.Diff([]string{"I gave it up."}, r.edits); r.questions[0].State != store.QuestionExpired || diff != "" {
+		if diff := cmp.Diff([]string{"I gave it up."}, r.edits); r.questions[0].State != domain.QuestionExpired || diff != "" {
 			t.Error(r.questions[0].State, diff)
 		}
 	})

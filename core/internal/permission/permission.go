@@ -14,20 +14,20 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Store is what questions need of the store.
 type Store interface {
-	Ask(ctx context.Context, run int64, q store.Question, pieces ...store.Piece) (store.Question, error)
-	Settle(ctx context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error)
+	Ask(ctx context.Context, run int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error)
+	Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
-	Question(ctx context.Context, id string) (store.Question, error)
+	Question(ctx context.Context, id string) (domain.Question, error)
 	Redraft(ctx context.Context, id string, body json.RawMessage) error
-	Questions(ctx context.Context) ([]store.Question, error)
-	Grants(ctx context.Context, session string) ([]store.Grant, error)
-	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
+	Questions(ctx context.Context) ([]domain.Question, error)
+	Grants(ctx context.Context, session string) ([]domain.Grant, error)
+	Post(ctx context.Context, key string, pieces ...domain.Piece) (int64, error)
 	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
 	// Unfinished tells whether a session's turn was begun in a claude session and is not completed.
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
@@ -51,9 +51,9 @@ type Options struct {
 	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
 	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
 	// Repeat has a session's messages answered together that were given up. The same id does so once.
-	Repeat func(ctx context.Context, id, session string, messages []store.Message) error
+	Repeat func(ctx context.Context, id, session string, messages []domain.Message) error
 	// Pieces makes messages of a text.
-	Pieces func(to chat.Address, kind chat.Kind, text string) []store.Piece
+	Pieces func(to chat.Address, kind chat.Kind, text string) []domain.Piece
 }
 
 // Desk asks the questions and takes the answers.
@@ -86,7 +86,7 @@ type promise struct {
 
 // question is an open question as the desk knows it.
 type question struct {
-	row   store.Question
+	row   domain.Question
 	body  body
 	run   int64    // the last one that has asked it; zero: of an earlier life
 	plain *Written // the plain message that answers it now; nil: none does
@@ -101,7 +101,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 		return nil, err
 	}
 	for _, row := range known {
-		if row.State == store.QuestionOpen {
+		if row.State == domain.QuestionOpen {
 			d.opened(row, 0)
 		} else if q, ok := d.read(row); ok {
 			d.given[row.ID] = q
@@ -111,7 +111,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 }
 
 // opened takes an open question of a run's up, unless it is known; false: it cannot be read.
-func (d *Desk) opened(row store.Question, run int64) (question, bool) {
+func (d *Desk) opened(row domain.Question, run int64) (question, bool) {
 	q, ok := d.read(row)
 	q.run = run
 	if !ok {
@@ -126,7 +126,7 @@ func (d *Desk) opened(row store.Question, run int64) (question, bool) {
 	return q, true
 }
 
-func (d *Desk) read(row store.Question) (question, bool) {
+func (d *Desk) read(row domain.Question) (question, bool) {
 	q := question{row: row}
 	err := json.Unmarshal(row.Body, &q.body)
 	if err != nil {
@@ -171,42 +171,42 @@ func (d *Desk) taken(ctx context.Context, ids ...string) error {
 }
 
 // settle ends an open question, or answers it, by which more may be granted.
-func (d *Desk) settle(ctx context.Context, id string, state store.QuestionState, v verdict, said string, grants ...store.Grant) (store.Question, bool, error) {
+func (d *Desk) settle(ctx context.Context, id string, state domain.QuestionState, v verdict, said string, grants ...domain.Grant) (domain.Question, bool, error) {
 	var answer json.RawMessage
-	if state == store.QuestionAnswered {
+	if state == domain.QuestionAnswered {
 		var err error
 		if answer, err = json.Marshal(v); err != nil {
-			return store.Question{}, false, err
+			return domain.Question{}, false, err
 		}
 	}
 	// One at a time, so that whoever finds a question settled finds its answer among those that are given.
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
 	row, settled, err := d.options.Store.Settle(ctx, id, state, answer, said, grants...)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return row, settled, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q := d.open[id]
 	switch {
-	case settled && state == store.QuestionAnswered:
+	case settled && state == domain.QuestionAnswered:
 		q.row = row
 		d.given[id] = q
 	case settled, err != nil:
 		delete(d.given, id)
 	}
 	delete(d.open, id)
-	if settled && state != store.QuestionAnswered {
+	if settled && state != domain.QuestionAnswered {
 		d.log.Info("a question was not answered", "question", id, "session", row.Session, "about", q.subject(), "outcome", string(state))
 	}
-	if waiter := d.waiters[id]; settled && waiter != nil && state == store.QuestionAnswered {
+	if waiter := d.waiters[id]; settled && waiter != nil && state == domain.QuestionAnswered {
 		waiter <- v // there is room: a question is answered once
 	}
 	return row, settled, err
 }
 
-func (d *Desk) bodyOf(row store.Question) body {
+func (d *Desk) bodyOf(row domain.Question) body {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[row.ID].body

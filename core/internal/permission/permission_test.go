@@ -21,8 +21,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -31,9 +31,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // room is a store in memory, and the chats.
 type room struct {
 	mu         sync.Mutex
-	questions  []store.Question
-	grants     []store.Grant
-	asked      []store.Piece
+	questions  []domain.Question
+	grants     []domain.Grant
+	asked      []domain.Piece
 	edits      []string
 	posted     chan string // the ids of questions as they are asked
 	refuse     error
@@ -82,29 +82,29 @@ func receive(t *testing.T, decided <-chan agent.Decision) agent.Decision {
 	}
 }
 
-func (r *room) Ask(_ context.Context, _ int64, q store.Question, pieces ...store.Piece) (store.Question, error) {
+func (r *room) Ask(_ context.Context, _ int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil {
-		return store.Question{}, r.refuse
+		return domain.Question{}, r.refuse
 	}
 	for _, known := range r.questions {
-		if known.Digest == q.Digest && known.Authority == q.Authority && (known.State == store.QuestionOpen || known.State == store.QuestionAnswered) {
+		if known.Digest == q.Digest && known.Authority == q.Authority && (known.State == domain.QuestionOpen || known.State == domain.QuestionAnswered) {
 			r.posted <- known.ID
 			return known, nil
 		}
 	}
-	q.Session, q.State, q.Piece = "s", store.QuestionOpen, int64(len(r.questions)+1)
+	q.Session, q.State, q.Piece = "s", domain.QuestionOpen, int64(len(r.questions)+1)
 	r.questions = append(r.questions, q)
 	r.asked = append(r.asked, pieces...)
 	if r.lost {
-		r.questions[len(r.questions)-1].State = store.QuestionUnseen
+		r.questions[len(r.questions)-1].State = domain.QuestionUnseen
 	}
 	r.posted <- q.ID
 	return q, nil
 }
 
-func (r *room) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+func (r *room) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range pieces {
@@ -129,7 +129,7 @@ func (r *room) Resume(context.Context, int64) {
 	r.paused--
 }
 
-func (r *room) Settle(_ context.Context, id string, state store.QuestionState, answer json.RawMessage, said string, grants ...store.Grant) (store.Question, bool, error) {
+func (r *room) Settle(_ context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error) {
 	if r.meanwhile != nil {
 		r.meanwhile()
 	}
@@ -139,7 +139,7 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 		if q.ID != id {
 			continue
 		}
-		if want := map[bool]store.QuestionState{false: store.QuestionOpen, true: store.QuestionAnswered}[state == store.QuestionVoid]; q.State != want {
+		if want := map[bool]domain.QuestionState{false: domain.QuestionOpen, true: domain.QuestionAnswered}[state == domain.QuestionVoid]; q.State != want {
 			return q, false, nil
 		}
 		r.questions[i].State, r.questions[i].Answer = state, answer
@@ -152,21 +152,21 @@ func (r *room) Settle(_ context.Context, id string, state store.QuestionState, a
 		}
 		return settled, true, nil
 	}
-	return store.Question{}, false, store.ErrNotFound
+	return domain.Question{}, false, domain.ErrNotFound
 }
 
 func (r *room) TakeAnswers(_ context.Context, ids ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, q := range r.questions {
-		if slices.Contains(ids, q.ID) && q.State == store.QuestionAnswered {
-			r.questions[i].State = store.QuestionTaken
+		if slices.Contains(ids, q.ID) && q.State == domain.QuestionAnswered {
+			r.questions[i].State = domain.QuestionTaken
 		}
 	}
 	return nil
 }
 
-func (r *room) Question(_ context.Context, id string) (store.Question, error) {
+func (r *room) Question(_ context.Context, id string) (domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, q := range r.questions {
@@ -174,7 +174,7 @@ func (r *room) Question(_ context.Context, id string) (store.Question, error) {
 			return q, nil
 		}
 	}
-	return store.Question{}, store.ErrNotFound
+	return domain.Question{}, domain.ErrNotFound
 }
 
 func (r *room) Redraft(_ context.Context, id string, body json.RawMessage) error {
@@ -188,21 +188,21 @@ func (r *room) Redraft(_ context.Context, id string, body json.RawMessage) error
 	return nil
 }
 
-func (r *room) Questions(context.Context) ([]store.Question, error) {
+func (r *room) Questions(context.Context) ([]domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]store.Question(nil), r.questions...), nil
+	return append([]domain.Question(nil), r.questions...), nil
 }
 
-func (r *room) Grants(context.Context, string) ([]store.Grant, error) {
+func (r *room) Grants(context.Context, string) ([]domain.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]store.Grant(nil), r.grants...), nil
+	return append([]domain.Grant(nil), r.grants...), nil
 }
 
 func (r *room) SentPiece(_ context.Context, piece int64) (chat.MessageID, time.Time, error) {
 	if piece == 0 {
-		return "", time.Time{}, store.ErrNotFound
+		return "", time.Time{}, domain.ErrNotFound
 	}
 	return chat.MessageID(fmt.Sprint("m", piece)), time.Time{}, nil
 }
@@ -234,14 +234,14 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			r.told = append(r.told, fmt.Sprintf("%s: %s by %s as %s in %s: %s", id, session, caller.Sender.ID, caller.Authority, caller.Address.Chat, text))
 			return nil
 		},
-		Repeat: func(_ context.Context, id, session string, messages []store.Message) error {
+		Repeat: func(_ context.Context, id, session string, messages []domain.Message) error {
 			for _, m := range messages {
 				r.told = append(r.told, fmt.Sprintf("%s: %s of %s as %s in %s: %s", id, session, m.Sender.ID, m.Authority, m.Chat.ID, m.Text))
 			}
 			return nil
 		},
-		Pieces: func(to chat.Address, _ chat.Kind, text string) []store.Piece {
-			return []store.Piece{{To: to, Text: text}}
+		Pieces: func(to chat.Address, _ chat.Kind, text string) []domain.Piece {
+			return []domain.Piece{{To: to, Text: text}}
 		},
 	}, hclog.NewNullLogger())
 	if err != nil {
@@ -252,13 +252,13 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 
 // runOf is a run of somebody's message in their direct chat.
 func runOf(user string, authority chat.Authority) *conversation.Turn {
-	return turnOf(&store.Run{ID: 7, Session: store.Session{Key: "s"}, Message: store.Queued{ClaudeSession: "c1", Message: store.Message{
+	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Message: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
 	}}})
 }
 
 // turnOf resolves the conversation of a run over an empty config.
-func turnOf(run *store.Run) *conversation.Turn {
+func turnOf(run *domain.Run) *conversation.Turn {
 	return conversation.NewResolver(&config.Config{}, noChannels{}, unmoved{}).Turn(run)
 }
 
@@ -314,13 +314,13 @@ func TestVerdicts(t *testing.T) {
 		q      agent.Question
 		want   agent.Decision
 		edit   string
-		grants []store.Grant
+		grants []domain.Grant
 	}{
 		"once":    {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
 		"1":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
 		"Yes":     {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed once by Anna\\_owner: Bash `ls -l`"},
-		"session": {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed for this conversation by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
-		"3":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Always allowed here by Anna\\_owner: Bash `ls -l`", grants: []store.Grant{{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
+		"session": {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Allowed for this conversation by Anna\\_owner: Bash `ls -l`", grants: []domain.Grant{{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
+		"3":       {q: ls, want: agent.Decision{Allow: true}, edit: "✅ Always allowed here by Anna\\_owner: Bash `ls -l`", grants: []domain.Grant{{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "tg:owner"}}},
 		"deny":    {q: ls, want: agent.Decision{Message: "It was not allowed."}, edit: "❌ Anna\\_owner denied: Bash `ls -l`"},
 		"no not *here*": {
 			q: rm, want: agent.Decision{Message: "It was not allowed, for this reason: not *here*"},
@@ -343,7 +343,7 @@ func TestVerdicts(t *testing.T) {
 			if diff := cmp.Diff(test.grants, r.grants); diff != "" {
 				t.Error(diff)
 			}
-			if told[0] != "" || r.questions[0].State != store.QuestionTaken {
+			if told[0] != "" || r.questions[0].State != domain.QuestionTaken {
 				t.Errorf("told %q, the question is %s", told[0], r.questions[0].State)
 			}
 			if said, known, err := d.Answer(t.Context(), caller("owner", chat.Owner), r.questions[0].ID, "no"); said != "This question is over." || !known || err != nil {
@@ -403,7 +403,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 	r.meanwhile = func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.questions[0].State, r.questions[0].Answer = store.QuestionAnswered, json.RawMessage(`{"allow":false}`)
+		r.questions[0].State, r.questions[0].Answer = domain.QuestionAnswered, json.RawMessage(`{"allow":false}`)
 	}
 	if said, _, err := d.Answer(t.Context(), caller("owner", chat.Owner), id, "always"); said != "This question is over." || err != nil {
 		t.Error(said, err)
@@ -438,14 +438,14 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 // else to ask them.
 func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 	t.Parallel()
-	for origin, test := range map[store.Origin]struct {
+	for origin, test := range map[domain.Origin]struct {
 		purpose string
 		asks    []agent.Question
 		refused []agent.Question
 	}{
-		"":                    {asks: []agent.Question{ls, plan, colour}},
-		store.OriginHeartbeat: {purpose: "it is the heartbeat's", asks: []agent.Question{ls, plan, colour}},
-		store.OriginFlush:     {purpose: "before this conversation is compacted", asks: []agent.Question{ls}, refused: []agent.Question{plan, colour}},
+		"":                     {asks: []agent.Question{ls, plan, colour}},
+		domain.OriginHeartbeat: {purpose: "it is the heartbeat's", asks: []agent.Question{ls, plan, colour}},
+		domain.OriginFlush:     {purpose: "before this conversation is compacted", asks: []agent.Question{ls}, refused: []agent.Question{plan, colour}},
 	} {
 		r := newRoom()
 		d := r.desk(t)
@@ -611,7 +611,7 @@ func TestReading(t *testing.T) {
 			t.Error("a number answers a question that is over")
 		}
 		for _, q := range r.questions[1:] {
-			if q.State != store.QuestionWithdrawn {
+			if q.State != domain.QuestionWithdrawn {
 				t.Errorf("%+v", q)
 			}
 		}
@@ -628,7 +628,7 @@ func TestExpiry(t *testing.T) {
 		if waited := time.Since(began); got.Allow || got.Message != "Nobody answered in time." || waited != time.Hour {
 			t.Errorf("%+v after %v", got, waited)
 		}
-		if diff := cmp.Diff([]string{"⌛ Nobody answered within an hour, so it counts as no: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionExpired {
+		if diff := cmp.Diff([]string{"⌛ Nobody answered within an hour, so it counts as no: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != domain.QuestionExpired {
 			t.Error(diff, r.questions[0].State)
 		}
 	})
@@ -645,7 +645,7 @@ func TestRestart(t *testing.T) {
 	id := r.next(t)
 	end(agent.ErrShutdown)
 	receive(t, done)
-	if r.questions[0].State != store.QuestionOpen || len(r.edits) != 0 {
+	if r.questions[0].State != domain.QuestionOpen || len(r.edits) != 0 {
 		t.Fatalf("the question is %s", r.questions[0].State)
 	}
 	second := r.desk(t)
@@ -716,7 +716,7 @@ func TestRestartBetweenChoices(t *testing.T) {
 		t.Error(diff, len(r.asked))
 	}
 	for _, q := range r.questions {
-		if q.State != store.QuestionTaken {
+		if q.State != domain.QuestionTaken {
 			t.Errorf("the answer to %s is good for another turn: %s", q.Body, q.State)
 		}
 	}
@@ -742,7 +742,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range r.questions {
-		want := map[string]store.QuestionState{"c0": store.QuestionWithdrawn, "c1": store.QuestionOpen}[q.ClaudeSession]
+		want := map[string]domain.QuestionState{"c0": domain.QuestionWithdrawn, "c1": domain.QuestionOpen}[q.ClaudeSession]
 		if q.State != want {
 			t.Errorf("a question of %s is %s", q.ClaudeSession, q.State)
 		}
@@ -783,7 +783,7 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 // A question that claude withdraws, or whose turn has lost its lane, is retired at once.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{agent.ErrWithdrawn, store.ErrFenced} {
+	for _, cause := range []error{agent.ErrWithdrawn, domain.ErrFenced} {
 		r := newRoom()
 		d := r.desk(t)
 		ctx, end := context.WithCancelCause(t.Context())
@@ -792,7 +792,7 @@ func TestWithdrawn(t *testing.T) {
 		r.next(t)
 		end(cause)
 		receive(t, done)
-		if diff := cmp.Diff([]string{"This question is closed: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != store.QuestionWithdrawn {
+		if diff := cmp.Diff([]string{"This question is closed: Bash `ls -l`"}, r.edits); diff != "" || r.questions[0].State != domain.QuestionWithdrawn {
 			t.Error(cause, diff, r.questions[0].State)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -29,7 +29,7 @@ func (w *Written) speaks() bool { return w != nil && w.Words }
 // addressed to it, the number or the label of an answer, where one question there takes that, or words of one's own, where a
 // choice is all that is asked there. Leave is given by a number only in a reply, or where it was asked for with numbers: beside
 // buttons nobody means it by one, as Claude may have asked for a number in so many words. It is never given by other words.
-func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m store.Message, addressed bool) (id, answer string, ok bool, err error) {
+func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
 	text := strings.TrimSpace(m.Text)
 	open, reason := d.openAt(caller)
 	switch {
@@ -84,7 +84,7 @@ func (d *Desk) repliedTo(ctx context.Context, open []question, to chat.MessageID
 	for _, q := range open {
 		id, _, err := d.options.Store.SentPiece(ctx, q.row.Piece)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, domain.ErrNotFound):
 		case err != nil:
 			return question{}, false, fmt.Errorf("find the question that a message replies to: %w", err)
 		case id == to:
@@ -163,20 +163,20 @@ func (d *Desk) Hear(ctx context.Context, id, answer string, w Written) (string, 
 		switch {
 		case err == nil:
 			q, _ = d.read(row)
-		case !errors.Is(err, store.ErrNotFound):
+		case !errors.Is(err, domain.ErrNotFound):
 			return "", err
 		}
 	}
 	w.Words = q.body.About == aboutChoice || strings.HasPrefix(answer, "no ")
 	told, known, err := d.answer(ctx, w.Caller, id, answer, &w)
 	if err == nil && !known {
-		told, _, err = d.tooLate(ctx, store.Question{Session: w.Caller.Session}, &w)
+		told, _, err = d.tooLate(ctx, domain.Question{Session: w.Caller.Session}, &w)
 	}
 	return told, err
 }
 
 // tooLate is what becomes of an answer to a question that is over.
-func (d *Desk) tooLate(ctx context.Context, row store.Question, plain *Written) (told string, known bool, err error) {
+func (d *Desk) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
 	const over = "This question is over."
 	if plain == nil {
 		return over, true, nil

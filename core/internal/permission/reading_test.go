@@ -12,15 +12,15 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reading is what a plain message that is addressed to the agent and replies to nothing is read as.
 func reading(t *testing.T, d *permission.Desk, who chat.Caller, text string) (id, answer string, ok bool) {
 	t.Helper()
-	id, answer, ok, err := d.Reading(t.Context(), who, store.Message{Text: text}, true)
+	id, answer, ok, err := d.Reading(t.Context(), who, domain.Message{Text: text}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +41,11 @@ func asked(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q 
 }
 
 // reads tells whether a number answers a question.
-func reads(t *testing.T, d *permission.Desk, q store.Question) bool {
+func reads(t *testing.T, d *permission.Desk, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)
 	who.Address = q.To
-	_, _, ok, err := d.Reading(t.Context(), who, store.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
+	_, _, ok, err := d.Reading(t.Context(), who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestWhatAnswers(t *testing.T) {
 				for _, q := range test.ask {
 					asked(t, d, r, run, q)
 				}
-				message := store.Message{Text: test.says}
+				message := domain.Message{Text: test.says}
 				if test.reply != "" {
 					message.ReplyTo = &chat.Quote{ID: test.reply}
 				}
@@ -337,7 +337,7 @@ func TestUndeliverable(t *testing.T) {
 					t.Errorf("the chat is told %q", got)
 				}
 				d.Unseen(7) // another piece
-				r.questions[0].State = store.QuestionUnseen
+				r.questions[0].State = domain.QuestionUnseen
 				d.Unseen(1)
 				select {
 				case got := <-decided:

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -40,7 +40,7 @@ func TestNobodyElseDecides(t *testing.T) {
 				if _, _, err := d.Answer(t.Context(), who, id, answer); err != nil {
 					t.Fatal(err)
 				}
-				written := store.Message{Text: answer}
+				written := domain.Message{Text: answer}
 				if rapid.Bool().Draw(t, "reply") {
 					written.ReplyTo = &chat.Quote{ID: "m2"}
 				}
@@ -54,7 +54,7 @@ func TestNobodyElseDecides(t *testing.T) {
 				if _, _, err := d.Answer(t.Context(), owner, older, answer); err != nil {
 					t.Fatal(err)
 				}
-				if now, err := r.Question(t.Context(), id); err != nil || now.State != store.QuestionOpen || len(r.grants) > 0 {
+				if now, err := r.Question(t.Context(), id); err != nil || now.State != domain.QuestionOpen || len(r.grants) > 0 {
 					t.Fatalf("%q of %+v: the question is %s, %v, granted %v", answer, who, now.State, err, r.grants)
 				}
 			})

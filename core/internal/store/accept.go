@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,7 +20,7 @@ import (
 var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
 
 // uuid is the id of an event's message for claude.
-func (m Message) uuid(e event) string { return messageUUID(e.channel, cmp.Or(m.Edition, e.id)) }
+func uuidOf(m domain.Message, e event) string { return messageUUID(e.channel, cmp.Or(m.Edition, e.id)) }
 
 // messageUUID is the id of an event's message for claude, the same in every life of the host.
 func messageUUID(channel string, id chat.EventID) string {
@@ -29,22 +30,22 @@ func messageUUID(channel string, id chat.EventID) string {
 // Accept puts an event's message into its lane, unless the event was accepted before. It makes the session, with a first
 // claude session, or brings its route, kind, title and times up to date; an empty kind or title does not replace one.
 // What Queue, Burst and Expiry say takes effect in the same transaction: a running turn is ended, what waits is dropped,
-// the message joins others, or a new claude session is begun. The error is [ErrLaneFull] for a lane with MaxWaiting
+// the message joins others, or a new claude session is begun. The error is [domain.ErrLaneFull] for a lane with MaxWaiting
 // waiting messages; then nothing is kept and the event may come again.
-func (s *Store) Accept(ctx context.Context, in Inbound) (Acceptance, error) {
-	if err := in.check(); err != nil {
-		return Acceptance{}, fmt.Errorf("accept: %w", err)
+func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error) {
+	if err := checkInbound(in); err != nil {
+		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
 	e, err := encode(in)
 	if err != nil {
-		return Acceptance{}, fmt.Errorf("accept: %w", err)
+		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	return step(ctx, s, "accept", func(t *tx) (Acceptance, error) { return t.accept(in, e) })
+	return step(ctx, s, "accept", func(t *tx) (domain.Acceptance, error) { return t.accept(in, e) })
 }
 
 // check refuses what could not be found again.
-func (in Inbound) check() error {
-	if in.Lane != TurnLane && in.Lane != ControlLane && in.Lane != CommandLane {
+func checkInbound(in domain.Inbound) error {
+	if in.Lane != domain.TurnLane && in.Lane != domain.ControlLane && in.Lane != domain.CommandLane {
 		return fmt.Errorf("there is no lane %q", in.Lane)
 	}
 	return checkEvent(in.EventID, in.Message.Channel, in.Session)
@@ -69,7 +70,7 @@ type encoded struct {
 	overrides string
 }
 
-func encode(in Inbound) (encoded, error) {
+func encode(in domain.Inbound) (encoded, error) {
 	m := in.Message
 	message, err := json.Marshal(m)
 	if err != nil {
@@ -77,8 +78,8 @@ func encode(in Inbound) (encoded, error) {
 	}
 	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
 	runs := m.Overrides
-	runs.Queue = QueueOverrides{} // is how it waits, not how it is run
-	if runs != (Overrides{}) {
+	runs.Queue = domain.QueueOverrides{} // is how it waits, not how it is run
+	if runs != (domain.Overrides{}) {
 		overrides, err := json.Marshal(runs)
 		if err != nil {
 			return encoded{}, err
@@ -102,46 +103,46 @@ type place struct {
 
 func (p place) waiting() int64 { return p.queued - p.held }
 
-func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
+func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 	fresh, err := t.unseen(in.Message.Channel, in.EventID)
 	if err != nil || !fresh {
-		return Acceptance{Duplicate: !fresh}, err
+		return domain.Acceptance{Duplicate: !fresh}, err
 	}
 	p, err := t.place(in)
 	if err != nil {
-		return Acceptance{}, err
+		return domain.Acceptance{}, err
 	}
 	if in.MaxWaiting > 0 && p.waiting() > int64(in.MaxWaiting) {
-		return Acceptance{}, ErrLaneFull
+		return domain.Acceptance{}, domain.ErrLaneFull
 	}
 	before, err := t.touchSession(in)
 	if err != nil {
-		return Acceptance{}, err
+		return domain.Acceptance{}, err
 	}
 	if err := t.keepStarter(in.Session, in.Message.Starter); err != nil {
-		return Acceptance{}, err
+		return domain.Acceptance{}, err
 	}
-	accepted := Acceptance{Seq: p.seq, Waiting: int(p.queued) - 1, Running: p.running}
-	if in.Lane == TurnLane {
+	accepted := domain.Acceptance{Seq: p.seq, Waiting: int(p.queued) - 1, Running: p.running}
+	if in.Lane == domain.TurnLane {
 		if accepted.Replaced, err = t.expire(in, p, before); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 		if err := t.admit(in, e, &p, &accepted); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 	}
 	if accepted.Seq != 0 {
 		receipt, err := t.receipt(in, e, p, accepted)
 		if err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 		if err := t.put(in, e, p, before.messageAt, receipt); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 	}
 	if p.moved {
 		if err := t.rearm(in.Session, in.Lane); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 	}
 	// A lane that runs is told when its run ends, and one with the head that it had is known.
@@ -152,28 +153,28 @@ func (t *tx) accept(in Inbound, e encoded) (Acceptance, error) {
 		return accepted, nil
 	}
 	if in.Model != nil {
-		if err := t.configure(in.Session, func(o *Overrides) { o.Model = *in.Model }); err != nil {
-			return Acceptance{}, err
+		if err := t.configure(in.Session, func(o *domain.Overrides) { o.Model = *in.Model }); err != nil {
+			return domain.Acceptance{}, err
 		}
 	}
 	if in.Reset {
 		if err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{in.Session}, &accepted.Replaced); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 		if err := t.bindWaiting(in.Session, math.MaxInt64); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 		if _, _, err = t.beginClaudeSession(in.Session); err != nil {
-			return Acceptance{}, err
+			return domain.Acceptance{}, err
 		}
 	}
 	return accepted, nil
 }
 
 // put puts a message into its lane.
-func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
+func (t *tx) put(in domain.Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
 	var id chat.MessageID
-	if in.Lane == TurnLane { // nobody takes a command back
+	if in.Lane == domain.TurnLane { // nobody takes a command back
 		id = in.Message.ID
 	}
 	reacts := in.Reacts && id != ""
@@ -181,7 +182,7 @@ func (t *tx) put(in Inbound, e encoded, p place, previousAt sql.NullInt64, recei
 			mode, share, overrides, size, burst, burst_by, message_id, receipt, reacts)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(in.Lane, t.now), p.readyAt, previousAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, in.Burst.by(), id, receipt, reacts)
+		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, reacts)
 	if err != nil || !reacts {
 		return err
 	}
@@ -197,8 +198,8 @@ func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 
 // place makes room in the lane. A lane that has a head keeps the head's time; one that runs becomes ready when the run
 // ends.
-func (t *tx) place(in Inbound) (place, error) {
-	p := place{readyAt: in.readyAt(t.now, t.now)}
+func (t *tx) place(in domain.Inbound) (place, error) {
+	p := place{readyAt: readyAt(in, t.now, t.now)}
 	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
 		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
 			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END,
@@ -215,7 +216,7 @@ const ownersHead = `CASE WHEN i.share LIKE '3 %' THEN 1 ELSE 0 END`
 
 // rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
 // than before. A lane that was ready already keeps its place before others.
-func (t *tx) rearm(session string, lane Lane) error {
+func (t *tx) rearm(session string, lane domain.Lane) error {
 	_, err := t.exec(`UPDATE lanes SET (ready_at, owner) =
 			(SELECT CASE WHEN lanes.run_id IS NOT NULL THEN NULL WHEN i.ready_at >= ?3 THEN i.ready_at
 					WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
@@ -223,11 +224,6 @@ func (t *tx) rearm(session string, lane Lane) error {
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2`, session, lane, t.now)
 	return err
-}
-
-// byPerson reports whether somebody wrote the message who can come back to a session.
-func (m Message) byPerson() bool {
-	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
 }
 
 // sessionBefore is what a session's row said before a message.
@@ -240,12 +236,12 @@ type sessionBefore struct {
 
 // touchSession makes or updates the row of a message's session. Commands do not count as messages here: claude does not
 // see them.
-func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
+func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	m := in.Message
 	var interactedAt, messageAt sql.NullInt64
-	if in.Lane == TurnLane {
+	if in.Lane == domain.TurnLane {
 		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
-		if m.byPerson() {
+		if m.ByPerson() {
 			interactedAt = messageAt
 		}
 	}
@@ -260,11 +256,11 @@ func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
 			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at)
 		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interactedAt, messageAt)
-	if err != nil || !m.fromChat() {
+	if err != nil || !m.FromChat() {
 		return before, err
 	}
 	// Setting a route writes its index, also where it is the same.
-	peer := m.peer()
+	peer := peerOf(m)
 	if m.Address() == before.route && peer == before.peer {
 		return before, nil
 	}
@@ -276,12 +272,8 @@ func (t *tx) touchSession(in Inbound) (before sessionBefore, err error) {
 	return before, t.setDirectChat(m, peer)
 }
 
-// fromChat reports whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
-// think that there is such a chat.
-func (m Message) fromChat() bool { return m.Origin == "" || m.Origin == OriginCompact }
-
 // makeSession makes a session's row.
-func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) error {
+func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt64) error {
 	m, claude := in.Message, uuid.NewString()
 	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent) VALUES (?1, ?2, ?3, ?4)`,
 		claude, in.Session, t.now, in.Parent); err != nil {
@@ -289,8 +281,8 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 	}
 	var route chat.Address
 	var peer string
-	if m.fromChat() {
-		route, peer = m.Address(), m.peer()
+	if m.FromChat() {
+		route, peer = m.Address(), peerOf(m)
 	}
 	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, peer, created_at, reset_at, interacted_at, message_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11)`,
@@ -303,8 +295,8 @@ func (t *tx) makeSession(in Inbound, interactedAt, messageAt sql.NullInt64) erro
 
 // expire begins a new claude session for a person who comes back to a session that nothing waits in, if it is over, and
 // returns the one before.
-func (t *tx) expire(in Inbound, p place, before sessionBefore) (replaced string, err error) {
-	if in.Expiry == (Expiry{}) || in.Reset || !in.Message.byPerson() || p.queued > 1 {
+func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced string, err error) {
+	if in.Expiry == (domain.Expiry{}) || in.Reset || !in.Message.ByPerson() || p.queued > 1 {
 		return "", nil
 	}
 	var begunAt int64
@@ -329,14 +321,14 @@ func (t *tx) expire(in Inbound, p place, before sessionBefore) (replaced string,
 }
 
 // Outcome tells what became of an accepted event. done is false while it waits or runs. errText is the run's Error and
-// empty when it went well. The error is [ErrNotFound] for an event that was never accepted, or is forgotten.
-func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (state RunState, answer, errText string, done bool, err error) {
+// empty when it went well. The error is [domain.ErrNotFound] for an event that was never accepted, or is forgotten.
+func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error) {
 	err = s.view(ctx).row(`SELECT COALESCE(r.state, ''), COALESCE(r.answer, ''), COALESCE(r.error, '')
 		FROM dedupe d LEFT JOIN runs r ON r.channel = d.channel AND r.event_id = d.id AND r.state IN ('done', 'failed', 'cancelled')
 		WHERE d.kind = 'event' AND d.channel = ?1 AND d.id = ?2 ORDER BY r.id DESC LIMIT 1`,
 		[]any{channel, id}, &state, &answer, &errText)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return "", "", "", false, fmt.Errorf("outcome: %w", err)
@@ -350,11 +342,11 @@ const cleared = "dropped before it ran"
 // Clear drops the messages that wait in a lane and came before a command that came at a moment; it returns how many they were. Each
 // counts as an event whose run was cancelled. Those among them that were joined to the running turn are the turn's until it
 // ends: what it has covered then goes with it, the rest is dropped. What the turn was claimed for is left to it.
-func (s *Store) Clear(ctx context.Context, session string, lane Lane, before time.Time) (int, error) {
+func (s *Store) Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error) {
 	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
 }
 
-func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
+func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) {
 	var batch int64 // 0 is before every message
 	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
 		[]any{session, lane}, &batch)
@@ -366,12 +358,12 @@ func (t *tx) clear(session string, lane Lane, before int64) (int, error) {
 	}
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL
 			AND (received_at < ?4 OR received_at > ?5)
-		RETURNING `+removedColumns, session, lane, batch, before, t.now+ahead.Milliseconds())
+		RETURNING `+removedColumns, session, lane, batch, before, t.now+domain.MaxSkew.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
 	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3
-			AND (received_at < ?4 OR received_at > ?5)`, session, lane, withdrawn, before, t.now+ahead.Milliseconds())
+			AND (received_at < ?4 OR received_at > ?5)`, session, lane, withdrawn, before, t.now+domain.MaxSkew.Milliseconds())
 	if err != nil || len(dropped) == 0 {
 		return int(told), err
 	}

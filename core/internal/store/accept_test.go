@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestAcceptedMessageIsClaimedWhole(t *testing.T) {
@@ -22,11 +23,11 @@ func TestAcceptedMessageIsClaimedWhole(t *testing.T) {
 	in.Message.Media = []chat.Media{{Ref: "r", Kind: chat.Voice, MIMEType: "audio/ogg", FileName: "a.ogg", Size: 3}}
 	in.Message.ReplyTo = &chat.Quote{ID: "0", SenderName: "Claw", Text: "before", IsSelf: true}
 	in.Message.Forwarded = &chat.Forward{From: "Bob", At: start}
-	in.Message.Command = &store.Command{Name: "status", Args: "all"}
+	in.Message.Command = &domain.Command{Name: "status", Args: "all"}
 	in.Message.Timeout = time.Minute
 	in.Message.Silent = true
 
-	if got, want := b.accept(t, in), (store.Acceptance{Seq: 1}); got != want {
+	if got, want := b.accept(t, in), (domain.Acceptance{Seq: 1}); got != want {
 		t.Errorf("acceptance %+v, want %+v", got, want)
 	}
 	b.clock.Advance(time.Second)
@@ -76,12 +77,12 @@ func TestEventIsAcceptedOnce(t *testing.T) {
 func TestAcceptRefusesWhatItCouldNotFindAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for name, change := range map[string]func(*store.Inbound){
-		"no event id":   func(in *store.Inbound) { in.EventID = "" },
-		"long event id": func(in *store.Inbound) { in.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
-		"no channel":    func(in *store.Inbound) { in.Message.Channel = "" },
-		"no session":    func(in *store.Inbound) { in.Session = "" },
-		"unknown lane":  func(in *store.Inbound) { in.Lane = "fast" },
+	for name, change := range map[string]func(*domain.Inbound){
+		"no event id":   func(in *domain.Inbound) { in.EventID = "" },
+		"long event id": func(in *domain.Inbound) { in.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
+		"no channel":    func(in *domain.Inbound) { in.Message.Channel = "" },
+		"no session":    func(in *domain.Inbound) { in.Session = "" },
+		"unknown lane":  func(in *domain.Inbound) { in.Lane = "fast" },
 	} {
 		in := inbound("anna", 1)
 		change(&in)
@@ -95,7 +96,7 @@ func TestAcceptRefusesWhatItCouldNotFindAgain(t *testing.T) {
 func TestFullLaneKeepsNothingOfAnEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	limited := func(n int) store.Inbound {
+	limited := func(n int) domain.Inbound {
 		in := inbound("anna", n)
 		in.MaxWaiting = 2
 		return in
@@ -106,7 +107,7 @@ func TestFullLaneKeepsNothingOfAnEvent(t *testing.T) {
 	if a := b.accept(t, limited(3)); a.Waiting != 2 {
 		t.Errorf("acceptance %+v, want 2 before it", a)
 	}
-	if _, err := b.Accept(b.ctx, limited(4)); !errors.Is(err, store.ErrLaneFull) {
+	if _, err := b.Accept(b.ctx, limited(4)); !errors.Is(err, domain.ErrLaneFull) {
 		t.Fatalf("error %v, want ErrLaneFull", err)
 	}
 	b.complete(t, run)
@@ -125,7 +126,7 @@ func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
 	if !poked(b.pokes.Turns) {
 		t.Error("nobody is told of the new time")
 	}
-	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)
 	if err != nil || run != nil || !next.Equal(in.ReadyAt) {
 		t.Fatalf("got run %v, next %v, error %v; want next %v", run, next, err, in.ReadyAt)
 	}
@@ -136,7 +137,7 @@ func TestMessageIsNotReadyBeforeItsTime(t *testing.T) {
 	second.ReadyAt = start.Add(time.Minute)
 	b.accept(t, second)
 	b.complete(t, run)
-	if run, next, _ := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(second.ReadyAt) {
+	if run, next, _ := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(second.ReadyAt) {
 		t.Errorf("behind a run: got run %v, next %v; want next %v", run, next, second.ReadyAt)
 	}
 }
@@ -148,7 +149,7 @@ func TestSessionFollowsItsMessages(t *testing.T) {
 	b.clock.Advance(time.Minute)
 
 	menu := inbound("anna", 2) // a command: no title, no kind, another chat of the same person
-	menu.Lane = store.ControlLane
+	menu.Lane = domain.ControlLane
 	menu.Message.Chat = chat.Chat{ID: "group"}
 	b.accept(t, menu)
 	b.clock.Advance(time.Minute)
@@ -161,7 +162,7 @@ func TestSessionFollowsItsMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := store.Session{
+	want := domain.Session{
 		Key: "telegram:anna", ClaudeSession: got.ClaudeSession, Kind: chat.Direct, Title: "anna",
 		Route:     chat.Address{Channel: "telegram", Chat: "anna"},
 		CreatedAt: start, ResetAt: start, InteractedAt: start,
@@ -184,7 +185,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	run := b.claim(t)
 	watch, stop := b.Watch("telegram", "anna-2")
 	defer stop()
-	dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, b.clock.Now().Add(time.Second))
+	dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, b.clock.Now().Add(time.Second))
 	if err != nil || dropped != 2 {
 		t.Fatalf("dropped %d, error %v; want 2", dropped, err)
 	}
@@ -192,13 +193,13 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 		t.Error("who watches a dropped message is not told")
 	}
 	state, _, _, done, err := b.Outcome(b.ctx, "telegram", "anna-2")
-	if err != nil || !done || state != store.RunCancelled {
+	if err != nil || !done || state != domain.RunCancelled {
 		t.Errorf("outcome of a dropped message: %q, %v, %v", state, done, err)
 	}
 	b.complete(t, run)
 	b.idle(t)
 	b.accept(t, inbound("anna", 4))
-	if dropped, _ := b.Clear(b.ctx, "telegram:anna", store.TurnLane, b.clock.Now().Add(time.Second)); dropped != 1 {
+	if dropped, _ := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, b.clock.Now().Add(time.Second)); dropped != 1 {
 		t.Errorf("dropped %d of a lane that does not run, want 1", dropped)
 	}
 	b.idle(t)
@@ -206,7 +207,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 	if run := b.claim(t); run.Message.Seq != 5 {
 		t.Errorf("claimed %d after the clear, want 5", run.Message.Seq)
 	}
-	if dropped, err := b.Clear(b.ctx, "nobody", store.TurnLane, b.clock.Now().Add(time.Second)); dropped != 0 || err != nil {
+	if dropped, err := b.Clear(b.ctx, "nobody", domain.TurnLane, b.clock.Now().Add(time.Second)); dropped != 0 || err != nil {
 		t.Errorf("a session without a lane: %d, %v", dropped, err)
 	}
 }
@@ -218,15 +219,15 @@ func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
 	for n := 1; n <= 7; n += 3 { // all within a millisecond
 		b.accept(t, inbound("anna", n))
 		stop := inbound("anna", n+1)
-		stop.Lane = store.ControlLane
+		stop.Lane = domain.ControlLane
 		b.accept(t, stop)
 		b.accept(t, inbound("anna", n+2))
-		run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
+		run, _, err := b.ClaimNow(b.ctx, domain.ControlLane)
 		if err != nil || run == nil {
 			t.Fatalf("got %+v, %v", run, err)
 		}
 		want := min(n, 2) // the one before, and the one behind the command before
-		if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, run.Message.ReceivedAt); dropped != want || err != nil {
+		if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Message.ReceivedAt); dropped != want || err != nil {
 			t.Fatalf("dropped %d, %v; want %d", dropped, err, want)
 		}
 		b.complete(t, run)
@@ -242,14 +243,14 @@ func TestACommandIsForWhatCameBeforeTheClockWasSetBack(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.clock.Advance(-time.Hour)
 	stop := inbound("anna", 2)
-	stop.Lane = store.ControlLane
+	stop.Lane = domain.ControlLane
 	b.accept(t, stop)
 	b.accept(t, inbound("anna", 3))
-	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
+	run, _, err := b.ClaimNow(b.ctx, domain.ControlLane)
 	if err != nil || run == nil {
 		t.Fatalf("got %+v, %v", run, err)
 	}
-	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, run.Message.ReceivedAt); dropped != 1 || err != nil {
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, run.Message.ReceivedAt); dropped != 1 || err != nil {
 		t.Errorf("dropped %d, %v; want 1", dropped, err)
 	}
 }
@@ -271,7 +272,7 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 	b.clock.Advance(time.Second)
 	b.accept(t, inbound("anna", 4))
 	poked(b.pokes.Turns)
-	if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != 2 || err != nil {
+	if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, stop); dropped != 2 || err != nil {
 		t.Fatalf("dropped %d, %v; want 2", dropped, err)
 	}
 	if !poked(b.pokes.Turns) {
@@ -282,7 +283,7 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 		if run.Message.Seq != want {
 			t.Fatalf("claimed %d, want %d", run.Message.Seq, want)
 		}
-		if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != 0 || err != nil {
+		if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, stop); dropped != 0 || err != nil {
 			t.Fatalf("dropped %d of what came later, %v", dropped, err)
 		}
 		b.complete(t, run)
@@ -297,7 +298,7 @@ func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	running := b.claim(t)
 	command := inbound("anna", 2)
-	command.Lane, command.Reset, command.Message.Command = store.ControlLane, true, &store.Command{Name: "new"}
+	command.Lane, command.Reset, command.Message.Command = domain.ControlLane, true, &domain.Command{Name: "new"}
 	if a := b.accept(t, command); a.Replaced != running.Session.ClaudeSession {
 		t.Errorf("replaced %q, want %q", a.Replaced, running.Session.ClaudeSession)
 	}
@@ -305,7 +306,7 @@ func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 		t.Errorf("the same again: %+v", a)
 	}
 	b.accept(t, inbound("anna", 3))
-	if err := b.Complete(b.ctx, running.ID, store.Completion{State: store.RunDone}); err != nil {
+	if err := b.Complete(b.ctx, running.ID, domain.Completion{State: domain.RunDone}); err != nil {
 		t.Fatal(err)
 	}
 	if next := b.claim(t); next.Session.ClaudeSession == running.Session.ClaudeSession || next.Session.ClaudeStarted {
@@ -317,7 +318,7 @@ func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 func TestRouteIsWherePeopleWrite(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	at := func(n int, in chat.ID, origin store.Origin) chat.Address {
+	at := func(n int, in chat.ID, origin domain.Origin) chat.Address {
 		t.Helper()
 		m := inbound("anna", n)
 		m.Message.Chat.ID, m.Message.Origin = in, origin
@@ -331,15 +332,15 @@ func TestRouteIsWherePeopleWrite(t *testing.T) {
 	there := chat.Address{Channel: "telegram", Chat: "there"}
 	for n, step := range []struct {
 		in     chat.ID
-		origin store.Origin
+		origin domain.Origin
 		want   chat.Address
 	}{
-		{"nowhere", store.OriginHeartbeat, chat.Address{}},
+		{"nowhere", domain.OriginHeartbeat, chat.Address{}},
 		{"there", "", there},
-		{"nowhere", store.OriginHeartbeat, there},
-		{"nowhere", store.OriginPlugin, there},
-		{"nowhere", store.OriginFlush, there},
-		{"elsewhere", store.OriginCompact, chat.Address{Channel: "telegram", Chat: "elsewhere"}},
+		{"nowhere", domain.OriginHeartbeat, there},
+		{"nowhere", domain.OriginPlugin, there},
+		{"nowhere", domain.OriginFlush, there},
+		{"elsewhere", domain.OriginCompact, chat.Address{Channel: "telegram", Chat: "elsewhere"}},
 	} {
 		if got := at(n, step.in, step.origin); got != step.want {
 			t.Errorf("%d: %+v, want %+v", n, got, step.want)

@@ -4,24 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// AllowedUser is somebody who was let in by pairing, or by an owner's command.
-type AllowedUser struct {
-	Channel string
-	User    chat.UserID
-	At      time.Time
-}
-
 // AllowedUsers returns who was let in, by channel and id; at most 1000.
-func (s *Store) AllowedUsers(ctx context.Context) ([]AllowedUser, error) {
-	var list []AllowedUser
+func (s *Store) AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error) {
+	var list []domain.AllowedUser
 	err := s.view(ctx).each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1 + 0`,
 		[]any{overviewRows}, func(rows *sql.Rows) error {
-			var u AllowedUser
+			var u domain.AllowedUser
 			var at int64
 			if err := rows.Scan(&u.Channel, &u.User, &at); err != nil {
 				return err

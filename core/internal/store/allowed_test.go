@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -32,7 +32,7 @@ func TestAllowedUsers(t *testing.T) {
 		}
 	}
 	list, err := b.AllowedUsers(b.ctx)
-	if diff := cmp.Diff([]store.AllowedUser{{Channel: "telegram", User: "anna", At: start}}, list); err != nil || diff != "" {
+	if diff := cmp.Diff([]domain.AllowedUser{{Channel: "telegram", User: "anna", At: start}}, list); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // The bounds of what one run is for.
@@ -14,14 +16,14 @@ const (
 
 // inboxRow is a message as claiming sees it.
 type inboxRow struct {
-	Queued
+	domain.Queued
 	id         event
 	bound      sql.NullString
 	previousAt int64
 
 	message          string // JSON
 	batch            sql.NullInt64
-	mode             Mode
+	mode             domain.Mode
 	share, overrides string
 	size             int64
 
@@ -40,13 +42,13 @@ func (r *inboxRow) scan(rows *sql.Rows) error {
 
 func (r *inboxRow) decode() error {
 	err := json.Unmarshal([]byte(r.message), &r.Message)
-	r.UUID = r.Message.uuid(r.id)
+	r.UUID = uuidOf(r.Message, r.id)
 	return err
 }
 
 // batch reads the messages that the lane's next run is for: those that it had in an earlier attempt; else the head, with
 // the rest of its burst, and, where it is to be collected, with the ones behind it that are, too, and may share its turn.
-func (t *tx) batch(session string, lane Lane) ([]inboxRow, error) {
+func (t *tx) batch(session string, lane domain.Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
 	err := t.each(`SELECT seq, burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
 			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, told, preview, receipt, reacts
@@ -96,7 +98,7 @@ func (g *gathering) add(rows *sql.Rows) error {
 	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited since it came.
 		return errEnough
 	case m.Burst == head.Burst:
-	case head.mode == Collect && m.mode == Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
+	case head.mode == domain.Collect && m.mode == domain.Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
 	default:
 		g.passed = true
 		return nil

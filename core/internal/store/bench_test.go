@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -54,7 +55,7 @@ func benchStore(b *testing.B, sessions int) *store.Store {
 }
 
 // benchInbound is the nth message of a random one of the users, of 480 bytes.
-func benchInbound(sessions, n int) store.Inbound {
+func benchInbound(sessions, n int) domain.Inbound {
 	in := inbound(fmt.Sprintf("user-%d", 1+rand.IntN(sessions)), n)
 	in.Message.Text = fmt.Sprintf("%480d", n)
 	return in
@@ -122,18 +123,18 @@ func BenchmarkMessage(b *testing.B) {
 			fail(err)
 			accepted = append(accepted, time.Since(began))
 			began = time.Now()
-			run, _, err := s.ClaimNow(b.Context(), store.TurnLane)
+			run, _, err := s.ClaimNow(b.Context(), domain.TurnLane)
 			fail(err)
 			claimed = append(claimed, time.Since(began))
 			fail(s.Consumed(b.Context(), run.ID))
 			to := run.Message.Message.Address()
-			fail(s.Complete(b.Context(), run.ID, store.Completion{
-				State:  store.RunDone,
-				Pieces: []store.Piece{{To: to, Text: "one"}, {To: to, Text: "two"}},
+			fail(s.Complete(b.Context(), run.ID, domain.Completion{
+				State:  domain.RunDone,
+				Pieces: []domain.Piece{{To: to, Text: "one"}, {To: to, Text: "two"}},
 				Transcript: []chat.TranscriptEntry{
 					{Role: chat.Assistant, Text: "one two", At: began},
 				},
-				Turn: &store.TurnFigures{Usage: store.Usage{Turns: 1}, Model: "sonnet"},
+				Turn: &domain.TurnFigures{Usage: domain.Usage{Turns: 1}, Model: "sonnet"},
 			}))
 			for range 2 {
 				ds, _, err := s.ClaimDeliveriesNow(b.Context(), "telegram", 10)

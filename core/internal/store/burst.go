@@ -1,5 +1,7 @@
 package store
 
+import "github.com/clawhost/clawhost/core/internal/domain"
+
 // burst is what a message joins: messages of its sender that came just before it and wait still. The zero burst is none.
 type burst struct {
 	id       int64 // the seq of its first message
@@ -8,7 +10,7 @@ type burst struct {
 }
 
 // openBurst finds the burst that a message joins.
-func (t *tx) openBurst(in Inbound, e encoded, p place) (burst, error) {
+func (t *tx) openBurst(in domain.Inbound, e encoded, p place) (burst, error) {
 	b := in.Burst
 	if b.Window <= 0 || b.By == "" || in.Message.Fresh || p.queued == 1 {
 		return burst{}, nil
@@ -36,14 +38,14 @@ func (t *tx) openBurst(in Inbound, e encoded, p place) (burst, error) {
 }
 
 // extendBurst makes the messages of a burst wait for one that joins it, or no longer where it ends the burst.
-func (t *tx) extendBurst(in Inbound, p place) error {
+func (t *tx) extendBurst(in domain.Inbound, p place) error {
 	_, err := t.exec(`UPDATE inbox SET ready_at = ?3, burst_by = ?4 WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,
-		in.Session, p.burst, p.readyAt, in.Burst.by())
+		in.Session, p.burst, p.readyAt, joinedBy(in.Burst))
 	return err
 }
 
 // by is who may join the message's burst; "": nobody.
-func (b Burst) by() string {
+func joinedBy(b domain.Burst) string {
 	if b.Window <= 0 || b.Now {
 		return ""
 	}
@@ -52,13 +54,13 @@ func (b Burst) by() string {
 
 // readyAt is when the message may be claimed if it need not wait for others, where the first of its burst was received at
 // firstAt.
-func (in Inbound) readyAt(now, firstAt int64) int64 {
+func readyAt(in domain.Inbound, now, firstAt int64) int64 {
 	at := now
 	if !in.ReadyAt.IsZero() {
 		at = max(at, millis(in.ReadyAt))
 	}
 	b := in.Burst
-	if b.by() == "" {
+	if joinedBy(b) == "" {
 		return at
 	}
 	end := now + b.Window.Milliseconds()

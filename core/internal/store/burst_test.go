@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/google/go-cmp/cmp"
 )
 
 // seqs are the messages of a run.
-func seqs(run *store.Run) []int64 {
+func seqs(run *domain.Run) []int64 {
 	list := []int64{run.Message.Seq}
 	for _, m := range run.More {
 		list = append(list, m.Seq)
@@ -29,7 +31,7 @@ type work struct {
 func (b *bundle) do(t *testing.T, w *work, within time.Duration) {
 	t.Helper()
 	for end := b.clock.Now().Add(within); ; {
-		run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
+		run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -46,9 +48,9 @@ func (b *bundle) do(t *testing.T, w *work, within time.Duration) {
 }
 
 // bursting is the nth message of anna, of a burst with a window of a second.
-func bursting(n int) store.Inbound {
+func bursting(n int) domain.Inbound {
 	in := inbound("anna", n)
-	in.Burst = store.Burst{Window: time.Second, By: "anna", Messages: 3, Bytes: 30, Wait: 2500 * time.Millisecond}
+	in.Burst = domain.Burst{Window: time.Second, By: "anna", Messages: 3, Bytes: 30, Wait: 2500 * time.Millisecond}
 	return in
 }
 
@@ -57,15 +59,15 @@ func TestBurst(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
 	type message struct {
-		change func(*store.Inbound)
+		change func(*domain.Inbound)
 		after  time.Duration // of the one before; zero: half a second
 	}
 	plain := message{}
-	by := func(sender string) func(*store.Inbound) {
-		return func(in *store.Inbound) { in.Burst.By, in.Message.Sender.ID = sender, chat.UserID(sender) }
+	by := func(sender string) func(*domain.Inbound) {
+		return func(in *domain.Inbound) { in.Burst.By, in.Message.Sender.ID = sender, chat.UserID(sender) }
 	}
-	text := func(n int) func(*store.Inbound) {
-		return func(in *store.Inbound) { in.Message.Text = strings.Repeat("x", n) }
+	text := func(n int) func(*domain.Inbound) {
+		return func(in *domain.Inbound) { in.Message.Text = strings.Repeat("x", n) }
 	}
 	for name, test := range map[string]struct {
 		messages []message
@@ -79,17 +81,17 @@ func TestBurst(t *testing.T) {
 		"too many":             {[]message{plain, plain, plain, plain}, [][]int64{{1, 2, 3}, {4}}, []time.Duration{2000 * ms, 2500 * ms}},
 		"too much":             {[]message{{change: text(20)}, {change: text(10)}, {change: text(1)}}, [][]int64{{1, 2}, {3}}, []time.Duration{1500 * ms, 2000 * ms}},
 		"too long":             {[]message{plain, {after: 900 * ms}, {after: 900 * ms}}, [][]int64{{1, 2, 3}}, []time.Duration{2500 * ms}},
-		"a file ends it":       {[]message{plain, {change: func(in *store.Inbound) { in.Burst.Now = true }}}, [][]int64{{1, 2}}, []time.Duration{500 * ms}},
-		"a file alone":         {[]message{{change: func(in *store.Inbound) { in.Burst.Now = true }}}, [][]int64{{1}}, []time.Duration{0}},
+		"a file ends it":       {[]message{plain, {change: func(in *domain.Inbound) { in.Burst.Now = true }}}, [][]int64{{1, 2}}, []time.Duration{500 * ms}},
+		"a file alone":         {[]message{{change: func(in *domain.Inbound) { in.Burst.Now = true }}}, [][]int64{{1}}, []time.Duration{0}},
 		"another between":      {[]message{plain, {change: by("bert"), after: 400 * ms}, {after: 400 * ms}}, [][]int64{{1, 3}, {2}}, []time.Duration{1800 * ms, 1800 * ms}},
 		"another's":            {[]message{plain, {change: by("bert")}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
 		"nobody's":             {[]message{{change: by("")}, {change: by("")}}, [][]int64{{1}, {2}}, []time.Duration{0, 500 * ms}},
-		"other authority":      {[]message{plain, {change: func(in *store.Inbound) { in.Message.Authority = chat.Owner }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
-		"other thread":         {[]message{plain, {change: func(in *store.Inbound) { in.Message.Thread = "t" }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
-		"other settings":       {[]message{plain, {change: func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
-		"the same settings":    {[]message{{change: func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }}, {change: func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }}}, [][]int64{{1, 2}}, []time.Duration{1500 * ms}},
-		"a fresh conversation": {[]message{plain, {change: func(in *store.Inbound) { in.Message.Fresh = true }}, plain}, [][]int64{{1}, {2, 3}}, []time.Duration{1000 * ms, 2000 * ms}},
-		"without a window":     {[]message{plain, {change: func(in *store.Inbound) { in.Burst = store.Burst{} }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1000 * ms}},
+		"other authority":      {[]message{plain, {change: func(in *domain.Inbound) { in.Message.Authority = chat.Owner }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
+		"other thread":         {[]message{plain, {change: func(in *domain.Inbound) { in.Message.Thread = "t" }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
+		"other settings":       {[]message{plain, {change: func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1500 * ms}},
+		"the same settings":    {[]message{{change: func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }}, {change: func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }}}, [][]int64{{1, 2}}, []time.Duration{1500 * ms}},
+		"a fresh conversation": {[]message{plain, {change: func(in *domain.Inbound) { in.Message.Fresh = true }}, plain}, [][]int64{{1}, {2, 3}}, []time.Duration{1000 * ms, 2000 * ms}},
+		"without a window":     {[]message{plain, {change: func(in *domain.Inbound) { in.Burst = domain.Burst{} }}}, [][]int64{{1}, {2}}, []time.Duration{1000 * ms, 1000 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +174,7 @@ func TestBurstStaysTogether(t *testing.T) {
 		if diff := cmp.Diff([]int64{1, 2, 3}, seqs(next)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
-		for i, m := range append([]store.Queued{next.Message}, next.More...) {
+		for i, m := range append([]domain.Queued{next.Message}, next.More...) {
 			uuid := store.MessageUUID("telegram", inbound("anna", i+1).EventID)
 			if m.Burst != 1 || m.Attempts != attempts || m.ClaudeSession != run.Session.ClaudeSession || m.UUID != uuid {
 				t.Errorf("%s: %+v", how, m)

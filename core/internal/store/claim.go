@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Claim makes the head of the lane that has been ready for the longest a run, and calls take with it. While no lane of this
 // kind is ready it waits for one: an error says that ctx has ended before. Take is called before any step returns that was
 // committed with the claim or after it, so that whoever knows of such a step finds the run taken; it must not call the store.
 //
-// The heads that are owners' come before all others, and are all that is claimed for [Owners].
+// The heads that are owners' come before all others, and are all that is claimed for [domain.Owners].
 //
 // A message is bound to a claude session when it is first claimed: to the session's own, or to a new one if the message
 // asks for it by Fresh. A message that is claimed again stays with the one that it was bound to, which Run.Session then
@@ -20,16 +22,16 @@ import (
 //
 // A head that cannot be read is left where it is, and its lane looked at again after an hour, so that it holds up no other
 // lane; the error tells which it is.
-func (s *Store) Claim(ctx context.Context, lane Lane, whose Whose, take func(*Run)) error {
+func (s *Store) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error {
 	var unreadable *unreadableError
-	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *Run, found bool, next int64, err error) {
+	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *domain.Run, found bool, next int64, err error) {
 		unreadable = nil
 		run, next, err = t.claim(lane, whose)
 		if errors.As(err, &unreadable) {
 			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
 		}
 		return run, run != nil || unreadable != nil, next, err
-	}, func(run *Run) {
+	}, func(run *domain.Run) {
 		if run != nil {
 			take(run)
 		}
@@ -39,15 +41,6 @@ func (s *Store) Claim(ctx context.Context, lane Lane, whose Whose, take func(*Ru
 	}
 	return err
 }
-
-// Whose says which lanes a claim is of.
-type Whose int
-
-// The zero Whose is all lanes.
-const (
-	Anybodys Whose = iota // whoever wrote the message at the head
-	Owners                // those with an owner's message at the head
-)
 
 // setAside is how long a lane waits whose head cannot be read.
 const setAside = time.Hour
@@ -64,7 +57,7 @@ func (e *unreadableError) Error() string {
 	return fmt.Sprintf("claim: message %d of session %s cannot be read: %v", e.seq, e.session, e.err)
 }
 
-func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
+func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next int64, err error) {
 	session, noted, next, err := t.readyLane(lane, whose)
 	if err != nil || session == "" {
 		return nil, next, err
@@ -83,7 +76,7 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
+	run = &domain.Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
@@ -114,7 +107,7 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
-		if err := t.show(m.id, m.reacts, StageRunning); err != nil {
+		if err := t.show(m.id, m.reacts, domain.StageRunning); err != nil {
 			return nil, 0, err
 		}
 		if i == 0 {
@@ -123,7 +116,7 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 			run.More = append(run.More, m.Queued)
 		}
 	}
-	if noted && lane == TurnLane && (head.Message.Origin == "" || head.Message.Origin == OriginPlugin) {
+	if noted && lane == domain.TurnLane && (head.Message.Origin == "" || head.Message.Origin == domain.OriginPlugin) {
 		// Claude is not told again what it has consumed, so that what is noted since then is for the next turn.
 		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
 	}
@@ -132,11 +125,11 @@ func (t *tx) claim(lane Lane, whose Whose) (run *Run, next int64, err error) {
 
 // readyLane finds the lane to claim of: the one that has been ready for the longest, of those whose heads are owners' if one
 // of them is ready. Empty: none is before next; zero: none is at all.
-func (t *tx) readyLane(lane Lane, whose Whose) (session string, noted bool, next int64, err error) {
+func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
 	const columns = `SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
 		WHERE lane = ?1 AND ready_at IS NOT NULL`
 	for _, owner := range []bool{true, false} {
-		if !owner && whose == Owners {
+		if !owner && whose == domain.Owners {
 			break
 		}
 		var readyAt int64
@@ -155,7 +148,7 @@ func (t *tx) readyLane(lane Lane, whose Whose) (session string, noted bool, next
 }
 
 // describe makes a session's row tell of another of its claude sessions.
-func (t *tx) describe(session *Session, claude string) error {
+func (t *tx) describe(session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	return noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, `+beginning+` FROM claude_sessions c WHERE c.id = ?1`,
@@ -165,7 +158,7 @@ func (t *tx) describe(session *Session, claude string) error {
 // held is the place of a run's message.
 type held struct {
 	session string
-	lane    Lane
+	lane    domain.Lane
 	seq     int64
 	held    int64 // messages that are the run's
 	queued  int64 // messages in the lane
@@ -180,7 +173,7 @@ func fence(q querier, runID int64) (held, error) {
 		FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
 		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent, &h.noted)
 	if errors.Is(err, sql.ErrNoRows) {
-		return h, ErrFenced
+		return h, domain.ErrFenced
 	}
 	return h, err
 }
@@ -191,7 +184,7 @@ func (s *Store) Heartbeat(ctx context.Context, runs []int64) (lost []int64, err 
 	v := s.view(ctx)
 	for _, id := range runs {
 		_, err := fence(v, id)
-		if errors.Is(err, ErrFenced) {
+		if errors.Is(err, domain.ErrFenced) {
 			lost = append(lost, id)
 			continue
 		}
@@ -203,7 +196,7 @@ func (s *Store) Heartbeat(ctx context.Context, runs []int64) (lost []int64, err 
 }
 
 // Consumed notes that claude has taken a run's message in, and so that the claude session is started. The error is
-// [ErrFenced] for a run that has lost its lane.
+// [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {
 	_, err := step(ctx, s, "consumed", func(t *tx) (nothing, error) {
 		h, err := fence(t, runID)
@@ -226,25 +219,25 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 
 // Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
 // overflowed or a transcript that is gone. The message then counts as not consumed, nothing of its answer as said, and a
-// preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [ErrFenced].
-func (s *Store) Rebind(ctx context.Context, runID int64, notice ...Piece) (Session, error) {
+// preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [domain.ErrFenced].
+func (s *Store) Rebind(ctx context.Context, runID int64, notice ...domain.Piece) (domain.Session, error) {
 	if err := checkPieces(notice); err != nil {
-		return Session{}, fmt.Errorf("rebind: %w", err)
+		return domain.Session{}, fmt.Errorf("rebind: %w", err)
 	}
-	return step(ctx, s, "rebind", func(t *tx) (Session, error) {
+	return step(ctx, s, "rebind", func(t *tx) (domain.Session, error) {
 		h, err := fence(t, runID)
 		if err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		claude, err := t.rebind(h)
 		if err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		if err := t.disown(h); err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		if _, err := t.post(runID, notice); err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		session, err := findSession(t, h.session)
 		if err == nil && session.ClaudeSession != claude {
@@ -278,7 +271,7 @@ func (t *tx) rebind(h held) (claude string, err error) {
 
 // Release ends a run that did not come to its end and gives its message back: the lane is ready again at a time (zero: at
 // once), the attempt counts, and the message stays bound to its claude session. What was joined to the run waits behind
-// it, unless it was cleared. Cause is for the operator. The error is [ErrFenced] for a run that has lost its lane.
+// it, unless it was cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
 	return s.giveBack(ctx, runID, again, cause, true)
 }
@@ -313,7 +306,7 @@ func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, caus
 		if err := t.postpone(h.session, h.lane, h.seq, readyAt); err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, RunLost, t.now, cause); err != nil {
+		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost, t.now, cause); err != nil {
 			return nothing{}, err
 		}
 		t.after.ready(h.lane)
@@ -323,7 +316,7 @@ func (s *Store) giveBack(ctx context.Context, runID int64, again time.Time, caus
 }
 
 // postpone makes a lane wait for its head until a time, whatever comes behind it.
-func (t *tx) postpone(session string, lane Lane, head, readyAt int64) error {
+func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) error {
 	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head, readyAt); err != nil {
 		return err
 	}
@@ -337,7 +330,7 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 	type result struct{ runs, deliveries int64 }
 	r, err := step(ctx, s, "reclaim", func(t *tx) (r result, err error) {
 		if r.runs, err = t.exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
-			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, RunLost, t.now); err != nil {
+			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.now); err != nil {
 			return r, err
 		}
 		if err = t.partAll(); err != nil {

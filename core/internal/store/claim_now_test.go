@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // ClaimNow is [Store.Claim] without waiting, of all lanes where whose is not given. Nil: nothing is ready, and the first lane
 // that could be claimed will be at next; zero: there is none.
-func (s *Store) ClaimNow(ctx context.Context, lane Lane, whose ...Whose) (run *Run, next time.Time, err error) {
+func (s *Store) ClaimNow(ctx context.Context, lane domain.Lane, whose ...domain.Whose) (run *domain.Run, next time.Time, err error) {
 	var unreadable *unreadableError
 	due, err := step(ctx, s, "claim", func(t *tx) (due int64, err error) {
-		run, due, err = t.claim(lane, append(whose, Anybodys)[0])
+		run, due, err = t.claim(lane, append(whose, domain.Anybodys)[0])
 		if errors.As(err, &unreadable) {
 			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
 		}
@@ -24,7 +26,7 @@ func (s *Store) ClaimNow(ctx context.Context, lane Lane, whose ...Whose) (run *R
 }
 
 // ClaimDeliveriesNow is [Store.ClaimDeliveries] without waiting. Next is when the first destination that was left will be due.
-func (s *Store) ClaimDeliveriesNow(ctx context.Context, channel string, limit int) (ds []Delivery, next time.Time, err error) {
+func (s *Store) ClaimDeliveriesNow(ctx context.Context, channel string, limit int) (ds []domain.Delivery, next time.Time, err error) {
 	due, err := step(ctx, s, "claim deliveries", func(t *tx) (due int64, err error) {
 		ds, due, err = t.claimDeliveries(channel, limit)
 		return due, err

@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestLaneRunsOneMessageAtATimeInOrder(t *testing.T) {
@@ -36,13 +37,13 @@ func TestControlLaneRunsBesideTheTurn(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.claim(t)
 	stop := inbound("anna", 2)
-	stop.Lane = store.ControlLane
+	stop.Lane = domain.ControlLane
 	b.accept(t, stop)
 	if !poked(b.pokes.Controls) {
 		t.Error("the control lane was not poked")
 	}
-	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
-	if err != nil || run == nil || run.Lane != store.ControlLane {
+	run, _, err := b.ClaimNow(b.ctx, domain.ControlLane)
+	if err != nil || run == nil || run.Lane != domain.ControlLane {
 		t.Fatalf("got %+v, %v", run, err)
 	}
 	b.complete(t, run)
@@ -154,7 +155,7 @@ func TestReclaimedMessageKeepsItsClaudeSession(t *testing.T) {
 	if s := again.Session; s.ClaudeSession != first || !s.ClaudeStarted {
 		t.Errorf("session %+v, want the started %s", s, first)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); !errors.Is(err, store.ErrFenced) {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("the lost run completes: %v", err)
 	}
 	b.complete(t, again)
@@ -221,7 +222,7 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 	if err := b.Release(b.ctx, again.ID, later, "claude died"); err != nil {
 		t.Fatal(err)
 	}
-	if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+	if run, next, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(later) || err != nil {
 		t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
 	}
 }
@@ -240,11 +241,11 @@ func TestHoldCountsNoAttempt(t *testing.T) {
 		if err := b.Hold(b.ctx, run.ID, later, "no claude"); err != nil {
 			t.Fatal(err)
 		}
-		if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+		if run, next, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(later) || err != nil {
 			t.Errorf("claimed %+v, next %v, %v, want it at %v", run, next, err, later)
 		}
 		b.clock.Advance(time.Minute)
-		if err := b.Hold(b.ctx, run.ID, later, ""); !errors.Is(err, store.ErrFenced) {
+		if err := b.Hold(b.ctx, run.ID, later, ""); !errors.Is(err, domain.ErrFenced) {
 			t.Errorf("a lost run: %v", err)
 		}
 	}
@@ -264,11 +265,11 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 		"rebind":   func(id int64) error { _, err := b.Rebind(b.ctx, id); return err },
 		"release":  func(id int64) error { return b.Release(b.ctx, id, time.Time{}, "") },
 		"complete": func(id int64) error {
-			return b.Complete(b.ctx, id, store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: chat.Address{Channel: "c"}}}})
+			return b.Complete(b.ctx, id, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: chat.Address{Channel: "c"}}}})
 		},
 	}
 	for name, step := range steps {
-		if err := step(lost); !errors.Is(err, store.ErrFenced) {
+		if err := step(lost); !errors.Is(err, domain.ErrFenced) {
 			t.Errorf("%s: %v, want ErrFenced", name, err)
 		}
 	}
@@ -285,7 +286,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	if _, err := b.Post(b.ctx, "", store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(-time.Hour)
@@ -303,10 +304,10 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.Post(b.ctx, "post", store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, "post", domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, store.Again{At: b.clock.Now().Add(time.Minute)}); err != nil {
+	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, domain.Again{At: b.clock.Now().Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(time.Second)
@@ -335,14 +336,14 @@ func TestAMessageThatCannotBeReadHoldsUpNoOtherSession(t *testing.T) {
 			}
 			b.clock.Advance(time.Second)
 			b.accept(t, inbound("bert", 1))
-			if run, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
+			if run, _, err := b.ClaimNow(b.ctx, domain.TurnLane); err == nil || run != nil || !strings.Contains(err.Error(), "telegram:anna") {
 				t.Fatalf("claimed %+v, %v, want an error that names the session", run, err)
 			}
 			if run := b.claim(t); run.Session.Key != "telegram:bert" {
 				t.Errorf("claimed of %s", run.Session.Key)
 			}
 			b.clock.Advance(time.Hour)
-			if _, _, err := b.ClaimNow(b.ctx, store.TurnLane); err == nil {
+			if _, _, err := b.ClaimNow(b.ctx, domain.TurnLane); err == nil {
 				t.Error("the message is gone, or was not looked at again")
 			}
 		})

@@ -8,35 +8,36 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Complete ends a run: its messages leave the inbox for the transcript, its answer enters the outbox and the transcript,
 // the session's figures are written and the lane is free for its next message, all of it or nothing. State is how the run
-// ended and is not [RunLost]. The error is [ErrFenced] for a run that has lost its lane: its result must be dropped.
-func (s *Store) Complete(ctx context.Context, runID int64, c Completion) error {
-	if err := c.check(); err != nil {
+// ended and is not [domain.RunLost]. The error is [domain.ErrFenced] for a run that has lost its lane: its result must be dropped.
+func (s *Store) Complete(ctx context.Context, runID int64, c domain.Completion) error {
+	if err := checkCompletion(c); err != nil {
 		return fmt.Errorf("complete: %w", err)
 	}
 	_, err := step(ctx, s, "complete", func(t *tx) (nothing, error) { return nothing{}, t.complete(runID, c) })
 	return err
 }
 
-func (c Completion) check() error {
+func checkCompletion(c domain.Completion) error {
 	switch c.State {
-	case RunDone, RunFailed, RunCancelled:
+	case domain.RunDone, domain.RunFailed, domain.RunCancelled:
 	default:
 		return fmt.Errorf("a run cannot end as %q", c.State)
 	}
 	if c.Then != nil {
-		if err := c.Then.check(); err != nil {
+		if err := checkInbound(*c.Then); err != nil {
 			return err
 		}
 	}
 	return checkPieces(c.Pieces)
 }
 
-func (t *tx) complete(runID int64, c Completion) error {
+func (t *tx) complete(runID int64, c domain.Completion) error {
 	h, err := fence(t, runID)
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 	}
 	head := gone[0]
 	claude := head.claude
-	if h.lane == TurnLane {
+	if h.lane == domain.TurnLane {
 		c.Transcript = append(said(gone), c.Transcript...)
 	}
 	first := h.seq + 1
@@ -86,8 +87,8 @@ func (t *tx) complete(runID int64, c Completion) error {
 	if err := t.appendTranscript(h.session, c.Transcript); err != nil {
 		return err
 	}
-	if h.lane == TurnLane && h.noted {
-		if err := t.settleNotes(h.session, h.seq, c.State == RunDone || head.consumed); err != nil {
+	if h.lane == domain.TurnLane && h.noted {
+		if err := t.settleNotes(h.session, h.seq, c.State == domain.RunDone || head.consumed); err != nil {
 			return err
 		}
 	}
@@ -102,7 +103,7 @@ func (t *tx) complete(runID int64, c Completion) error {
 
 // leave takes a run's messages out of the inbox: what it was claimed for, and what it has covered. What was joined to it
 // besides is parted from it. It returns what has left, in order, the run's head first.
-func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
+func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) {
 	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
 	if err != nil {
@@ -121,7 +122,7 @@ func (t *tx) leave(h held, runID int64, c Completion) ([]removed, error) {
 	}
 	for _, r := range done {
 		t.after.ended = append(t.after.ended, r.event)
-		if err := t.show(r.event, r.reacts, c.State.stage()); err != nil {
+		if err := t.show(r.event, r.reacts, c.State.Stage()); err != nil {
 			return nil, err
 		}
 		if r.seq == h.seq {
@@ -146,11 +147,11 @@ func said(done []removed) []chat.TranscriptEntry {
 	var entries []chat.TranscriptEntry
 	for _, r := range done {
 		var m struct { // of a Message, which takes longer to read as a whole
-			Text   string `json:"text"`
-			Raw    string `json:"raw"`
-			Origin Origin `json:"origin"`
+			Text   string        `json:"text"`
+			Raw    string        `json:"raw"`
+			Origin domain.Origin `json:"origin"`
 		}
-		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != OriginPlugin {
+		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != domain.OriginPlugin {
 			continue
 		}
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: moment(r.receivedAt)})
@@ -170,9 +171,9 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 		if err := rows.Scan(&e.channel, &e.id, &seq, &message); err != nil {
 			return err
 		}
-		var m Message
+		var m domain.Message
 		_ = json.Unmarshal([]byte(message), &m) // one that cannot be read was not edited
-		if slices.Contains(uuids, m.uuid(e)) {
+		if slices.Contains(uuids, uuidOf(m, e)) {
 			seqs = append(seqs, seq)
 		}
 		return nil
@@ -192,7 +193,7 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 }
 
 // putFirst puts a message before all that waits. It is for the claude session of the run and goes with it.
-func (t *tx) putFirst(h held, seq int64, claude string, in Inbound) error {
+func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error {
 	var current string
 	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
 	if err != nil || current != claude {

@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestCompleteWritesEverythingOfATurn(t *testing.T) {
@@ -18,12 +19,12 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	run := b.claim(t)
 	to := run.Message.Message.Address()
 	poked(b.pokes.Deliveries)
-	err := b.Complete(b.ctx, run.ID, store.Completion{
-		State:      store.RunDone,
-		Pieces:     []store.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
+	err := b.Complete(b.ctx, run.ID, domain.Completion{
+		State:      domain.RunDone,
+		Pieces:     []domain.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)}},
-		Turn: &store.TurnFigures{
-			Usage: store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
+		Turn: &domain.TurnFigures{
+			Usage: domain.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
 			Model: "sonnet", ContextTokens: 6, ContextWindow: 7,
 		},
 		Answer: "one two",
@@ -48,7 +49,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 		t.Errorf("transcript: %v (-want +got):\n%s", err, diff)
 	}
 	s, err := b.Session(b.ctx, "telegram:anna")
-	if err != nil || s.Usage != (store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}) ||
+	if err != nil || s.Usage != (domain.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}) ||
 		s.Model != "sonnet" || s.ContextTokens != 6 || s.ContextWindow != 7 {
 		t.Errorf("session %+v, %v", s, err)
 	}
@@ -62,14 +63,14 @@ func TestFiguresOfAReplacedClaudeSessionAreDropped(t *testing.T) {
 	if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
 		t.Fatal(err)
 	}
-	err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Turn: &store.TurnFigures{
-		Usage: store.Usage{Turns: 1, CostMicros: 5}, Model: "sonnet", ContextTokens: 6,
+	err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunCancelled, Turn: &domain.TurnFigures{
+		Usage: domain.Usage{Turns: 1, CostMicros: 5}, Model: "sonnet", ContextTokens: 6,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.Session(b.ctx, "telegram:anna")
-	if err != nil || s.Usage != (store.Usage{Turns: 1, CostMicros: 5}) || s.ContextTokens != 0 || s.Model != "" {
+	if err != nil || s.Usage != (domain.Usage{Turns: 1, CostMicros: 5}) || s.ContextTokens != 0 || s.Model != "" {
 		t.Errorf("session %+v, %v; want the usage and nothing else", s, err)
 	}
 }
@@ -79,10 +80,10 @@ func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	for name, c := range map[string]store.Completion{
+	for name, c := range map[string]domain.Completion{
 		"no state": {},
-		"lost":     {State: store.RunLost},
-		"piece without a channel": {State: store.RunDone, Pieces: []store.Piece{
+		"lost":     {State: domain.RunLost},
+		"piece without a channel": {State: domain.RunDone, Pieces: []domain.Piece{
 			{To: chat.Address{Channel: "telegram", Chat: "anna"}}, {To: chat.Address{Chat: "anna"}},
 		}},
 	} {
@@ -99,7 +100,7 @@ func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
 func TestOutcomeOfAnEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, _, _, _, err := b.Outcome(b.ctx, "telegram", "anna-1"); !errors.Is(err, store.ErrNotFound) {
+	if _, _, _, _, err := b.Outcome(b.ctx, "telegram", "anna-1"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("before it is accepted: %v", err)
 	}
 	b.accept(t, inbound("anna", 1))
@@ -123,7 +124,7 @@ func TestOutcomeOfAnEvent(t *testing.T) {
 	if poked(watch) {
 		t.Error("told before the end")
 	}
-	c := store.Completion{State: store.RunFailed, Error: "overloaded", Answer: "sorry"}
+	c := domain.Completion{State: domain.RunFailed, Error: "overloaded", Answer: "sorry"}
 	if err := b.Complete(b.ctx, b.claim(t).ID, c); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestOutcomeOfAnEvent(t *testing.T) {
 	}
 	b.reopen(t)
 	state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", "anna-1")
-	if state != store.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
+	if state != domain.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
 		t.Errorf("outcome: %q, %q, %q, %v, %v", state, answer, errText, done, err)
 	}
 }

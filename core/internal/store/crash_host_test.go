@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -136,21 +137,21 @@ func (h *crashHost) feed(ctx context.Context) error {
 
 // crashInbound is the nth event of a session. Five in a row wait in the same way: each for itself, as a burst, to be
 // collected, to be told to the running turn. Not all sessions begin with the same.
-func crashInbound(event, session string, n int, fresh bool) store.Inbound {
-	in := store.Inbound{
-		EventID: chat.EventID(event), Session: session, Lane: store.TurnLane,
-		Message: store.Message{
+func crashInbound(event, session string, n int, fresh bool) domain.Inbound {
+	in := domain.Inbound{
+		EventID: chat.EventID(event), Session: session, Lane: domain.TurnLane,
+		Message: domain.Message{
 			Channel: "test", Chat: chat.Chat{ID: chat.ID(session), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(session)},
 			Text: fmt.Sprint(n), Fresh: fresh,
 		},
 	}
 	switch (n/5 + int(session[len(session)-1])) % 4 {
 	case 1:
-		in.Burst = store.Burst{Window: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
+		in.Burst = domain.Burst{Window: 3 * time.Millisecond, By: session, Messages: 3, Bytes: 1000, Wait: 20 * time.Millisecond}
 	case 2:
-		in.Queue = store.Queueing{Mode: store.Collect, Quiet: 2 * time.Millisecond}
+		in.Queue = domain.Queueing{Mode: domain.Collect, Quiet: 2 * time.Millisecond}
 	case 3:
-		in.Queue = store.Queueing{Mode: store.Steer}
+		in.Queue = domain.Queueing{Mode: domain.Steer}
 	}
 	return in
 }
@@ -177,8 +178,8 @@ func (h *crashHost) drain(ctx context.Context) error {
 func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 	slots := make(chan struct{}, 8)
 	for ctx.Err() == nil {
-		var run *store.Run
-		must(ctx, h.store.Claim(ctx, store.TurnLane, store.Anybodys, func(claimed *store.Run) { run = claimed }))
+		var run *domain.Run
+		must(ctx, h.store.Claim(ctx, domain.TurnLane, domain.Anybodys, func(claimed *domain.Run) { run = claimed }))
 		if run == nil {
 			return
 		}
@@ -192,7 +193,7 @@ func (h *crashHost) dispatch(ctx context.Context, work *sync.WaitGroup) {
 
 // turn answers the messages of a run and some of those that it was told meanwhile: the first ones, as claude takes them in
 // order.
-func (h *crashHost) turn(ctx context.Context, run *store.Run) {
+func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 	defer h.poke() // all of it may be delivered by then
 	session, answered := run.Session.Key, []string{run.Message.Message.Text}
 	for _, m := range run.More {
@@ -235,17 +236,17 @@ func (h *crashHost) turn(ctx context.Context, run *store.Run) {
 		return
 	}
 	a.left = append(a.left, crashPieces(run, answered[1+len(run.More):])...)
-	must(ctx, h.store.Complete(ctx, run.ID, store.Completion{
-		State: store.RunDone, Covered: covered, Turn: &store.TurnFigures{Usage: store.Usage{Turns: int64(len(answered))}},
+	must(ctx, h.store.Complete(ctx, run.ID, domain.Completion{
+		State: domain.RunDone, Covered: covered, Turn: &domain.TurnFigures{Usage: domain.Usage{Turns: int64(len(answered))}},
 		Pieces: a.final(),
 	}))
 }
 
 // crashPieces is the answer to messages: two pieces for each.
-func crashPieces(run *store.Run, messages []string) (pieces []store.Piece) {
+func crashPieces(run *domain.Run, messages []string) (pieces []domain.Piece) {
 	for _, n := range messages {
 		for piece := range 2 {
-			pieces = append(pieces, store.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
+			pieces = append(pieces, domain.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
 		}
 	}
 	return pieces
@@ -254,10 +255,10 @@ func crashPieces(run *store.Run, messages []string) (pieces []store.Piece) {
 // crashAnswer is an answer that is sent as it is written. What was said of it is a semicolon for each of its pieces.
 type crashAnswer struct {
 	host    *crashHost
-	run     *store.Run
+	run     *domain.Run
 	said    string
 	preview int64
-	left    []store.Piece
+	left    []domain.Piece
 }
 
 // resume goes on where an earlier attempt was.
@@ -275,9 +276,9 @@ func (a *crashAnswer) early(ctx context.Context) {
 		return
 	}
 	said := a.said + ";"
-	e := store.Early{Pieces: a.take(a.left[:1]), Said: said, Unpreview: true}
+	e := domain.Early{Pieces: a.take(a.left[:1]), Said: said, Unpreview: true}
 	if a.host.chance(2) {
-		e.Preview = &store.Piece{To: a.run.Message.Message.Address(), Text: "preview"}
+		e.Preview = &domain.Piece{To: a.run.Message.Message.Address(), Text: "preview"}
 	}
 	preview, err := a.host.store.Early(ctx, a.run.ID, e)
 	must(ctx, err)
@@ -285,7 +286,7 @@ func (a *crashAnswer) early(ctx context.Context) {
 }
 
 // take has the first of the pieces take the place of the preview.
-func (a *crashAnswer) take(pieces []store.Piece) []store.Piece {
+func (a *crashAnswer) take(pieces []domain.Piece) []domain.Piece {
 	pieces = slices.Clone(pieces)
 	if a.preview != 0 && len(pieces) > 0 {
 		pieces[0].Edits, pieces[0].OrSend = a.preview, true
@@ -294,9 +295,9 @@ func (a *crashAnswer) take(pieces []store.Piece) []store.Piece {
 }
 
 // final is the rest of the answer.
-func (a *crashAnswer) final() []store.Piece {
+func (a *crashAnswer) final() []domain.Piece {
 	if a.preview != 0 && len(a.left) == 0 {
-		return []store.Piece{{To: a.run.Message.Message.Address(), Edits: a.preview}}
+		return []domain.Piece{{To: a.run.Message.Message.Address(), Edits: a.preview}}
 	}
 	return a.take(a.left)
 }
@@ -313,11 +314,11 @@ func (h *crashHost) deliver(ctx context.Context, work *sync.WaitGroup) {
 }
 
 // send is now and then refused, and now and then the network's answer is lost.
-func (h *crashHost) send(ctx context.Context, d store.Delivery) {
+func (h *crashHost) send(ctx context.Context, d domain.Delivery) {
 	defer h.poke()
 	soon := time.Now().Add(time.Millisecond)
 	if h.chance(30) {
-		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "refused"}))
+		must(ctx, h.store.Retry(ctx, d.ID, domain.Again{At: soon, Cause: "refused"}))
 		return
 	}
 	certainty := "certain"
@@ -336,7 +337,7 @@ func (h *crashHost) send(ctx context.Context, d store.Delivery) {
 		note(h.sent, "%s %s %s %s %s", d.Key, d.Piece.To.Chat, d.Piece.Text, certainty, target)
 	}
 	if h.chance(100) {
-		must(ctx, h.store.Retry(ctx, d.ID, store.Again{At: soon, Cause: "timeout", Uncertain: true}))
+		must(ctx, h.store.Retry(ctx, d.ID, domain.Again{At: soon, Cause: "timeout", Uncertain: true}))
 		return
 	}
 	must(ctx, h.store.Delivered(ctx, d.ID, ids))

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. Unless it
-// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [Completion]. A question
-// whose message it was is over: what its session is told of that, as of a piece, takes the piece's place. The error is [ErrNotFound] for a piece that is not claimed.
+// is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [domain.Completion]. A question
+// whose message it was is over: what its session is told of that, as of a piece, takes the piece's place. The error is [domain.ErrNotFound] for a piece that is not claimed.
 func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
 	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
@@ -41,22 +43,22 @@ func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
 // deadColumns are what scanDead scans.
 const deadColumns = `id, channel, chat, thread, text, created_at, died_at, attempts, error, run_id, session, rest`
 
-func scanDead(rows *sql.Rows) (DeadPiece, error) {
-	var d DeadPiece
+func scanDead(rows *sql.Rows) (domain.DeadPiece, error) {
+	var d domain.DeadPiece
 	var createdAt, diedAt int64
 	var rest string
 	err := rows.Scan(&d.ID, &d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Text, &createdAt, &diedAt, &d.Attempts, &d.Error,
 		&d.RunID, &d.Session, &rest)
-	var p Piece
-	p.decodeRest(rest)
+	var p domain.Piece
+	decodeRest(&p, rest)
 	d.Media = p.Media
 	d.CreatedAt, d.DiedAt = moment(createdAt), moment(diedAt)
 	return d, err
 }
 
 // DeadPieces returns the pieces that were given up, the newest first. limit is 1 to 1000; another value means 1000.
-func (s *Store) DeadPieces(ctx context.Context, limit int) ([]DeadPiece, error) {
-	var pieces []DeadPiece
+func (s *Store) DeadPieces(ctx context.Context, limit int) ([]domain.DeadPiece, error) {
+	var pieces []domain.DeadPiece
 	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
 		[]any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
 			d, err := scanDead(rows)
@@ -73,7 +75,7 @@ func (s *Store) DeadPieces(ctx context.Context, limit int) ([]DeadPiece, error) 
 const deadTogether = 100
 
 // Revive puts a dead piece behind what waits for its destination, as a new one under its old idempotency key. The error is
-// [ErrNotFound] for one that is not there.
+// [domain.ErrNotFound] for one that is not there.
 func (s *Store) Revive(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "revive", func(t *tx) (nothing, error) { return nothing{}, t.revive(id) })
 	return err
@@ -86,12 +88,12 @@ func (s *Store) ReviveAll(ctx context.Context) (int, error) {
 
 func (t *tx) revive(id int64) error {
 	var revived int64
-	var p Piece
+	var p domain.Piece
 	err := t.row(`INSERT INTO outbox (channel, chat, thread, text, created_at, reply_to, run_id, uncertain, rest, kept, edits, key_id)
 		SELECT channel, chat, thread, text, ?2, reply_to, run_id, uncertain, rest, kept, edits, key_id FROM dead_pieces WHERE id = ?1
 		RETURNING id, channel, chat, thread`, []any{id, t.now}, &revived, &p.To.Channel, &p.To.Chat, &p.To.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
+		return domain.ErrNotFound
 	}
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (t *tx) revive(id int64) error {
 	return t.forget(id)
 }
 
-// Forget removes a dead piece. The error is [ErrNotFound] for one that is not there.
+// Forget removes a dead piece. The error is [domain.ErrNotFound] for one that is not there.
 func (s *Store) Forget(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) { return nothing{}, t.forget(id) })
 	return err
@@ -116,7 +118,7 @@ func (s *Store) ForgetAll(ctx context.Context) (int, error) {
 func (t *tx) forget(id int64) error {
 	n, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
 	if err == nil && n == 0 {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	return err
 }
@@ -158,8 +160,8 @@ func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) e
 const maxTold = 100
 
 // undelivered makes the pieces that tell of a session's dead ones, if they are of any, and notes that it is told.
-func (t *tx) undelivered(session string, tell func([]DeadPiece) []Piece) ([]Piece, error) {
-	var dead []DeadPiece
+func (t *tx) undelivered(session string, tell func([]domain.DeadPiece) []domain.Piece) ([]domain.Piece, error) {
+	var dead []domain.DeadPiece
 	err := t.each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
 		[]any{session, maxTold}, func(rows *sql.Rows) error {
 			d, err := scanDead(rows)

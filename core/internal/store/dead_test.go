@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // kill gives up the piece that is due.
-func (b *bundle) kill(t *testing.T, cause string) store.Delivery {
+func (b *bundle) kill(t *testing.T, cause string) domain.Delivery {
 	t.Helper()
 	d := b.head(t)
 	if err := b.Bury(b.ctx, d.ID, cause); err != nil {
@@ -20,7 +20,7 @@ func (b *bundle) kill(t *testing.T, cause string) store.Delivery {
 	return d
 }
 
-func (b *bundle) dead(t *testing.T) []store.DeadPiece {
+func (b *bundle) dead(t *testing.T) []domain.DeadPiece {
 	t.Helper()
 	dead, err := b.DeadPieces(b.ctx, 0)
 	if err != nil {
@@ -43,19 +43,19 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.kill(t, "blocked")
-	if got, err := b.Question(b.ctx, "AAAAA"); err != nil || got.State != store.QuestionUnseen || got.Unseen != q.Unseen {
+	if got, err := b.Question(b.ctx, "AAAAA"); err != nil || got.State != domain.QuestionUnseen || got.Unseen != q.Unseen {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if open, err := b.Questions(b.ctx); err != nil || len(open) != 0 {
 		t.Errorf("open are %+v, %v", open, err)
 	}
 	var told []string
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{piece("anna", "Done.")}, Undelivered: func(dead []store.DeadPiece) []store.Piece {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{piece("anna", "Done.")}, Undelivered: func(dead []domain.DeadPiece) []domain.Piece {
 		told = nil
 		for _, d := range dead {
 			told = append(told, d.Text)
 		}
-		return []store.Piece{piece("anna", "Lost.")}
+		return []domain.Piece{piece("anna", "Lost.")}
 	}}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	p.Buttons = [][]chat.Button{{{Label: "Stop", Data: "/stop"}}}
 	id := b.post(t, "", p)
 	b.post(t, "", piece("anna", "two"))
-	if err := b.Retry(b.ctx, b.head(t).ID, store.Again{At: start, Uncertain: true}); err != nil {
+	if err := b.Retry(b.ctx, b.head(t).ID, domain.Again{At: start, Uncertain: true}); err != nil {
 		t.Fatal(err)
 	}
 	first := b.kill(t, "cut")
@@ -91,7 +91,7 @@ func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	if err := b.Revive(b.ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Revive(b.ctx, id); !errors.Is(err, store.ErrNotFound) || len(b.dead(t)) != 0 {
+	if err := b.Revive(b.ctx, id); !errors.Is(err, domain.ErrNotFound) || len(b.dead(t)) != 0 {
 		t.Errorf("a second time: %v; dead are %+v", err, b.dead(t))
 	}
 	two := b.head(t) // what waited is first
@@ -146,7 +146,7 @@ func TestAllDeadPieces(t *testing.T) {
 	if err := b.Forget(b.ctx, last); err != nil {
 		t.Error(err)
 	}
-	if err := b.Forget(b.ctx, last); !errors.Is(err, store.ErrNotFound) {
+	if err := b.Forget(b.ctx, last); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("forgotten a second time: %v", err)
 	}
 	if n, err := b.ForgetAll(b.ctx); n != 229 || err != nil || len(b.dead(t)) != 0 {
@@ -158,14 +158,14 @@ func TestAllDeadPieces(t *testing.T) {
 func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	answer := func(user string, n int, pieces ...store.Piece) {
+	answer := func(user string, n int, pieces ...domain.Piece) {
 		t.Helper()
 		b.accept(t, inbound(user, n))
-		if err := b.Complete(b.ctx, b.claim(t).ID, store.Completion{State: store.RunDone, Pieces: pieces}); err != nil {
+		if err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{State: domain.RunDone, Pieces: pieces}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for n, p := range []store.Piece{piece("anna", "lost one"), piece("bob", "lost two"), kept("anna", "a progress line")} {
+	for n, p := range []domain.Piece{piece("anna", "lost one"), piece("bob", "lost two"), kept("anna", "a progress line")} {
 		answer("anna", n, p)
 		b.kill(t, "blocked")
 	}
@@ -184,9 +184,9 @@ func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 		{"anna", false, []string{"answer"}},
 	} {
 		b.accept(t, inbound(step.user, 10+n))
-		err := b.Complete(b.ctx, b.claim(t).ID, store.Completion{
-			State: store.RunDone, Pieces: []store.Piece{piece(step.user, "answer")},
-			Undelivered: func(dead []store.DeadPiece) []store.Piece {
+		err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{
+			State: domain.RunDone, Pieces: []domain.Piece{piece(step.user, "answer")},
+			Undelivered: func(dead []domain.DeadPiece) []domain.Piece {
 				if step.silent {
 					return nil
 				}
@@ -194,7 +194,7 @@ func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 				if len(dead) != 2 || dead[0].Session != "telegram:anna" || dead[0].RunID == 0 || dead[0].Error != "blocked" {
 					t.Errorf("told of %+v", dead)
 				}
-				return []store.Piece{line}
+				return []domain.Piece{line}
 			},
 		})
 		if err != nil {

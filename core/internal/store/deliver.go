@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ClaimDeliveries claims the first piece of each of a channel's due destinations, of at most limit of them, those that
 // are due for the longest first. A destination is a chat and thread; while a piece of it is claimed it is not due. While none is
 // due it waits until one is: an error says that ctx has ended before.
-func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []Delivery, err error) {
-	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []Delivery, found bool, next int64, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []domain.Delivery, err error) {
+	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []domain.Delivery, found bool, next int64, err error) {
 		ds, next, err = t.claimDeliveries(channel, limit)
 		return ds, len(ds) > 0, next, err
-	}, func(claimed []Delivery) { ds = claimed })
+	}, func(claimed []domain.Delivery) { ds = claimed })
 	for i := range ds {
 		ds[i].Key = s.id + "-" + ds[i].Key
 	}
@@ -32,7 +33,7 @@ func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, er
 	return due, nil
 }
 
-func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int64, err error) {
+func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, next int64, err error) {
 	var due []chat.Address
 	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
 		[]any{channel, limit + 1}, func(rows *sql.Rows) error {
@@ -64,8 +65,8 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []Delivery, next int
 	return ds, next, nil
 }
 
-func (t *tx) claimHead(to chat.Address) (Delivery, error) {
-	d := Delivery{Piece: Piece{To: to}}
+func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
+	d := domain.Delivery{Piece: domain.Piece{To: to}}
 	var createdAt int64
 	var rest string
 	err := t.row(`UPDATE outbox SET attempts = attempts + 1
@@ -77,7 +78,7 @@ func (t *tx) claimHead(to chat.Address) (Delivery, error) {
 		return d, err
 	}
 	d.CreatedAt = moment(createdAt)
-	d.Piece.decodeRest(rest)
+	decodeRest(&d.Piece, rest)
 	if d.Piece.Edits != 0 {
 		var sentAt int64
 		err := t.row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{d.Piece.Edits}, &d.Target, &sentAt)
@@ -94,7 +95,7 @@ func (t *tx) claimHead(to chat.Address) (Delivery, error) {
 }
 
 // Delivered ends a claimed delivery well: ids are the network's, kept for 90 days, of an edit the message that it edited. A
-// kept piece has become the first of them. The error is [ErrNotFound] for a piece that is not claimed.
+// kept piece has become the first of them. The error is [domain.ErrNotFound] for a piece that is not claimed.
 func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
 	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
@@ -125,8 +126,8 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 	return err
 }
 
-// Retry ends a claimed delivery that is to be tried again. The error is [ErrNotFound] for a piece that is not claimed.
-func (s *Store) Retry(ctx context.Context, id int64, again Again) error {
+// Retry ends a claimed delivery that is to be tried again. The error is [domain.ErrNotFound] for a piece that is not claimed.
+func (s *Store) Retry(ctx context.Context, id int64, again domain.Again) error {
 	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
@@ -155,7 +156,7 @@ func (t *tx) sending(id int64) (chat.Address, error) {
 	var to chat.Address
 	err := t.row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
-		return to, ErrNotFound
+		return to, domain.ErrNotFound
 	}
 	return to, err
 }

@@ -7,34 +7,29 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// DirectChat is a direct chat that its person has written in to the agent.
-type DirectChat struct {
-	Chat   chat.ID
-	Person []chat.UserID // all their ids, the channel's own first
-}
-
 // DirectChat finds a direct chat by its id, or the one that somebody wrote in last by any id of theirs. A chat that nobody has
-// written in is [ErrNotFound].
-func (s *Store) DirectChat(ctx context.Context, channel, id string) (DirectChat, error) {
-	var found DirectChat
+// written in is [domain.ErrNotFound].
+func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error) {
+	var found domain.DirectChat
 	var ids string
 	err := s.view(ctx).row(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND chat = ?2
 		UNION ALL SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2 LIMIT 1`, []any{channel, id}, &found.Chat, &ids)
 	if errors.Is(err, sql.ErrNoRows) {
-		return DirectChat{}, ErrNotFound
+		return domain.DirectChat{}, domain.ErrNotFound
 	}
 	if err != nil {
-		return DirectChat{}, fmt.Errorf("direct chat: %w", err)
+		return domain.DirectChat{}, fmt.Errorf("direct chat: %w", err)
 	}
 	found.Person = decodePeer(ids)
 	return found, nil
 }
 
 // setDirectChat keeps whose chat a message came from, for all ids of the person.
-func (t *tx) setDirectChat(m Message, peer string) error {
+func (t *tx) setDirectChat(m domain.Message, peer string) error {
 	if peer == "" {
 		return nil
 	}
@@ -49,7 +44,7 @@ func (t *tx) setDirectChat(m Message, peer string) error {
 }
 
 // peer is whose direct chat the message came from: a JSON array of their ids. It is empty for a group.
-func (m Message) peer() string {
+func peerOf(m domain.Message) string {
 	if m.Chat.Kind != chat.Direct || m.Sender.ID == "" {
 		return ""
 	}

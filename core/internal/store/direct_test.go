@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,7 +15,7 @@ func TestDirectChat(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	n := 0
-	write := func(session string, in chat.Chat, origin store.Origin, ids ...chat.UserID) {
+	write := func(session string, in chat.Chat, origin domain.Origin, ids ...chat.UserID) {
 		t.Helper()
 		n++
 		m := inbound("anna", n)
@@ -26,10 +26,10 @@ func TestDirectChat(t *testing.T) {
 	find := func(id string, want chat.ID, person ...chat.UserID) {
 		t.Helper()
 		got, err := b.DirectChat(b.ctx, "telegram", id)
-		if want == "" && errors.Is(err, store.ErrNotFound) {
+		if want == "" && errors.Is(err, domain.ErrNotFound) {
 			return
 		}
-		if diff := cmp.Diff(store.DirectChat{Chat: want, Person: person}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(domain.DirectChat{Chat: want, Person: person}, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", id, err, diff)
 		}
 	}
@@ -42,7 +42,7 @@ func TestDirectChat(t *testing.T) {
 	}
 	dm := func(id chat.ID) chat.Chat { return chat.Chat{ID: id, Kind: chat.Direct} }
 
-	write("s", dm("dm7"), store.OriginPlugin, "7")
+	write("s", dm("dm7"), domain.OriginPlugin, "7")
 	write("g", chat.Chat{ID: "group", Kind: chat.Group}, "", "7")
 	find("7", "")
 	find("dm7", "")
@@ -58,7 +58,7 @@ func TestDirectChat(t *testing.T) {
 
 	// Another id of theirs becomes known.
 	write("s", dm("dm7"), "", "7", "+7")
-	write("s", dm("dm9"), store.OriginHeartbeat, "9")
+	write("s", dm("dm9"), domain.OriginHeartbeat, "9")
 	for _, id := range []string{"7", "+7", "dm7"} {
 		find(id, "dm7", "7", "+7")
 	}
@@ -77,7 +77,7 @@ func TestDirectChat(t *testing.T) {
 	find("new", "new", "7", "+7")
 	find("dm7", "")
 
-	if _, err := b.DirectChat(b.ctx, "discord", "7"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.DirectChat(b.ctx, "discord", "7"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("on another channel: %v", err)
 	}
 }

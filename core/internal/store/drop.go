@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // removed is a message that has left the inbox.
@@ -26,7 +28,7 @@ type removed struct {
 const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, message, received_at, preview, receipt, reacts`
 
 // decode returns the message, unless it cannot be read.
-func (r removed) decode() (m Message, ok bool) {
+func (r removed) decode() (m domain.Message, ok bool) {
 	return m, json.Unmarshal([]byte(r.message), &m) == nil
 }
 
@@ -58,7 +60,7 @@ func (r removed) begins() bool {
 
 // cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
 // with one of them begins all the same: who asks for that does not mean the old one with what comes then.
-func (t *tx) cancel(session string, lane Lane, list []removed, why string) error {
+func (t *tx) cancel(session string, lane domain.Lane, list []removed, why string) error {
 	for _, r := range list {
 		if !r.begins() {
 			continue
@@ -73,14 +75,14 @@ func (t *tx) cancel(session string, lane Lane, list []removed, why string) error
 	for _, r := range list {
 		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
-			session, lane, r.seq, r.channel, r.id, RunCancelled, t.now, why)
+			session, lane, r.seq, r.channel, r.id, domain.RunCancelled, t.now, why)
 		if err != nil {
 			return err
 		}
 		if err := t.retract(r.preview); err != nil {
 			return err
 		}
-		if err := t.show(r.event, r.reacts, StageDropped); err != nil {
+		if err := t.show(r.event, r.reacts, domain.StageDropped); err != nil {
 			return err
 		}
 		t.after.ended = append(t.after.ended, r.event)
@@ -89,7 +91,7 @@ func (t *tx) cancel(session string, lane Lane, list []removed, why string) error
 }
 
 // drop cancels what was removed from a lane that goes on, and takes it off the lane's counters.
-func (t *tx) drop(session string, lane Lane, list []removed, why string) error {
+func (t *tx) drop(session string, lane domain.Lane, list []removed, why string) error {
 	if err := t.cancel(session, lane, list, why); err != nil {
 		return err
 	}

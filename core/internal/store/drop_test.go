@@ -5,26 +5,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Who asks for a new conversation with a message gets it, whatever becomes of the message: what comes then belongs to it, and
 // the turn that runs to the old one.
 func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 	t.Parallel()
-	fresh := queued(2, store.Queueing{Mode: store.Queue})
+	fresh := queued(2, domain.Queueing{Mode: domain.Queue})
 	fresh.Message.Fresh = true
 	for name, drop := range map[string]func(t *testing.T, b *bundle){
-		"interrupted": func(t *testing.T, b *bundle) { b.accept(t, queued(3, store.Queueing{Mode: store.Interrupt})) },
-		"too many":    func(t *testing.T, b *bundle) { b.accept(t, queued(3, store.Queueing{Cap: 1, Drop: store.DropOld})) },
+		"interrupted": func(t *testing.T, b *bundle) { b.accept(t, queued(3, domain.Queueing{Mode: domain.Interrupt})) },
+		"too many":    func(t *testing.T, b *bundle) { b.accept(t, queued(3, domain.Queueing{Cap: 1, Drop: domain.DropOld})) },
 		"too many, told of later": func(t *testing.T, b *bundle) {
-			b.accept(t, queued(3, store.Queueing{Cap: 1, Drop: store.DropSummarize}))
+			b.accept(t, queued(3, domain.Queueing{Cap: 1, Drop: domain.DropSummarize}))
 		},
 		"stopped": func(t *testing.T, b *bundle) {
-			if n, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); n != 1 || err != nil {
+			if n, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, start.Add(time.Second)); n != 1 || err != nil {
 				t.Errorf("dropped %d, %v", n, err)
 			}
-			b.accept(t, queued(3, store.Queueing{}))
+			b.accept(t, queued(3, domain.Queueing{}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 			b, run := busy(t)
 			b.accept(t, fresh)
 			drop(t, b)
-			b.wantOutcome(t, 2, store.RunCancelled)
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil && !errors.Is(err, store.ErrFenced) {
+			b.wantOutcome(t, 2, domain.RunCancelled)
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil && !errors.Is(err, domain.ErrFenced) {
 				t.Fatal(err)
 			}
 			next := b.claim(t)
@@ -46,8 +46,8 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 		t.Parallel()
 		b, run := busy(t)
 		in := fresh
-		in.Queue = store.Queueing{Cap: 1, Drop: store.DropNew}
-		b.accept(t, queued(3, store.Queueing{}))
+		in.Queue = domain.Queueing{Cap: 1, Drop: domain.DropNew}
+		b.accept(t, queued(3, domain.Queueing{}))
 		if a := b.accept(t, in); a.Seq != 0 {
 			t.Errorf("acceptance %+v", a)
 		}
@@ -57,7 +57,7 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 			t.Errorf("then runs %+v, which was written before", next.Message)
 		}
 		b.complete(t, next)
-		b.accept(t, queued(4, store.Queueing{}))
+		b.accept(t, queued(4, domain.Queueing{}))
 		if next := b.claim(t); next.Message.ClaudeSession == run.Message.ClaudeSession {
 			t.Errorf("then runs %+v", next.Message)
 		}
@@ -70,7 +70,7 @@ func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 		if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 			t.Fatal(err)
 		}
-		b.accept(t, queued(3, store.Queueing{Mode: store.Interrupt}))
+		b.accept(t, queued(3, domain.Queueing{Mode: domain.Interrupt}))
 		if next := b.claim(t); next.Message.Seq != 2 || next.Message.ClaudeSession != run.Message.ClaudeSession {
 			t.Errorf("a conversation begins twice: %+v", next.Message)
 		}

@@ -3,29 +3,31 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Early sends something of a run that goes on: the pieces and the preview enter the outbox, and what was said is noted with
-// them, so that the run's next attempt, if there is one, knows of both by [Run]. It returns the run's preview as it is then;
-// zero: it has none. Pieces of its completion come behind all of it. The error is [ErrFenced] for a run that has lost its
+// them, so that the run's next attempt, if there is one, knows of both by [domain.Run]. It returns the run's preview as it is then;
+// zero: it has none. Pieces of its completion come behind all of it. The error is [domain.ErrFenced] for a run that has lost its
 // lane.
-func (s *Store) Early(ctx context.Context, runID int64, e Early) (preview int64, err error) {
-	if err := e.check(); err != nil {
+func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview int64, err error) {
+	if err := checkEarly(e); err != nil {
 		return 0, fmt.Errorf("early: %w", err)
 	}
 	return step(ctx, s, "early", func(t *tx) (int64, error) { return t.early(runID, e) })
 }
 
-func (e Early) check() error {
+func checkEarly(e domain.Early) error {
 	if e.Preview != nil {
-		if err := checkPieces([]Piece{*e.Preview}); err != nil {
+		if err := checkPieces([]domain.Piece{*e.Preview}); err != nil {
 			return err
 		}
 	}
 	return checkPieces(e.Pieces)
 }
 
-func (t *tx) early(runID int64, e Early) (preview int64, err error) {
+func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 	h, err := fence(t, runID)
 	if err != nil {
 		return 0, err
@@ -42,7 +44,7 @@ func (t *tx) early(runID int64, e Early) (preview int64, err error) {
 	if e.Preview != nil {
 		p := *e.Preview
 		p.Kept = true
-		if posted, err = t.post(runID, []Piece{p}); err != nil {
+		if posted, err = t.post(runID, []domain.Piece{p}); err != nil {
 			return 0, err
 		}
 	}

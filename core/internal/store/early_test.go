@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-func (b *bundle) early(t *testing.T, run *store.Run, e store.Early) int64 {
+func (b *bundle) early(t *testing.T, run *domain.Run, e domain.Early) int64 {
 	t.Helper()
 	preview, err := b.Early(b.ctx, run.ID, e)
 	if err != nil {
@@ -55,21 +55,21 @@ func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	preview := piece("anna", "and")
-	if id := b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "one"), piece("anna", "two")}, Said: "one two"}); id != 0 {
+	if id := b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "one"), piece("anna", "two")}, Said: "one two"}); id != 0 {
 		t.Errorf("preview %d", id)
 	}
-	first := b.early(t, run, store.Early{Said: "one two", Preview: &preview})
-	if again := b.early(t, run, store.Early{Said: "one two"}); first == 0 || again != first {
+	first := b.early(t, run, domain.Early{Said: "one two", Preview: &preview})
+	if again := b.early(t, run, domain.Early{Said: "one two"}); first == 0 || again != first {
 		t.Errorf("preview %d, then %d", first, again)
 	}
 	want(t, "sent early", []string{"one", "two", "and"}, b.texts(t))
 	final := piece("anna", "and three")
 	final.Edits, final.OrSend = first, true
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{final, piece("anna", "four")}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{final, piece("anna", "four")}}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "then", []string{"m-and=and three", "four"}, b.texts(t))
-	if _, err := b.Early(b.ctx, run.ID, store.Early{Pieces: []store.Piece{piece("anna", "five")}}); !errors.Is(err, store.ErrFenced) {
+	if _, err := b.Early(b.ctx, run.ID, domain.Early{Pieces: []domain.Piece{piece("anna", "five")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("early after the end: %v", err)
 	}
 	want(t, "after the end", []string(nil), b.texts(t))
@@ -86,14 +86,14 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 		t.Errorf("a new run has said %q, %d", run.Said, run.Preview)
 	}
 	preview := piece("anna", "p")
-	id := b.early(t, run, store.Early{Said: "one", Preview: &preview})
+	id := b.early(t, run, domain.Early{Said: "one", Preview: &preview})
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
 		t.Fatal(err)
 	}
 	if run = b.claim(t); run.Said != "one" || run.Preview != id {
 		t.Errorf("after a release: %q, %d", run.Said, run.Preview)
 	}
-	b.early(t, run, store.Early{Said: "one two"})
+	b.early(t, run, domain.Early{Said: "one two"})
 	b.reopen(t)
 	if _, _, err := b.Reclaim(b.ctx); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	if run = b.claim(t); run.Said != "one two" || run.Preview != id {
 		t.Errorf("after a crash: %q, %d", run.Said, run.Preview)
 	}
-	if id := b.early(t, run, store.Early{Said: "one two three", Unpreview: true}); id != 0 {
+	if id := b.early(t, run, domain.Early{Said: "one two three", Unpreview: true}); id != 0 {
 		t.Errorf("preview %d is gone", id)
 	}
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
@@ -123,18 +123,18 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	file := store.OutgoingFile{Folder: "f", Name: "a", Version: "1", Sent: true}
-	e := store.Early{Pieces: []store.Piece{piece("anna", "one")}, Told: &store.Told{Files: []string{"f/a 1"}}, Files: []store.OutgoingFile{file}}
+	file := domain.OutgoingFile{Folder: "f", Name: "a", Version: "1", Sent: true}
+	e := domain.Early{Pieces: []domain.Piece{piece("anna", "one")}, Told: &domain.Told{Files: []string{"f/a 1"}}, Files: []domain.OutgoingFile{file}}
 	b.early(t, run, e)
-	b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "two")}, Told: &store.Told{Files: []string{"b 1"}}})
+	b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "two")}, Told: &domain.Told{Files: []string{"b 1"}}})
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
 		t.Fatal(err)
 	}
 	before := run.ID
 	run = b.claim(t)
-	want(t, "told", []store.Told{{Files: []string{"f/a 1"}}, {Files: []string{"b 1"}}}, run.Told)
-	e.Told, e.Files[0].Name = &store.Told{Files: []string{"f/c 1"}}, "c"
-	if _, err := b.Early(b.ctx, before, e); !errors.Is(err, store.ErrFenced) {
+	want(t, "told", []domain.Told{{Files: []string{"f/a 1"}}, {Files: []string{"b 1"}}}, run.Told)
+	e.Told, e.Files[0].Name = &domain.Told{Files: []string{"f/c 1"}}, "c"
+	if _, err := b.Early(b.ctx, before, e); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("early of a run that has lost its lane: %v", err)
 	}
 	dealt, err := b.OutgoingFiles(b.ctx, "f")
@@ -142,7 +142,7 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Name = "a"
-	want(t, "dealt with", []store.OutgoingFile{file}, dealt)
+	want(t, "dealt with", []domain.OutgoingFile{file}, dealt)
 	want(t, "sent", []string{"one", "two"}, b.texts(t))
 	b.complete(t, run)
 }
@@ -156,7 +156,7 @@ func TestRebindTakesBackThePreview(t *testing.T) {
 			b.accept(t, inbound("anna", 1))
 			run := b.claim(t)
 			preview := piece("anna", "p")
-			b.early(t, run, store.Early{Said: "one", Preview: &preview, Pieces: []store.Piece{piece("anna", "one")}})
+			b.early(t, run, domain.Early{Said: "one", Preview: &preview, Pieces: []domain.Piece{piece("anna", "one")}})
 			left := []string{"one", "begun anew"}
 			if sent {
 				want(t, "early", []string{"one", "p"}, b.texts(t))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,7 +20,7 @@ type rest struct {
 	OrSend  bool            `json:"or_send,omitempty"`
 }
 
-func (p Piece) encodeRest() (string, error) {
+func encodeRest(p domain.Piece) (string, error) {
 	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend {
 		return "", nil
 	}
@@ -28,7 +29,7 @@ func (p Piece) encodeRest() (string, error) {
 }
 
 // decodeRest leaves out what another version wrote and this one cannot read: the text is still worth sending.
-func (p *Piece) decodeRest(encoded string) {
+func decodeRest(p *domain.Piece, encoded string) {
 	var r rest
 	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
 		return
@@ -38,7 +39,7 @@ func (p *Piece) decodeRest(encoded string) {
 
 // settle looks at what a new piece is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
 // not sent: then it is not to be sent any more. The error is of a target of another destination, whose order nobody keeps.
-func (t *tx) settle(p Piece) (gone bool, err error) {
+func (t *tx) settle(p domain.Piece) (gone bool, err error) {
 	to, waits, err := t.whereabouts(p.Edits)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -89,7 +90,7 @@ func (t *tx) retract(piece int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.post(0, []Piece{{To: to, Edits: piece}})
+	_, err = t.post(0, []domain.Piece{{To: to, Edits: piece}})
 	return err
 }
 
@@ -103,12 +104,12 @@ func (t *tx) keep(piece, edited int64, to chat.Address, id chat.MessageID) error
 }
 
 // SentPiece returns the message that a kept piece has become, for 90 days, and when that was sent: the first one where the
-// network made several. The error is [ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
+// network made several. The error is [domain.ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
 func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, at time.Time, err error) {
 	var sentAt int64
 	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{piece}, &id, &sentAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("sent piece: %w", err)

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // kept is a piece that others may edit.
-func kept(to, text string) store.Piece {
+func kept(to, text string) domain.Piece {
 	p := piece(to, text)
 	p.Kept = true
 	return p
 }
 
 // edit is a piece that edits another one.
-func edit(to, text string, target int64, orSend bool) store.Piece {
+func edit(to, text string, target int64, orSend bool) domain.Piece {
 	p := piece(to, text)
 	p.Edits, p.OrSend = target, orSend
 	return p
@@ -37,16 +37,16 @@ func TestAPieceKeepsAllThatItIs(t *testing.T) {
 
 func TestWhatBecomesOfAnEdit(t *testing.T) {
 	t.Parallel()
-	deliver := func(ids ...chat.MessageID) func(b *bundle, d store.Delivery) error {
-		return func(b *bundle, d store.Delivery) error { return b.Delivered(b.ctx, d.ID, ids) }
+	deliver := func(ids ...chat.MessageID) func(b *bundle, d domain.Delivery) error {
+		return func(b *bundle, d domain.Delivery) error { return b.Delivered(b.ctx, d.ID, ids) }
 	}
-	retry := func(uncertain bool) func(b *bundle, d store.Delivery) error {
-		return func(b *bundle, d store.Delivery) error {
-			return b.Retry(b.ctx, d.ID, store.Again{At: start, Uncertain: uncertain})
+	retry := func(uncertain bool) func(b *bundle, d domain.Delivery) error {
+		return func(b *bundle, d domain.Delivery) error {
+			return b.Retry(b.ctx, d.ID, domain.Again{At: start, Uncertain: uncertain})
 		}
 	}
 	for name, test := range map[string]struct {
-		target func(b *bundle, d store.Delivery) error // what becomes of the target before the edit is posted; nil: it waits
+		target func(b *bundle, d domain.Delivery) error // what becomes of the target before the edit is posted; nil: it waits
 		orSend []string
 		orNot  []string
 		delete []string
@@ -57,7 +57,7 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 		"is there":       {deliver("1"), []string{"1=edit"}, []string{"1=edit"}, []string{"1="}},
 		"is there twice": {deliver("1", "2"), []string{"1=edit"}, []string{"1=edit"}, []string{"1="}},
 		"has no id":      {deliver(), []string{"edit"}, nil, nil},
-		"is dead":        {func(b *bundle, d store.Delivery) error { return b.Bury(b.ctx, d.ID, "") }, []string{"edit"}, nil, nil},
+		"is dead":        {func(b *bundle, d domain.Delivery) error { return b.Bury(b.ctx, d.ID, "") }, []string{"edit"}, nil, nil},
 	} {
 		for kind, change := range map[string]struct {
 			text   string
@@ -93,7 +93,7 @@ func TestAnEditOfWhatIsOnItsWay(t *testing.T) {
 		want []string
 	}{
 		"delivered": {func(b *bundle, id int64) error { return b.Delivered(b.ctx, id, []chat.MessageID{"1"}) }, []string{"1=edit", "next"}},
-		"refused":   {func(b *bundle, id int64) error { return b.Retry(b.ctx, id, store.Again{At: start}) }, []string{"target", "m-target=edit", "next"}},
+		"refused":   {func(b *bundle, id int64) error { return b.Retry(b.ctx, id, domain.Again{At: start}) }, []string{"target", "m-target=edit", "next"}},
 		"lost":      {func(b *bundle, _ int64) error { _, _, err := b.Reclaim(b.ctx); return err }, []string{"target", "m-target=edit", "next"}},
 		"given up":  {func(b *bundle, id int64) error { return b.Bury(b.ctx, id, "") }, []string{"=edit", "next"}},
 	} {
@@ -147,7 +147,7 @@ func TestAnEditOfAnotherDestinationIsRefused(t *testing.T) {
 	}
 	thread := edit("anna", "edit", waiting, true)
 	thread.To.Thread = "t"
-	for name, p := range map[string]store.Piece{
+	for name, p := range map[string]domain.Piece{
 		"of a waiting one": edit("carl", "edit", waiting, true), "of a sent one": edit("carl", "edit", sent, true), "in a thread": thread,
 		"with files alone":  {To: thread.To, Edits: waiting, Media: []chat.Media{{Ref: "r"}}},
 		"with nothing else": edit("anna", "", waiting, true),
@@ -165,7 +165,7 @@ func TestAPieceThatWasTakenBackLeavesItsPlace(t *testing.T) {
 	first := b.head(t)
 	id := b.post(t, "", kept("anna", "target"))
 	b.post(t, "", edit("anna", "", id, false))
-	if err := b.Retry(b.ctx, first.ID, store.Again{At: start.Add(time.Minute)}); err != nil {
+	if err := b.Retry(b.ctx, first.ID, domain.Again{At: start.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	status, err := b.Destinations(b.ctx)
@@ -185,7 +185,7 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first := b.post(t, "", kept("anna", "1"))
-	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("not sent yet: %v", err)
 	}
 	b.texts(t)
@@ -201,14 +201,14 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 			t.Errorf("piece %d has become %q, sent at %v, %v; want it sent at %v", piece, message, at, err, sentAt)
 		}
 	}
-	if _, _, err := b.SentPiece(b.ctx, plain); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, plain); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("one that is not kept: %v", err)
 	}
 	b.clock.Advance(91 * 24 * time.Hour)
 	if err := b.Purge(b.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("after 91 days: %v", err)
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // started is a store in which claude has answered anna's message 1, a minute after the start.
@@ -26,22 +27,22 @@ func started(t *testing.T) (b *bundle, claude string) {
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
-	idle := func(d time.Duration) func(*store.Inbound) { return func(in *store.Inbound) { in.Expiry.Idle = d } }
-	since := func(d time.Duration) func(*store.Inbound) {
-		return func(in *store.Inbound) { in.Expiry.Since = start.Add(d) }
+	idle := func(d time.Duration) func(*domain.Inbound) { return func(in *domain.Inbound) { in.Expiry.Idle = d } }
+	since := func(d time.Duration) func(*domain.Inbound) {
+		return func(in *domain.Inbound) { in.Expiry.Since = start.Add(d) }
 	}
-	both := func(changes ...func(*store.Inbound)) func(*store.Inbound) {
-		return func(in *store.Inbound) {
+	both := func(changes ...func(*domain.Inbound)) func(*domain.Inbound) {
+		return func(in *domain.Inbound) {
 			for _, change := range changes {
 				change(in)
 			}
 		}
 	}
 	for name, test := range map[string]struct {
-		change func(*store.Inbound)
+		change func(*domain.Inbound)
 		over   bool
 	}{
-		"never":                        {func(*store.Inbound) {}, false},
+		"never":                        {func(*domain.Inbound) {}, false},
 		"idle for so long":             {idle(hour / 2), true},
 		"not idle for so long":         {idle(hour/2 + time.Millisecond), false},
 		"begun before":                 {since(time.Millisecond), true},
@@ -49,11 +50,11 @@ func TestExpiry(t *testing.T) {
 		"one of both":                  {both(idle(24*hour), since(time.Minute)), true},
 		"the other of both":            {both(idle(time.Minute), since(-hour)), true},
 		"neither":                      {both(idle(24*hour), since(-hour)), false},
-		"a plugin's message":           {both(idle(time.Minute), func(in *store.Inbound) { in.Message.Origin = store.OriginPlugin }), false},
-		"a heartbeat":                  {both(idle(time.Minute), func(in *store.Inbound) { in.Message.Origin = store.OriginHeartbeat }), false},
-		"a bot's message":              {both(idle(time.Minute), func(in *store.Inbound) { in.Message.Sender.IsBot = true }), false},
-		"a message of the agent's own": {both(idle(time.Minute), func(in *store.Inbound) { in.Message.Sender.IsSelf = true }), false},
-		"a command":                    {both(idle(time.Minute), func(in *store.Inbound) { in.Lane = store.ControlLane }), false},
+		"a plugin's message":           {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Origin = domain.OriginPlugin }), false},
+		"a heartbeat":                  {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Origin = domain.OriginHeartbeat }), false},
+		"a bot's message":              {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Sender.IsBot = true }), false},
+		"a message of the agent's own": {both(idle(time.Minute), func(in *domain.Inbound) { in.Message.Sender.IsSelf = true }), false},
+		"a command":                    {both(idle(time.Minute), func(in *domain.Inbound) { in.Lane = domain.ControlLane }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,15 +65,15 @@ func TestExpiry(t *testing.T) {
 			b.clock.Advance(hour / 2)
 			// None of these is a person's message for claude.
 			command := inbound("anna", 20)
-			command.Lane = store.ControlLane
+			command.Lane = domain.ControlLane
 			b.accept(t, command)
-			for n, origin := range []store.Origin{store.OriginHeartbeat, store.OriginPlugin} {
+			for n, origin := range []domain.Origin{domain.OriginHeartbeat, domain.OriginPlugin} {
 				in := inbound("anna", 10+n)
 				in.Message.Origin = origin
 				b.accept(t, in)
 				b.complete(t, b.claim(t))
 			}
-			if _, err := b.Configure(b.ctx, "telegram:anna", func(o *store.Overrides) { o.Model = "opus" }); err != nil {
+			if _, err := b.Configure(b.ctx, "telegram:anna", func(o *domain.Overrides) { o.Model = "opus" }); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.SetLabel(b.ctx, "telegram:anna", "work"); err != nil {
@@ -100,7 +101,7 @@ func TestExpiry(t *testing.T) {
 
 func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
 	t.Parallel()
-	expired := func(n int) store.Inbound {
+	expired := func(n int) domain.Inbound {
 		in := inbound("anna", n)
 		in.Expiry.Idle = time.Minute
 		return in
@@ -132,7 +133,7 @@ func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
 	if run := b.claim(t); run.Session.ClaudeStarted || run.Session.ClaudeSession == claude {
 		t.Errorf("session %+v", run.Session)
 	}
-	if a := b.accept(t, func() store.Inbound {
+	if a := b.accept(t, func() domain.Inbound {
 		in := expired(1)
 		in.Session, in.EventID = "telegram:new", "new-1"
 		return in
@@ -145,7 +146,7 @@ func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
 func TestParent(t *testing.T) {
 	t.Parallel()
 	b, claude := started(t)
-	child := func(thread chat.ThreadID, n int) store.Inbound {
+	child := func(thread chat.ThreadID, n int) domain.Inbound {
 		in := inbound("anna", n)
 		in.Session, in.Parent, in.Message.Thread = "telegram:anna:"+string(thread), "telegram:anna", thread
 		return in
@@ -196,7 +197,7 @@ func TestParent(t *testing.T) {
 
 	// What the copy is of is decided by the first turn, not by a command before it.
 	command := child("w", 6)
-	command.Lane = store.ControlLane
+	command.Lane = domain.ControlLane
 	b.accept(t, command)
 	b.accept(t, inbound("anna", 7))
 	run = b.claim(t)
@@ -241,25 +242,25 @@ func TestModelHintStays(t *testing.T) {
 	if run := b.claim(t); run.Session.Overrides.Model != "opus" {
 		t.Errorf("overrides %+v", run.Session.Overrides)
 	}
-	if _, err := b.Configure(b.ctx, in.Session, func(o *store.Overrides) { o.Effort = "high" }); err != nil {
+	if _, err := b.Configure(b.ctx, in.Session, func(o *domain.Overrides) { o.Effort = "high" }); err != nil {
 		t.Fatal(err)
 	}
 	command := inbound("anna", 2)
-	command.Lane, command.Reset, command.Model = store.ControlLane, true, new("haiku")
+	command.Lane, command.Reset, command.Model = domain.ControlLane, true, new("haiku")
 	b.accept(t, command)
 	b.accept(t, inbound("anna", 3))
 	again := command // a duplicate says nothing new
 	again.Model = new("sonnet")
 	b.accept(t, again)
 	s, err := b.Session(b.ctx, in.Session)
-	if want := (store.Overrides{Model: "haiku", Effort: "high"}); err != nil || s.Overrides != want {
+	if want := (domain.Overrides{Model: "haiku", Effort: "high"}); err != nil || s.Overrides != want {
 		t.Errorf("overrides %+v, %v; want %+v", s.Overrides, err, want)
 	}
 	back := inbound("anna", 4)
 	back.Model = new("")
 	b.accept(t, back)
 	s, err = b.Session(b.ctx, in.Session)
-	if want := (store.Overrides{Effort: "high"}); err != nil || s.Overrides != want {
+	if want := (domain.Overrides{Effort: "high"}); err != nil || s.Overrides != want {
 		t.Errorf("taken back: overrides %+v, %v; want %+v", s.Overrides, err, want)
 	}
 }
@@ -269,12 +270,12 @@ func TestConfigure(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	quiet := 2 * time.Second
-	want := store.Overrides{
+	want := domain.Overrides{
 		Model: "opus", Effort: "high", Permission: "plan", Verbose: "on", Reasoning: "stream", Usage: "full",
-		Queue: store.QueueOverrides{Mode: store.Collect, Debounce: &quiet, Cap: 3, Drop: store.DropNew},
+		Queue: domain.QueueOverrides{Mode: domain.Collect, Debounce: &quiet, Cap: 3, Drop: domain.DropNew},
 		Send:  "deny", Activation: "always",
 	}
-	s, err := b.Configure(b.ctx, "telegram:anna", func(o *store.Overrides) { *o = want })
+	s, err := b.Configure(b.ctx, "telegram:anna", func(o *domain.Overrides) { *o = want })
 	if diff := cmp.Diff(want, s.Overrides); err != nil || diff != "" {
 		t.Errorf("configured, %v (-want +got):\n%s", err, diff)
 	}
@@ -283,18 +284,18 @@ func TestConfigure(t *testing.T) {
 	if diff := cmp.Diff(want, run.Session.Overrides); diff != "" {
 		t.Errorf("claimed (-want +got):\n%s", diff)
 	}
-	s, err = b.Configure(b.ctx, "telegram:anna", func(o *store.Overrides) { o.Queue = store.QueueOverrides{} })
-	want.Queue = store.QueueOverrides{}
+	s, err = b.Configure(b.ctx, "telegram:anna", func(o *domain.Overrides) { o.Queue = domain.QueueOverrides{} })
+	want.Queue = domain.QueueOverrides{}
 	if diff := cmp.Diff(want, s.Overrides); err != nil || diff != "" {
 		t.Errorf("changed, %v (-want +got):\n%s", err, diff)
 	}
-	if _, err := b.Configure(b.ctx, "nobody", func(*store.Overrides) {}); err == nil {
+	if _, err := b.Configure(b.ctx, "nobody", func(*domain.Overrides) {}); err == nil {
 		t.Error("a session that is not there was configured")
 	}
 	if _, err := raw(t, b.path).Exec(`UPDATE sessions SET overrides = '{"model": 7}'`); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Overrides != (store.Overrides{}) {
+	if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Overrides != (domain.Overrides{}) {
 		t.Errorf("what cannot be read: %+v, %v", s.Overrides, err)
 	}
 }

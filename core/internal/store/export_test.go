@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // ResetSession begins a new claude session as the acceptance of a reset does. A message that was claimed before stays with the old one. It returns
 // false when there is no such session.
-func (s *Store) ResetSession(ctx context.Context, key string) (Session, bool, error) {
-	session, err := step(ctx, s, "reset session", func(t *tx) (Session, error) {
+func (s *Store) ResetSession(ctx context.Context, key string) (domain.Session, bool, error) {
+	session, err := step(ctx, s, "reset session", func(t *tx) (domain.Session, error) {
 		if _, _, err := t.beginClaudeSession(key); err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		return findSession(t, key)
 	})
-	if errors.Is(err, ErrNotFound) {
-		return Session{}, false, nil
+	if errors.Is(err, domain.ErrNotFound) {
+		return domain.Session{}, false, nil
 	}
 	return session, err == nil, err
 }
@@ -32,7 +33,7 @@ func (s *Store) AppendTranscript(ctx context.Context, session string, entries []
 }
 
 // Grant keeps grants without a question.
-func (s *Store) Grant(ctx context.Context, grants ...Grant) error {
+func (s *Store) Grant(ctx context.Context, grants ...domain.Grant) error {
 	_, err := step(ctx, s, "grant", func(t *tx) (nothing, error) { return nothing{}, t.grant(grants) })
 	return err
 }

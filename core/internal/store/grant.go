@@ -5,23 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Grant is what somebody has allowed for longer than once. It holds for turns of its session and authority, no other ones.
-type Grant struct {
-	Session       string
-	ClaudeSession string // empty: whatever the session's is
-	Authority     chat.Authority
-	Rule          string
-	By            string    // who allowed it, as channel:user
-	At            time.Time // given by the store
-}
-
 // grant keeps grants; one that is there already stays.
-func (t *tx) grant(grants []Grant) error {
+func (t *tx) grant(grants []domain.Grant) error {
 	for _, g := range grants {
 		if g.Session == "" || g.Rule == "" || g.Authority == 0 {
 			return errors.New("a grant has a session, an authority and a rule")
@@ -36,11 +25,11 @@ func (t *tx) grant(grants []Grant) error {
 }
 
 // Grants returns a session's grants, whatever their claude session, by authority and rule; at most 1000.
-func (s *Store) Grants(ctx context.Context, session string) ([]Grant, error) {
-	var list []Grant
+func (s *Store) Grants(ctx context.Context, session string) ([]domain.Grant, error) {
+	var list []domain.Grant
 	err := s.view(ctx).each(`SELECT session, claude_session, authority, rule, granted_by, granted_at FROM grants WHERE session = ?1
 		ORDER BY authority, rule, claude_session LIMIT ?2 + 0`, []any{session, overviewRows}, func(rows *sql.Rows) error {
-		var g Grant
+		var g domain.Grant
 		var at int64
 		if err := rows.Scan(&g.Session, &g.ClaudeSession, &g.Authority, &g.Rule, &g.By, &at); err != nil {
 			return err
@@ -56,7 +45,7 @@ func (s *Store) Grants(ctx context.Context, session string) ([]Grant, error) {
 }
 
 // Revoke takes a grant back, or, where it names no rule, all of its session's. It tells how many there were.
-func (s *Store) Revoke(ctx context.Context, g Grant) (int64, error) {
+func (s *Store) Revoke(ctx context.Context, g domain.Grant) (int64, error) {
 	return step(ctx, s, "revoke", func(t *tx) (int64, error) {
 		if g.Rule == "" {
 			return t.exec(`DELETE FROM grants WHERE session = ?1`, g.Session)

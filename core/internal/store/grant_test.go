@@ -7,20 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	always := store.Grant{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "telegram:1"}
-	once := store.Grant{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "telegram:1"}
-	other := store.Grant{Session: "s", Authority: chat.Other, Rule: "Bash(ls *)", By: "telegram:1"}
-	held := func(want ...store.Grant) {
+	always := domain.Grant{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)", By: "telegram:1"}
+	once := domain.Grant{Session: "s", ClaudeSession: "c1", Authority: chat.Owner, Rule: "Bash(ls *)", By: "telegram:1"}
+	other := domain.Grant{Session: "s", Authority: chat.Other, Rule: "Bash(ls *)", By: "telegram:1"}
+	held := func(want ...domain.Grant) {
 		t.Helper()
 		got, err := b.Grants(b.ctx, "s")
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Grant{}, "At"), cmpopts.EquateEmpty()); err != nil || diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(domain.Grant{}, "At"), cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
 	}
@@ -29,7 +29,7 @@ func TestGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Grant(b.ctx, store.Grant{Session: "elsewhere", Authority: chat.Owner, Rule: "Bash"}); err != nil {
+	if err := b.Grant(b.ctx, domain.Grant{Session: "elsewhere", Authority: chat.Owner, Rule: "Bash"}); err != nil {
 		t.Fatal(err)
 	}
 	held(other, always, once)
@@ -37,11 +37,11 @@ func TestGrants(t *testing.T) {
 		t.Error(n, err)
 	}
 	held(other, once)
-	if n, err := b.Revoke(b.ctx, store.Grant{Session: "s"}); n != 2 || err != nil {
+	if n, err := b.Revoke(b.ctx, domain.Grant{Session: "s"}); n != 2 || err != nil {
 		t.Error(n, err)
 	}
 	held()
-	if err := b.Grant(b.ctx, store.Grant{Session: "s", Rule: "Bash"}); err == nil {
+	if err := b.Grant(b.ctx, domain.Grant{Session: "s", Rule: "Bash"}); err == nil {
 		t.Error("a grant of nobody's")
 	}
 }
@@ -50,7 +50,7 @@ func TestGrants(t *testing.T) {
 func TestPurgeOfGrants(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	always := store.Grant{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)"}
+	always := domain.Grant{Session: "s", Authority: chat.Owner, Rule: "Bash(ls *)"}
 	gone := always
 	gone.ClaudeSession = "of long ago"
 	if err := b.Grant(b.ctx, always, gone); err != nil {
@@ -59,7 +59,7 @@ func TestPurgeOfGrants(t *testing.T) {
 	b.clock.Advance(31 * 24 * time.Hour)
 	b.purge(t)
 	got, err := b.Grants(b.ctx, "s")
-	if diff := cmp.Diff([]store.Grant{always}, got, cmpopts.IgnoreFields(store.Grant{}, "At")); err != nil || diff != "" {
+	if diff := cmp.Diff([]domain.Grant{always}, got, cmpopts.IgnoreFields(domain.Grant{}, "At")); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }

@@ -7,27 +7,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
-
-// Held is a message at the head of a turn lane that could be claimed and was not.
-type Held struct {
-	Session Session
-	Message Message
-	EventID chat.EventID
-	ReadyAt time.Time
-}
 
 // Held returns the heads of turn lanes that became ready after a moment, and not after another one, in that order: an
 // owner's, or those of others; at most so many.
-func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, most int) ([]Held, error) {
-	var list []Held
+func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, most int) ([]domain.Held, error) {
+	var list []domain.Held
 	v := s.view(ctx)
 	err := v.each(`SELECT l.session, i.message, i.event_id, l.ready_at FROM lanes l JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
 		WHERE l.lane = 'turn' AND l.owner = ?1 AND l.ready_at > ?2 AND l.ready_at <= ?3 ORDER BY l.ready_at LIMIT ?4 + 0`,
 		[]any{owner, millis(after), millis(until), most}, func(rows *sql.Rows) error {
-			var h Held
+			var h domain.Held
 			var message string
 			var readyAt int64
 			if err := rows.Scan(&h.Session.Key, &message, &h.EventID, &readyAt); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -14,8 +15,8 @@ const interrupted = "interrupted by a later message"
 
 // mayInterrupt tells whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
 // authority, which its share begins with.
-func (t *tx) mayInterrupt(in Inbound, p place) (bool, error) {
-	if in.Queue.Mode != Interrupt || p.queued == 1 {
+func (t *tx) mayInterrupt(in domain.Inbound, p place) (bool, error) {
+	if in.Queue.Mode != domain.Interrupt || p.queued == 1 {
 		return false, nil
 	}
 	var higher bool
@@ -26,7 +27,7 @@ func (t *tx) mayInterrupt(in Inbound, p place) (bool, error) {
 
 // interrupt takes the lane from the running turn and drops what waits in it, but for the burst that the new message joins.
 // The new message is not in the inbox yet. It returns the run that has lost its lane.
-func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err error) {
+func (t *tx) interrupt(in domain.Inbound, p *place, keep burst) (superseded int64, err error) {
 	var head int64
 	var consumed bool
 	err = t.row(`SELECT r.id, r.seq, i.consumed_at IS NOT NULL FROM lanes l JOIN runs r ON r.id = l.run_id
@@ -49,7 +50,7 @@ func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err 
 			return 0, err
 		}
 		if in.Hint != nil {
-			if err := t.note(in.Session, []Note{*in.Hint}); err != nil {
+			if err := t.note(in.Session, []domain.Note{*in.Hint}); err != nil {
 				return 0, err
 			}
 		}
@@ -66,9 +67,9 @@ func (t *tx) interrupt(in Inbound, p *place, keep burst) (superseded int64, err 
 
 // endInterrupted ends a run that a later message has taken the lane from. What it was told goes to the transcript. A preview
 // of its answer, which nobody ends, is taken back.
-func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
+func (t *tx) endInterrupted(in domain.Inbound, run, head int64, gone []removed) error {
 	if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`,
-		run, RunCancelled, t.now, interrupted); err != nil {
+		run, domain.RunCancelled, t.now, interrupted); err != nil {
 		return err
 	}
 	var told []removed
@@ -77,7 +78,7 @@ func (t *tx) endInterrupted(in Inbound, run, head int64, gone []removed) error {
 			if err := t.retract(r.preview); err != nil {
 				return err
 			}
-			if err := t.show(r.event, r.reacts, StageDropped); err != nil {
+			if err := t.show(r.event, r.reacts, domain.StageDropped); err != nil {
 				return err
 			}
 			t.after.ended = append(t.after.ended, r.event)

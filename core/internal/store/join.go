@@ -3,18 +3,20 @@ package store
 import (
 	"context"
 	"database/sql"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [Steer]
-// and [SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
+// Join gives a running run the messages that wait to be told to it, in order, and returns them: those of the modes [domain.Steer]
+// and [domain.SteerBacklog] that are of its authority, address and settings, up to the first that may not be told. A burst that is still open
 // does not hold them up: claude itself takes together what it is told while it works. A run in a claude session that has been
 // replaced is given none that were written since then: they belong to the new one. They are the run's as long as it runs; those that it does not name as
-// covered when it ends wait again, unless they were cleared. The error is [ErrFenced] for a run that has lost its lane.
-func (s *Store) Join(ctx context.Context, runID int64) ([]Queued, error) {
-	return step(ctx, s, "join", func(t *tx) ([]Queued, error) { return t.join(runID) })
+// covered when it ends wait again, unless they were cleared. The error is [domain.ErrFenced] for a run that has lost its lane.
+func (s *Store) Join(ctx context.Context, runID int64) ([]domain.Queued, error) {
+	return step(ctx, s, "join", func(t *tx) ([]domain.Queued, error) { return t.join(runID) })
 }
 
-func (t *tx) join(runID int64) ([]Queued, error) {
+func (t *tx) join(runID int64) ([]domain.Queued, error) {
 	const most = 20
 	h, err := fence(t, runID)
 	if err != nil || h.queued == h.held {
@@ -36,7 +38,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts, &of); err != nil {
 				return err
 			}
-			if of != claude || !(Queueing{Mode: m.mode}).steers() || m.share != share || m.overrides != overrides ||
+			if of != claude || !(domain.Queueing{Mode: m.mode}).Steers() || m.share != share || m.overrides != overrides ||
 				m.decode() != nil || m.Message.Fresh || m.Message.Origin != "" {
 				return errEnough
 			}
@@ -47,7 +49,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	list := make([]Queued, len(found))
+	list := make([]domain.Queued, len(found))
 	for i, m := range found {
 		list[i] = m.Queued
 		if err := t.retract(m.receipt); err != nil {
@@ -57,7 +59,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 			h.session, h.lane, m.Seq, runID); err != nil {
 			return nil, err
 		}
-		if err := t.show(m.id, m.reacts, StageRunning); err != nil {
+		if err := t.show(m.id, m.reacts, domain.StageRunning); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +68,7 @@ func (t *tx) join(runID int64) ([]Queued, error) {
 }
 
 // withdrawn is the mode of a message that was joined to a run and cleared then: unless the run covers it, it is dropped.
-const withdrawn Mode = "withdrawn"
+const withdrawn domain.Mode = "withdrawn"
 
 // part makes the messages that were joined to a run wait again, but for those that were cleared meanwhile.
 func (t *tx) part(h held, runID int64) error {
@@ -93,7 +95,7 @@ func (t *tx) part(h held, runID int64) error {
 		return err
 	}
 	for _, e := range waiting {
-		if err := t.show(e, true, StageWaiting); err != nil {
+		if err := t.show(e, true, domain.StageWaiting); err != nil {
 			return err
 		}
 	}

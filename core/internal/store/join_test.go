@@ -4,18 +4,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"github.com/google/go-cmp/cmp"
 )
 
 // steered is the nth message of anna, to be told to the running turn.
-func steered(n int) store.Inbound { return queued(n, store.Queueing{Mode: store.Steer}) }
+func steered(n int) domain.Inbound { return queued(n, domain.Queueing{Mode: domain.Steer}) }
 
 func uuid(n int) string { return store.MessageUUID("telegram", inbound("anna", n).EventID) }
 
 // join joins what waits and returns their seqs.
-func (b *bundle) join(t *testing.T, run *store.Run) (list []int64) {
+func (b *bundle) join(t *testing.T, run *domain.Run) (list []int64) {
 	t.Helper()
 	joined, err := b.Join(b.ctx, run.ID)
 	if err != nil {
@@ -29,32 +31,32 @@ func (b *bundle) join(t *testing.T, run *store.Run) (list []int64) {
 
 func TestJoin(t *testing.T) {
 	t.Parallel()
-	steer := func(*store.Inbound) {}
-	many := func(n int) (list []func(*store.Inbound)) {
+	steer := func(*domain.Inbound) {}
+	many := func(n int) (list []func(*domain.Inbound)) {
 		for range n {
 			list = append(list, steer)
 		}
 		return list
 	}
 	for name, test := range map[string]struct {
-		messages []func(*store.Inbound)
+		messages []func(*domain.Inbound)
 		joined   []int64
 	}{
 		"nothing waits": {nil, nil},
 		"in order":      {many(2), []int64{2, 3}},
 		"the other mode of the kind": {
-			[]func(*store.Inbound){func(in *store.Inbound) { in.Queue.Mode = store.SteerBacklog }}, []int64{2},
+			[]func(*domain.Inbound){func(in *domain.Inbound) { in.Queue.Mode = domain.SteerBacklog }}, []int64{2},
 		},
 		"20 at once":                      {many(25), []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}},
-		"up to one that is no steering":   {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Queue.Mode = store.Followup }, steer}, []int64{2}},
-		"up to another authority":         {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Authority = chat.Owner }, steer}, nil},
-		"up to another chat":              {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
-		"up to another thread":            {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Thread = "t" }}, nil},
-		"up to one with its own settings": {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
-		"whatever says how it waits":      {[]func(*store.Inbound){func(in *store.Inbound) { in.Message.Overrides.Queue.Mode = store.Steer }}, []int64{2}},
-		"up to a fresh conversation":      {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Fresh = true }}, []int64{2}},
-		"up to what nobody wrote":         {[]func(*store.Inbound){steer, func(in *store.Inbound) { in.Message.Origin = store.OriginPlugin }, steer}, []int64{2}},
-		"an open burst":                   {[]func(*store.Inbound){func(in *store.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
+		"up to one that is no steering":   {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Queue.Mode = domain.Followup }, steer}, []int64{2}},
+		"up to another authority":         {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Authority = chat.Owner }, steer}, nil},
+		"up to another chat":              {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Chat.ID = "group" }}, []int64{2}},
+		"up to another thread":            {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Thread = "t" }}, nil},
+		"up to one with its own settings": {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Model = "opus" }, steer}, nil},
+		"whatever says how it waits":      {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Message.Overrides.Queue.Mode = domain.Steer }}, []int64{2}},
+		"up to a fresh conversation":      {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Fresh = true }}, []int64{2}},
+		"up to what nobody wrote":         {[]func(*domain.Inbound){steer, func(in *domain.Inbound) { in.Message.Origin = domain.OriginPlugin }, steer}, []int64{2}},
+		"an open burst":                   {[]func(*domain.Inbound){func(in *domain.Inbound) { in.Burst = bursting(2).Burst }}, []int64{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +84,7 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	in.Message.ReplyTo = &chat.Quote{ID: "1", Text: "message 1"}
 	b.accept(t, in)
 	joined, err := b.Join(b.ctx, run.ID)
-	want := []store.Queued{{Seq: 2, Burst: 2, Message: in.Message, UUID: uuid(2), ReceivedAt: start}}
+	want := []domain.Queued{{Seq: 2, Burst: 2, Message: in.Message, UUID: uuid(2), ReceivedAt: start}}
 	if diff := cmp.Diff(want, joined); err != nil || diff != "" {
 		t.Errorf("joined, %v (-want +got):\n%s", err, diff)
 	}
@@ -99,7 +101,7 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	own := func(n int) store.Inbound {
+	own := func(n int) domain.Inbound {
 		in := steered(n)
 		in.Message.Overrides.Permission = "bypassPermissions"
 		return in
@@ -120,7 +122,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	b, run := busy(t)
 	b.accept(t, steered(2))
 	reset := inbound("anna", 3)
-	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true
 	if b.accept(t, reset).Replaced != run.Message.ClaudeSession {
 		t.Fatal("the running turn's conversation goes on")
 	}
@@ -128,7 +130,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	if diff := cmp.Diff([]int64{2}, b.join(t, run)); diff != "" {
 		t.Errorf("joined (-want +got):\n%s", diff)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2)}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2)}}); err != nil {
 		t.Fatal(err)
 	}
 	if next := b.claim(t); next.Message.Seq != 3 || next.Message.ClaudeSession == run.Message.ClaudeSession || next.Session.Replaced {
@@ -141,14 +143,14 @@ func TestWhatWaitsAtAReset(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	old := run.Message.ClaudeSession
-	collect := store.Queueing{Mode: store.Collect}
+	collect := domain.Queueing{Mode: domain.Collect}
 	b.accept(t, queued(2, collect))
 	fresh := queued(3, collect)
 	fresh.Message.Fresh = true
 	b.accept(t, fresh)
 	b.accept(t, queued(4, collect))
 	reset := inbound("anna", 5)
-	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true
 	if got := b.accept(t, reset).Replaced; got != old {
 		t.Fatalf("replaced %q, want the one that runs", got)
 	}
@@ -190,12 +192,12 @@ func TestCovered(t *testing.T) {
 		b.accept(t, steered(n))
 	}
 	b.join(t, run)
-	b.accept(t, queued(6, store.Queueing{}))
-	b.accept(t, queued(7, store.Queueing{}))
+	b.accept(t, queued(6, domain.Queueing{}))
+	b.accept(t, queued(7, domain.Queueing{}))
 	watch, stop := b.Watch("telegram", inbound("anna", 3).EventID)
 	defer stop()
-	if err := b.Complete(b.ctx, run.ID, store.Completion{
-		State: store.RunFailed, Error: "overloaded", Answer: "sorry",
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{
+		State: domain.RunFailed, Error: "overloaded", Answer: "sorry",
 		Covered: []string{uuid(3), uuid(5), uuid(6), uuid(1), "nobody's"}, // 6 was not joined
 	}); err != nil {
 		t.Fatal(err)
@@ -205,7 +207,7 @@ func TestCovered(t *testing.T) {
 	}
 	for _, n := range []int{1, 3, 5, 6} {
 		state, answer, errText, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
-		if state != store.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
+		if state != domain.RunFailed || answer != "sorry" || errText != "overloaded" || !done || err != nil {
 			t.Errorf("message %d: %q, %q, %q, %v, %v", n, state, answer, errText, done, err)
 		}
 	}
@@ -231,10 +233,10 @@ func TestCovered(t *testing.T) {
 // A run that comes to no end gives back what was joined to it; the next attempt may be told it again.
 func TestJoinedMessagesOfALostRun(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(b *bundle, run *store.Run) error{
-		"released":  func(b *bundle, run *store.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
-		"reclaimed": func(b *bundle, _ *store.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
-		"reopened": func(b *bundle, _ *store.Run) error {
+	for name, lose := range map[string]func(b *bundle, run *domain.Run) error{
+		"released":  func(b *bundle, run *domain.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
+		"reclaimed": func(b *bundle, _ *domain.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
+		"reopened": func(b *bundle, _ *domain.Run) error {
 			b.reopen(t)
 			_, _, err := b.Reclaim(b.ctx)
 			return err
@@ -276,24 +278,24 @@ func TestClearOfJoinedMessages(t *testing.T) {
 	t.Parallel()
 	stop := start.Add(time.Second)
 	for name, test := range map[string]struct {
-		end  func(b *bundle, run *store.Run) error
+		end  func(b *bundle, run *domain.Run) error
 		said []string
 		runs [][]int64
 	}{
 		"stopped": {
-			func(b *bundle, run *store.Run) error {
-				return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Covered: []string{uuid(2)}})
+			func(b *bundle, run *domain.Run) error {
+				return b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunCancelled, Covered: []string{uuid(2)}})
 			},
 			[]string{"message 1", "message 2"},
 			[][]int64{{5}},
 		},
 		"given back": {
-			func(b *bundle, run *store.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
+			func(b *bundle, run *domain.Run) error { return b.Release(b.ctx, run.ID, time.Time{}, "") },
 			nil,
 			[][]int64{{1}, {5}},
 		},
 		"lost with the host": {
-			func(b *bundle, _ *store.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
+			func(b *bundle, _ *domain.Run) error { _, _, err := b.Reclaim(b.ctx); return err },
 			nil,
 			[][]int64{{1}, {5}},
 		},
@@ -304,21 +306,21 @@ func TestClearOfJoinedMessages(t *testing.T) {
 			b.accept(t, steered(2))
 			b.accept(t, steered(3))
 			b.join(t, run)
-			b.accept(t, queued(4, store.Queueing{}))
+			b.accept(t, queued(4, domain.Queueing{}))
 			b.clock.Advance(time.Minute)
 			b.accept(t, steered(5))
 			b.join(t, run)
 			for _, want := range []int{3, 0} {
-				if dropped, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, stop); dropped != want || err != nil {
+				if dropped, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, stop); dropped != want || err != nil {
 					t.Errorf("dropped %d, %v; want %d", dropped, err, want)
 				}
 			}
 			b.wantOutcome(t, 3, "")
-			b.wantOutcome(t, 4, store.RunCancelled)
+			b.wantOutcome(t, 4, domain.RunCancelled)
 			if err := test.end(b, run); err != nil {
 				t.Fatal(err)
 			}
-			b.wantOutcome(t, 3, store.RunCancelled)
+			b.wantOutcome(t, 3, domain.RunCancelled)
 			entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
 			var said []string
 			for _, e := range entries {
@@ -342,19 +344,19 @@ func TestWaiting(t *testing.T) {
 	b, run := busy(t)
 	want := func(n int) {
 		t.Helper()
-		if got, err := b.Waiting(b.ctx, "telegram:anna", store.TurnLane); got != n || err != nil {
+		if got, err := b.Waiting(b.ctx, "telegram:anna", domain.TurnLane); got != n || err != nil {
 			t.Errorf("%d wait, %v; want %d", got, err, n)
 		}
 	}
 	want(0)
 	b.accept(t, steered(2))
-	b.accept(t, queued(3, store.Queueing{}))
+	b.accept(t, queued(3, domain.Queueing{}))
 	want(2)
 	b.join(t, run)
 	want(1)
 	b.complete(t, run)
 	want(2)
-	if n, err := b.Waiting(b.ctx, "nobody's", store.TurnLane); n != 0 || err != nil {
+	if n, err := b.Waiting(b.ctx, "nobody's", domain.TurnLane); n != 0 || err != nil {
 		t.Errorf("%d wait where nothing ever did, %v", n, err)
 	}
 }
@@ -363,8 +365,8 @@ func TestWaiting(t *testing.T) {
 func TestCapCountsWhatWaits(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	limited := func(n int) store.Inbound {
-		return queued(n, store.Queueing{Mode: store.Steer, Cap: 1, Drop: store.DropOld})
+	limited := func(n int) domain.Inbound {
+		return queued(n, domain.Queueing{Mode: domain.Steer, Cap: 1, Drop: domain.DropOld})
 	}
 	b.accept(t, limited(2))
 	b.join(t, run)
@@ -372,7 +374,7 @@ func TestCapCountsWhatWaits(t *testing.T) {
 	b.wantOutcome(t, 2, "")
 	b.accept(t, limited(4))
 	b.wantOutcome(t, 2, "")
-	b.wantOutcome(t, 3, store.RunCancelled)
+	b.wantOutcome(t, 3, domain.RunCancelled)
 	b.complete(t, run)
 	var w work
 	b.do(t, &w, time.Hour)
@@ -385,13 +387,13 @@ func TestThenComesFirst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, steered(2))
-	b.accept(t, queued(3, store.Queueing{Mode: store.Collect}))
+	b.accept(t, queued(3, domain.Queueing{Mode: domain.Collect}))
 	b.clock.Advance(time.Minute)
-	b.accept(t, queued(4, store.Queueing{Mode: store.Collect}))
+	b.accept(t, queued(4, domain.Queueing{Mode: domain.Collect}))
 	b.join(t, run)
 	flush := inbound("anna", 9)
-	flush.Message.Origin, flush.Message.Text, flush.Message.Sender = store.OriginFlush, "flush", chat.Sender{}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+	flush.Message.Origin, flush.Message.Text, flush.Message.Sender = domain.OriginFlush, "flush", chat.Sender{}
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
 	next := b.claim(t)
@@ -406,10 +408,10 @@ func TestThenComesFirst(t *testing.T) {
 	if next.Message.Message.Text != "flush" || next.Message.Attempts != 2 {
 		t.Errorf("claimed again: %+v", next)
 	}
-	if err := b.Complete(b.ctx, next.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+	if err := b.Complete(b.ctx, next.ID, domain.Completion{State: domain.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
-	b.wantOutcome(t, 9, store.RunDone)
+	b.wantOutcome(t, 9, domain.RunDone)
 	var w work
 	b.do(t, &w, time.Hour)
 	if diff := cmp.Diff([][]int64{{2}, {3, 4}}, w.runs); diff != "" {
@@ -426,14 +428,14 @@ func TestThenIsDroppedWithItsConversation(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	reset := inbound("anna", 2)
-	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true
 	b.accept(t, reset)
 	flush := inbound("anna", 3)
-	flush.Message.Origin = store.OriginFlush
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+	flush.Message.Origin = domain.OriginFlush
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
-	if next, _, err := b.ClaimNow(b.ctx, store.TurnLane); next != nil || err != nil {
+	if next, _, err := b.ClaimNow(b.ctx, domain.TurnLane); next != nil || err != nil {
 		t.Errorf("claimed %+v, %v", next, err)
 	}
 }
@@ -443,8 +445,8 @@ func TestThenInAnIdleLane(t *testing.T) {
 	b, run := busy(t)
 	poked(b.pokes.Turns)
 	flush := inbound("anna", 2)
-	flush.Message.Origin = store.OriginFlush
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &flush}); err != nil {
+	flush.Message.Origin = domain.OriginFlush
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &flush}); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Turns) {
@@ -454,7 +456,7 @@ func TestThenInAnIdleLane(t *testing.T) {
 	b.idle(t)
 	b.accept(t, inbound("anna", 3))
 	run = b.claim(t)
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &store.Inbound{}}); err == nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &domain.Inbound{}}); err == nil {
 		t.Error("a message without an event comes next")
 	}
 	b.complete(t, run)

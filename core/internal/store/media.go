@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -25,13 +26,13 @@ func (s *Store) PutMedia(ctx context.Context, instance string, m chat.Media, at 
 	return err
 }
 
-// Media returns what is known of an instance's media, or [ErrNotFound].
+// Media returns what is known of an instance's media, or [domain.ErrNotFound].
 func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (chat.Media, error) {
 	m := chat.Media{Ref: ref}
 	err := s.view(ctx).row(`SELECT kind, mime_type, file_name, size FROM media WHERE instance = ?1 AND ref = ?2`,
 		[]any{instance, ref}, &m.Kind, &m.MIMEType, &m.FileName, &m.Size)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return chat.Media{}, fmt.Errorf("media: %w", err)
@@ -39,14 +40,8 @@ func (s *Store) Media(ctx context.Context, instance string, ref chat.MediaRef) (
 	return m, nil
 }
 
-// Extract is what a program made of a file or a page.
-type Extract struct {
-	Text    string
-	Failure string // why there is no text, for the agent; empty: there is one, which may be empty
-}
-
 // PutExtract keeps what was made of a source, whose name is the caller's own, in place of what was kept before.
-func (s *Store) PutExtract(ctx context.Context, source string, e Extract) error {
+func (s *Store) PutExtract(ctx context.Context, source string, e domain.Extract) error {
 	_, err := step(ctx, s, "put extract", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO extracts (source, text, failure, created_at) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (source) DO UPDATE SET text = excluded.text, failure = excluded.failure, created_at = excluded.created_at`,
@@ -56,15 +51,15 @@ func (s *Store) PutExtract(ctx context.Context, source string, e Extract) error 
 	return err
 }
 
-// Extract returns what was made of a source, or [ErrNotFound].
-func (s *Store) Extract(ctx context.Context, source string) (Extract, error) {
-	var e Extract
+// Extract returns what was made of a source, or [domain.ErrNotFound].
+func (s *Store) Extract(ctx context.Context, source string) (domain.Extract, error) {
+	var e domain.Extract
 	err := s.view(ctx).row(`SELECT text, failure FROM extracts WHERE source = ?1`, []any{source}, &e.Text, &e.Failure)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
-		return Extract{}, fmt.Errorf("extract: %w", err)
+		return domain.Extract{}, fmt.Errorf("extract: %w", err)
 	}
 	return e, nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -20,7 +20,7 @@ func TestMediaIsTheInstancesOwn(t *testing.T) {
 	if got, err := b.Media(b.ctx, "telegram", "r"); got != want || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := b.Media(b.ctx, "discord", "r"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Media(b.ctx, "discord", "r"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("another instance: %v", err)
 	}
 	if err := b.PutMedia(b.ctx, "telegram", chat.Media{}, start); err == nil {
@@ -31,11 +31,11 @@ func TestMediaIsTheInstancesOwn(t *testing.T) {
 func TestExtracts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("before: %v", err)
 	}
-	said := store.Extract{Text: "hello\nthere"}
-	for source, e := range map[string]store.Extract{"voice": {Failure: "it took too long"}, "page": {Failure: "gone"}, "silence": {}} {
+	said := domain.Extract{Text: "hello\nthere"}
+	for source, e := range map[string]domain.Extract{"voice": {Failure: "it took too long"}, "page": {Failure: "gone"}, "silence": {}} {
 		if err := b.PutExtract(b.ctx, source, e); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestExtracts(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.reopen(t)
-	for source, want := range map[string]store.Extract{"voice": said, "page": {Failure: "gone"}, "silence": {}} {
+	for source, want := range map[string]domain.Extract{"voice": said, "page": {Failure: "gone"}, "silence": {}} {
 		if got, err := b.Extract(b.ctx, source); got != want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", source, got, err, want)
 		}
@@ -56,7 +56,7 @@ func TestExtracts(t *testing.T) {
 	}
 	b.clock.Advance(time.Second)
 	b.purge(t)
-	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Extract(b.ctx, "voice"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("after 30 days: %v", err)
 	}
 }
@@ -95,11 +95,11 @@ func TestNeededMedia(t *testing.T) {
 	run := b.claim(t)
 	expect("while it is answered", "telegram/a", "telegram/b")
 	to := in.Message.Address()
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: to, Media: []chat.Media{{Ref: "c"}}}}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: to, Media: []chat.Media{{Ref: "c"}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	expect("while the answer is sent", "telegram/c")
-	if _, err := b.Post(b.ctx, "", store.Piece{To: to, Text: "and", Silent: true}); err != nil {
+	if _, err := b.Post(b.ctx, "", domain.Piece{To: to, Text: "and", Silent: true}); err != nil {
 		t.Fatal(err)
 	}
 	expect("beside a piece without files", "telegram/c")

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -57,7 +58,7 @@ func TestProcessesOutliveAnUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	want := Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Host: Host{PID: 5, StartTime: 1}}
+	want := domain.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Host: domain.Host{PID: 5, StartTime: 1}}
 	if got, err := s.Processes(t.Context()); err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("the process is %+v, %v, want %+v", got, err, want)
 	}
@@ -89,15 +90,15 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 		t.Errorf("reclaimed %d runs, %v", runs, err)
 	}
 	// A new message steers the run of an old one no more than it joins its burst: whose it was is not known.
-	if _, err := s.Accept(ctx, Inbound{
-		EventID: "a3", Session: "a", Lane: TurnLane, Message: Message{Channel: "c", Chat: chat.Chat{ID: "a"}, Text: "a3"},
-		Queue: Queueing{Mode: Steer}, Burst: Burst{Window: time.Minute, By: "anna"},
+	if _, err := s.Accept(ctx, domain.Inbound{
+		EventID: "a3", Session: "a", Lane: domain.TurnLane, Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "a"}, Text: "a3"},
+		Queue: domain.Queueing{Mode: domain.Steer}, Burst: domain.Burst{Window: time.Minute, By: "anna"},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
 	for range 4 {
-		run, _, err := s.ClaimNow(ctx, TurnLane)
+		run, _, err := s.ClaimNow(ctx, domain.TurnLane)
 		if err != nil || run == nil || len(run.More) != 0 {
 			t.Fatalf("claimed %+v, %v", run, err)
 		}
@@ -105,7 +106,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 			t.Errorf("joined %+v, %v", joined, err)
 		}
 		got[run.Message.Message.Text] = run.Message.Attempts
-		if err := s.Complete(ctx, run.ID, Completion{State: RunDone}); err != nil {
+		if err := s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 			t.Fatal(err)
 		}
 	}

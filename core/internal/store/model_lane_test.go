@@ -8,20 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 type laneKey struct {
 	session string
-	lane    store.Lane
+	lane    domain.Lane
 }
 
 // modelMessage is a message of the model's lanes. Its text is its event, and dots for its length.
 type modelMessage struct {
-	store.Inbound
+	domain.Inbound
 	seq        int64
 	receivedAt time.Time
 	readyAt    time.Time
@@ -98,7 +99,7 @@ func (l *modelLane) rearm(now time.Time) {
 }
 
 type modelNote struct {
-	kind  store.NoteKind
+	kind  domain.NoteKind
 	text  string
 	count int
 	batch int64 // the seq of the head of the run that has it
@@ -113,7 +114,7 @@ func (m *model) cancel(session string, messages []modelMessage) {
 	}
 	for _, gone := range messages {
 		m.retract(gone.preview)
-		m.events[gone.EventID] = store.RunCancelled
+		m.events[gone.EventID] = domain.RunCancelled
 	}
 }
 
@@ -125,7 +126,7 @@ func (m *model) begin(session string) {
 
 // bindWaiting binds what waits before a seq, as another claude session is about to be begun.
 func (m *model) bindWaiting(session string, before int64) {
-	l := m.lanes[laneKey{session, store.TurnLane}]
+	l := m.lanes[laneKey{session, domain.TurnLane}]
 	if l == nil {
 		return
 	}
@@ -141,21 +142,21 @@ func (m *model) bindWaiting(session string, before int64) {
 	}
 }
 
-var modelModes = []store.Mode{store.Followup, store.Queue, store.Collect, store.Collect, store.Steer, store.Steer, store.SteerBacklog, store.Interrupt, ""}
+var modelModes = []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Collect, domain.Steer, domain.Steer, domain.SteerBacklog, domain.Interrupt, ""}
 
 // drawInbound draws an event for the turn lane of a session, or, seldom, one for its control lane.
-func (m *model) drawInbound(t *rapid.T) store.Inbound {
-	in := store.Inbound{
+func (m *model) drawInbound(t *rapid.T) domain.Inbound {
+	in := domain.Inbound{
 		EventID: chat.EventID(fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "event"))),
 		Session: rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "session"),
-		Lane:    store.TurnLane,
+		Lane:    domain.TurnLane,
 	}
 	seldom := func(name string) bool { return rapid.IntRange(0, 9).Draw(t, name) == 9 }
 	seconds := func(name string, most int) time.Duration {
 		return time.Duration(rapid.IntRange(0, most).Draw(t, name)) * time.Second
 	}
 	sender := rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "sender")
-	in.Message = store.Message{
+	in.Message = domain.Message{
 		Channel: "c", Chat: chat.Chat{ID: chat.ID(in.Session)}, Sender: chat.Sender{ID: chat.UserID(sender)},
 		ID: chat.MessageID(in.EventID), Text: string(in.EventID) + strings.Repeat(".", rapid.IntRange(0, 9).Draw(t, "length")),
 	}
@@ -166,7 +167,7 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 		in.MaxWaiting = 2
 	}
 	if seldom("control") {
-		in.Lane, in.Reset = store.ControlLane, rapid.Bool().Draw(t, "reset")
+		in.Lane, in.Reset = domain.ControlLane, rapid.Bool().Draw(t, "reset")
 		return in
 	}
 	if seldom("stranger") {
@@ -179,16 +180,16 @@ func (m *model) drawInbound(t *rapid.T) store.Inbound {
 	}
 	in.Message.Fresh = seldom("fresh")
 	if seldom("plugin") {
-		in.Message.Origin = store.OriginPlugin
+		in.Message.Origin = domain.OriginPlugin
 	}
-	in.Queue = store.Queueing{
+	in.Queue = domain.Queueing{
 		Mode:  rapid.SampledFrom(modelModes).Draw(t, "mode"),
 		Quiet: seconds("quiet", 2),
 		Cap:   rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "cap"),
-		Drop:  rapid.SampledFrom([]store.Drop{store.DropOld, store.DropNew, store.DropSummarize}).Draw(t, "drop"),
+		Drop:  rapid.SampledFrom([]domain.Drop{domain.DropOld, domain.DropNew, domain.DropSummarize}).Draw(t, "drop"),
 	}
 	if window := seconds("window", 2); window > 0 {
-		in.Burst = store.Burst{
+		in.Burst = domain.Burst{
 			Window: window, By: sender, Messages: 4, Bytes: 20, Wait: 2 * time.Second, Now: seldom("now"),
 		}
 	}
@@ -205,8 +206,8 @@ func (m *model) accept(t *rapid.T) {
 		l = &modelLane{}
 	}
 	if receipt {
-		in.Receipt = func(a store.Acceptance) store.Piece {
-			return store.Piece{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
+		in.Receipt = func(a domain.Acceptance) domain.Piece {
+			return domain.Piece{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
 		}
 	}
 	got, err := m.store.Accept(m.ctx, in)
@@ -217,7 +218,7 @@ func (m *model) accept(t *rapid.T) {
 		return
 	}
 	if in.MaxWaiting > 0 && len(l.queue)-l.held() >= in.MaxWaiting {
-		if !errors.Is(err, store.ErrLaneFull) {
+		if !errors.Is(err, domain.ErrLaneFull) {
 			t.Fatalf("event %s got into a full lane: %+v, %v", in.EventID, got, err)
 		}
 		return
@@ -245,9 +246,9 @@ func (m *model) accept(t *rapid.T) {
 }
 
 // arrives is when a message comes: behind all before it where it is a command, and not before the commands before it.
-func (m *model) arrives(lane store.Lane) time.Time {
+func (m *model) arrives(lane domain.Lane) time.Time {
 	at, behind, came := m.clock.Now(), m.cameCommand, &m.cameMessage
-	if lane != store.TurnLane {
+	if lane != domain.TurnLane {
 		behind, came = m.cameMessage.Add(time.Millisecond), &m.cameCommand
 	}
 	if behind.After(at) {
@@ -258,7 +259,7 @@ func (m *model) arrives(lane store.Lane) time.Time {
 }
 
 // wantAcceptance puts a message into the model's lane.
-func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance {
+func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptance {
 	now := m.clock.Now()
 	l.lastSeq++
 	msg := modelMessage{Inbound: in, seq: l.lastSeq, burst: l.lastSeq, readyAt: later(in.ReadyAt, now), ticket: l.lastSeq}
@@ -268,7 +269,7 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	burst := m.openBurst(l, msg)
 	inBurst := func(o modelMessage) bool { return len(burst) > 0 && o.burst == burst[0].burst }
 	outranked := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return o.Message.Authority > in.Message.Authority })
-	if in.Queue.Mode == store.Interrupt && !outranked {
+	if in.Queue.Mode == domain.Interrupt && !outranked {
 		if superseded = l.run; superseded != 0 {
 			m.settleNotes(in.Session, l.queue[0].seq, l.queue[0].consumed)
 		}
@@ -277,19 +278,19 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 			m.end(superseded, l)
 		}
 	}
-	if over := l.bursts(burst) - in.Queue.Cap; in.Lane == store.TurnLane && in.Queue.Cap > 0 && over > 0 {
-		if in.Queue.Drop == store.DropNew && len(burst) == 0 {
+	if over := l.bursts(burst) - in.Queue.Cap; in.Lane == domain.TurnLane && in.Queue.Cap > 0 && over > 0 {
+		if in.Queue.Drop == domain.DropNew && len(burst) == 0 {
 			m.cancel(in.Session, []modelMessage{msg})
 			if len(l.queue) < before {
 				l.rearm(now)
 			}
-			return store.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+			return domain.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 		}
 		gone := map[int64]bool{}
 		var texts []string // of each burst that is gone
 		dropped := m.remove(l, func(o modelMessage) bool {
 			switch {
-			case in.Queue.Drop == store.DropNew || !o.waits() || o.Message.Origin != "" || o.urgent > 0 || inBurst(o):
+			case in.Queue.Drop == domain.DropNew || !o.waits() || o.Message.Origin != "" || o.urgent > 0 || inBurst(o):
 				return false
 			case gone[o.burst]:
 			case len(gone) == over:
@@ -311,18 +312,18 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 			}
 			texts = append(texts, strings.Join(of, "\n"))
 		}
-		if in.Queue.Drop == store.DropSummarize {
+		if in.Queue.Drop == domain.DropSummarize {
 			for _, text := range texts {
-				m.addNote(in.Session, modelNote{kind: store.NoteOverflow, text: text, count: 1}, in.Queue.Cap)
+				m.addNote(in.Session, modelNote{kind: domain.NoteOverflow, text: text, count: 1}, in.Queue.Cap)
 			}
 		}
 	}
 	msg.receivedAt = m.arrives(in.Lane)
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
-	accepted := store.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+	accepted := domain.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 	behind := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return len(burst) == 0 || o.burst != burst[0].burst })
-	if in.Receipt != nil && in.Lane == store.TurnLane && behind && (!steers(in) || m.outlasts(l, msg)) {
+	if in.Receipt != nil && in.Lane == domain.TurnLane && behind && (!steers(in) || m.outlasts(l, msg)) {
 		p := in.Receipt(accepted)
 		p.Kept = true
 		msg.receipt = m.post("", p)
@@ -333,8 +334,8 @@ func (m *model) wantAcceptance(in store.Inbound, l *modelLane) store.Acceptance 
 	return accepted
 }
 
-func steers(in store.Inbound) bool {
-	return in.Queue.Mode == store.Steer || in.Queue.Mode == store.SteerBacklog
+func steers(in domain.Inbound) bool {
+	return in.Queue.Mode == domain.Steer || in.Queue.Mode == domain.SteerBacklog
 }
 
 // outlasts tells whether a message is not told to the turn that runs, nor would be if it was told what waits.
@@ -408,7 +409,7 @@ func (m *model) pace(l *modelLane, msg *modelMessage, burst []modelMessage, inBu
 	}
 	waits := false // for others than its own burst
 	switch msg.Queue.Mode {
-	case store.Followup, store.Collect, "":
+	case domain.Followup, domain.Collect, "":
 		for _, o := range l.queue {
 			waits = waits || !inBurst(o)
 		}
@@ -425,10 +426,10 @@ func (m *model) pace(l *modelLane, msg *modelMessage, burst []modelMessage, inBu
 			}
 		}
 	}
-	if waits && msg.Queue.Mode == store.Collect && msg.Queue.Quiet > 0 {
+	if waits && msg.Queue.Mode == domain.Collect && msg.Queue.Quiet > 0 {
 		postponed = true
 		for i := range l.queue {
-			if o := &l.queue[i]; o.Queue.Mode == store.Collect && o.waits() {
+			if o := &l.queue[i]; o.Queue.Mode == domain.Collect && o.waits() {
 				o.readyAt = later(o.readyAt, earlier(quiet, o.receivedAt.Add(5*msg.Queue.Quiet)))
 			}
 		}
@@ -449,7 +450,7 @@ func (l *modelLane) wantBatch() (batch []int) {
 		case head.Message.Origin != "", o.claude != head.claude:
 			return batch
 		case o.burst != head.burst &&
-			(passed || head.Queue.Mode != store.Collect || o.Queue.Mode != store.Collect || !o.shares(head)):
+			(passed || head.Queue.Mode != domain.Collect || o.Queue.Mode != domain.Collect || !o.shares(head)):
 			passed = true
 			continue
 		case o.batch != 0 || o.Message.Fresh || o.Message.Origin != "" || size+len(o.Message.Text) > 256<<10:
@@ -461,8 +462,8 @@ func (l *modelLane) wantBatch() (batch []int) {
 }
 
 func (m *model) claim(t *rapid.T) {
-	lane := rapid.SampledFrom([]store.Lane{store.TurnLane, store.TurnLane, store.ControlLane}).Draw(t, "lane")
-	whose := rapid.SampledFrom([]store.Whose{store.Anybodys, store.Anybodys, store.Owners}).Draw(t, "whose")
+	lane := rapid.SampledFrom([]domain.Lane{domain.TurnLane, domain.TurnLane, domain.ControlLane}).Draw(t, "lane")
+	whose := rapid.SampledFrom([]domain.Whose{domain.Anybodys, domain.Anybodys, domain.Owners}).Draw(t, "whose")
 	now := m.clock.Now()
 	var first time.Time // when the lane that is to be claimed is ready, owners' before others
 	owners := false
@@ -473,7 +474,7 @@ func (m *model) claim(t *rapid.T) {
 		owner := l.queue[0].Message.Authority == chat.Owner
 		before := first.IsZero() || l.readyAt.Before(first)
 		switch {
-		case whose == store.Owners && !owner:
+		case whose == domain.Owners && !owner:
 			continue
 		case first.IsZero() || first.After(now) || l.readyAt.After(now): // the first that is ready, or will be
 		default:
@@ -522,7 +523,7 @@ func (m *model) claim(t *rapid.T) {
 		o.receipt = 0
 		want = append(want, fmt.Sprint(o.seq, " ", o.Message.Text))
 	}
-	for _, q := range append([]store.Queued{run.Message}, run.More...) {
+	for _, q := range append([]domain.Queued{run.Message}, run.More...) {
 		got = append(got, fmt.Sprint(q.Seq, " ", q.Message.Text))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -532,7 +533,7 @@ func (m *model) claim(t *rapid.T) {
 		t.Fatalf("the run of %v has said %q with preview %d, want %q with %d", k, run.Said, run.Preview, l.queue[0].said, l.queue[0].preview)
 	}
 	var notes []modelNote
-	if lane == store.TurnLane {
+	if lane == domain.TurnLane {
 		notes = m.takeNotes(k.session, l.queue[0])
 	}
 	var gotNotes []modelNote
@@ -547,9 +548,9 @@ func (m *model) claim(t *rapid.T) {
 
 func (m *model) note(t *rapid.T) {
 	session := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session")
-	n := modelNote{kind: rapid.SampledFrom([]store.NoteKind{store.NoteEvent, store.NoteHint}).Draw(t, "kind"), count: 1}
+	n := modelNote{kind: rapid.SampledFrom([]domain.NoteKind{domain.NoteEvent, domain.NoteHint}).Draw(t, "kind"), count: 1}
 	n.text = fmt.Sprint(m.clock.Now().Unix())
-	if err := m.store.Note(m.ctx, session, store.Note{Kind: n.kind, At: m.clock.Now(), Text: n.text}); err != nil {
+	if err := m.store.Note(m.ctx, session, domain.Note{Kind: n.kind, At: m.clock.Now(), Text: n.text}); err != nil {
 		t.Fatal(err)
 	}
 	m.addNote(session, n, 100)
@@ -565,7 +566,7 @@ func (m *model) addNote(session string, n modelNote, limit int) {
 		}
 	}
 	for len(loose) > limit {
-		if n.kind == store.NoteOverflow {
+		if n.kind == domain.NoteOverflow {
 			notes[loose[1]].count += notes[loose[0]].count
 		}
 		notes = slices.Delete(notes, loose[0], loose[0]+1)
@@ -663,7 +664,7 @@ func (m *model) join(t *rapid.T) {
 func (m *model) complete(t *rapid.T) {
 	id, l := m.aRun(t)
 	k, head := m.runs[id], l.queue[0].seq
-	c := store.Completion{State: rapid.SampledFrom([]store.RunState{store.RunDone, store.RunDone, store.RunFailed}).Draw(t, "state")}
+	c := domain.Completion{State: rapid.SampledFrom([]domain.RunState{domain.RunDone, domain.RunDone, domain.RunFailed}).Draw(t, "state")}
 	ended := m.remove(l, func(o modelMessage) bool {
 		if o.batch == head {
 			return true
@@ -690,12 +691,12 @@ func (m *model) complete(t *rapid.T) {
 		before = l.advance(before)
 	}
 	var first []modelMessage
-	if k.lane == store.TurnLane && rapid.IntRange(0, 4).Draw(t, "then") == 0 {
+	if k.lane == domain.TurnLane && rapid.IntRange(0, 4).Draw(t, "then") == 0 {
 		m.thens++
 		event := chat.EventID(fmt.Sprintf("then-%d", m.thens/2))
-		c.Then = &store.Inbound{
+		c.Then = &domain.Inbound{
 			EventID: event, Session: k.session, Lane: k.lane,
-			Message: store.Message{Channel: "c", Chat: chat.Chat{ID: chat.ID(k.session)}, Text: string(event), Origin: store.OriginPlugin},
+			Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: chat.ID(k.session)}, Text: string(event), Origin: domain.OriginPlugin},
 		}
 		if _, seen := m.events[event]; !seen && ended[0].claude == m.current[k.session] {
 			m.events[event] = ""
@@ -711,8 +712,8 @@ func (m *model) complete(t *rapid.T) {
 	m.end(id, l)
 	l.queue = append(first, l.queue...)
 	l.rearm(m.clock.Now())
-	if k.lane == store.TurnLane {
-		m.settleNotes(k.session, head, c.State == store.RunDone || ended[0].consumed)
+	if k.lane == domain.TurnLane {
+		m.settleNotes(k.session, head, c.State == domain.RunDone || ended[0].consumed)
 	}
 }
 
@@ -727,7 +728,7 @@ func (m *model) release(t *rapid.T) {
 }
 
 func (m *model) clear(t *rapid.T) {
-	k := laneKey{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"), store.TurnLane}
+	k := laneKey{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session"), domain.TurnLane}
 	l := m.lanes[k]
 	if l == nil {
 		t.Skip("no such lane")

@@ -9,14 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // modelPiece is a piece of the model's outbox, or a dead one.
 type modelPiece struct {
-	store.Piece
+	domain.Piece
 	id        int64
 	key       int64 // what it is kept by
 	session   string
@@ -48,7 +49,7 @@ func (d *modelDestination) drop(id int64) (found, dropped bool) {
 func toModel(to chat.ID) chat.Address { return chat.Address{Channel: "c", Chat: to} }
 
 // post puts a piece into the model's outbox and returns its id; 0: it is not sent.
-func (m *model) post(session string, p store.Piece) int64 {
+func (m *model) post(session string, p domain.Piece) int64 {
 	if p.Edits != 0 {
 		gone := m.keptIn[p.Edits] == ""
 		for _, d := range m.destinations {
@@ -97,7 +98,7 @@ func (m *model) retract(id int64) {
 	if !known {
 		to = "a" // it is outdated at most
 	}
-	m.post("", store.Piece{To: toModel(to), Edits: id})
+	m.post("", domain.Piece{To: toModel(to), Edits: id})
 }
 
 // keptOf are the kept pieces of a chat that were sent or may yet be.
@@ -124,9 +125,9 @@ func (m *model) keptOf(to chat.ID) (ids []int64) {
 }
 
 // drawPiece draws a piece for a chat: a plain one, a kept one, or one that edits a kept one of before.
-func (m *model) drawPiece(t *rapid.T, to chat.ID) store.Piece {
+func (m *model) drawPiece(t *rapid.T, to chat.ID) domain.Piece {
 	m.pieces++
-	p := store.Piece{To: toModel(to), Text: fmt.Sprint(m.pieces)}
+	p := domain.Piece{To: toModel(to), Text: fmt.Sprint(m.pieces)}
 	kind := rapid.IntRange(0, 5).Draw(t, "kind")
 	p.Kept = kind == 1 || kind == 5
 	if ids := m.keptOf(to); kind > 2 && len(ids) > 0 {
@@ -139,8 +140,8 @@ func (m *model) drawPiece(t *rapid.T, to chat.ID) store.Piece {
 }
 
 // drawPieces draws pieces and posts them in the model.
-func (m *model) drawPieces(t *rapid.T) []store.Piece {
-	var pieces []store.Piece
+func (m *model) drawPieces(t *rapid.T) []domain.Piece {
+	var pieces []domain.Piece
 	for range rapid.IntRange(0, 4).Draw(t, "pieces") {
 		// A later piece may not edit an earlier one of the same step, whose id nobody knows.
 		pieces = append(pieces, m.drawPiece(t, rapid.SampledFrom([]chat.ID{"a", "b", "c"}).Draw(t, "to")))
@@ -152,7 +153,7 @@ func (m *model) drawPieces(t *rapid.T) []store.Piece {
 func (m *model) early(t *rapid.T) {
 	id, l := m.aRun(t)
 	session, head := m.runs[id].session, &l.queue[0]
-	e := store.Early{Pieces: m.drawPieces(t)}
+	e := domain.Early{Pieces: m.drawPieces(t)}
 	head.said += fmt.Sprint(len(e.Pieces))
 	e.Said = head.said
 	for _, p := range e.Pieces {
@@ -177,7 +178,7 @@ func (m *model) early(t *rapid.T) {
 // rebind begins the run's conversation anew.
 func (m *model) rebind(t *rapid.T) {
 	id, l := m.aRun(t)
-	if m.runs[id].lane != store.TurnLane {
+	if m.runs[id].lane != domain.TurnLane {
 		t.Skip("no turn")
 	}
 	session, head := m.runs[id].session, l.queue[0].seq
@@ -262,7 +263,7 @@ func (m *model) endDelivery(t *rapid.T) {
 	case "retry":
 		uncertain := rapid.Bool().Draw(t, "uncertain")
 		d.nextAt = m.clock.Now().Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Second)
-		err = m.store.Retry(m.ctx, id, store.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
+		err = m.store.Retry(m.ctx, id, domain.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
 		if uncertain {
 			m.doubt(d)
 		}
@@ -311,7 +312,7 @@ func (m *model) revive(t *rapid.T) {
 }
 
 // undelivered draws what a completion says of its session's dead pieces, and posts it in the model once the store has asked.
-func (m *model) undelivered(t *rapid.T, session string) (tell func([]store.DeadPiece) []store.Piece, check func()) {
+func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.DeadPiece) []domain.Piece, check func()) {
 	var want, got []string
 	says := rapid.IntRange(0, 2).Draw(t, "says what died") > 0
 	line := m.drawPiece(t, "b")
@@ -325,7 +326,7 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]store.DeadP
 	if len(want) > 0 && says {
 		m.post(session, line)
 	}
-	tell = func(dead []store.DeadPiece) []store.Piece {
+	tell = func(dead []domain.DeadPiece) []domain.Piece {
 		got = nil
 		for _, d := range dead {
 			got = append(got, d.Text)
@@ -333,7 +334,7 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]store.DeadP
 		if !says {
 			return nil
 		}
-		return []store.Piece{line}
+		return []domain.Piece{line}
 	}
 	return tell, func() {
 		if !slices.Equal(want, got) {
@@ -355,7 +356,7 @@ func (m *model) checkPieces(t *rapid.T) {
 	}
 	for _, id := range []int64{m.lastPiece, m.lastPiece - 1, m.lastPiece - 2} {
 		message, _, err := m.store.SentPiece(m.ctx, id)
-		if want := m.became[id]; message != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, store.ErrNotFound) {
+		if want := m.became[id]; message != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, domain.ErrNotFound) {
 			t.Fatalf("piece %d has become %q, %v; want %q", id, message, err, want)
 		}
 	}

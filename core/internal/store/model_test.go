@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"pgregory.net/rapid"
 )
 
 // TestModel takes random steps and compares what the store hands out with a model in plain Go; after each step the
@@ -29,7 +31,7 @@ func TestModel(t *testing.T) {
 			ctx: ctx, path: filepath.Join(dir, "clawhost.db"), clock: &clock{now: start},
 			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{}, current: map[string]int{},
 			became: map[int64]chat.MessageID{}, keptIn: map[int64]chat.ID{},
-			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]store.RunState{},
+			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]domain.RunState{},
 		}
 		m.open(t)
 		defer func() { _ = m.store.Close() }()
@@ -86,9 +88,9 @@ type model struct {
 	lanes        map[laneKey]*modelLane
 	destinations map[chat.ID]*modelDestination
 	notes        map[string][]modelNote
-	begun        map[string]int                  // how many claude sessions a session has had, which are numbered
-	current      map[string]int                  // which of them is its own
-	events       map[chat.EventID]store.RunState // how it has ended; "": not yet
+	begun        map[string]int                   // how many claude sessions a session has had, which are numbered
+	current      map[string]int                   // which of them is its own
+	events       map[chat.EventID]domain.RunState // how it has ended; "": not yet
 	runs         map[int64]laneKey
 	fenced       []int64 // ids of runs that have ended or were lost
 	deliveries   map[int64]chat.ID
@@ -119,7 +121,7 @@ func (m *model) open(t *rapid.T) {
 // stale takes a step of a run that is no longer its lane's.
 func (m *model) stale(t *rapid.T) {
 	id := rapid.SampledFrom(m.fenced).Draw(t, "run")
-	c := store.Completion{State: store.RunDone, Pieces: []store.Piece{{To: chat.Address{Channel: "c", Chat: "a"}, Text: "stale"}}}
+	c := domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: chat.Address{Channel: "c", Chat: "a"}, Text: "stale"}}}
 	if err := m.store.Complete(m.ctx, id, c); err == nil {
 		t.Fatalf("run %d has ended and completes", id)
 	}
@@ -129,7 +131,7 @@ func (m *model) stale(t *rapid.T) {
 	if _, err := m.store.Join(m.ctx, id); err == nil {
 		t.Fatalf("run %d has ended and joins", id)
 	}
-	if _, err := m.store.Early(m.ctx, id, store.Early{Pieces: c.Pieces, Said: "stale"}); err == nil {
+	if _, err := m.store.Early(m.ctx, id, domain.Early{Pieces: c.Pieces, Said: "stale"}); err == nil {
 		t.Fatalf("run %d has ended and sends early", id)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"pgregory.net/rapid"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
-	"pgregory.net/rapid"
 )
 
 // below is where n messages are that come before one with this seq; none of them is 0.
@@ -50,7 +52,7 @@ func (l *modelLane) advance(first int64) int64 {
 // drawWaiting draws a message of a turn lane, by the number that it goes by; some draws are of none.
 func (m *model) drawWaiting(t *rapid.T) (session string, l *modelLane, ticket int64) {
 	session = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session")
-	if l = m.lanes[laneKey{session, store.TurnLane}]; l == nil || len(l.queue) == 0 {
+	if l = m.lanes[laneKey{session, domain.TurnLane}]; l == nil || len(l.queue) == 0 {
 		t.Skip("no message")
 	}
 	i := rapid.IntRange(0, len(l.queue)).Draw(t, "message")
@@ -65,7 +67,7 @@ func (m *model) next(t *rapid.T) {
 	err := m.store.Next(m.ctx, session, ticket)
 	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket && o.waits() })
 	if i < 0 {
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, domain.ErrNotFound) {
 			t.Fatalf("message %d of %s is next: %v", ticket, session, err)
 		}
 		return
@@ -78,8 +80,8 @@ func (m *model) next(t *rapid.T) {
 	for i := range l.queue {
 		if o := &l.queue[i]; o.burst == burst && o.waits() {
 			o.urgent, o.readyAt, o.joinable = l.wishes, now, ""
-			if o.Queue.Mode == store.Collect {
-				o.Queue.Mode = store.Queue
+			if o.Queue.Mode == domain.Collect {
+				o.Queue.Mode = domain.Queue
 			}
 		}
 	}
@@ -91,50 +93,50 @@ func (m *model) next(t *rapid.T) {
 
 func (m *model) withdraw(t *rapid.T) {
 	session, l, ticket := m.drawWaiting(t)
-	var standing store.Standing
+	var standing domain.Standing
 	i := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == ticket })
 	if i >= 0 {
 		standing = l.queue[i].standing()
 	}
 	if i >= 0 && rapid.Bool().Draw(t, "by its message") && l.queue[i].Message.ID != "" {
 		var unread int64
-		if standing, unread = m.unread(t, l, l.queue[i]); unread == l.run && standing == store.StandingTold {
-			standing = store.StandingWaiting
+		if standing, unread = m.unread(t, l, l.queue[i]); unread == l.run && standing == domain.StandingTold {
+			standing = domain.StandingWaiting
 		}
 		got, err := m.store.WithdrawMessage(m.ctx, "c", chat.ID(session), l.queue[i].Message.ID, unread)
 		if err != nil || got != standing {
 			t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, standing)
 		}
-	} else if err := m.store.Withdraw(m.ctx, session, ticket, whatever); errors.Is(err, store.ErrNotFound) != (standing != store.StandingWaiting) || err != nil && !errors.Is(err, store.ErrNotFound) {
+	} else if err := m.store.Withdraw(m.ctx, session, ticket, whatever); errors.Is(err, domain.ErrNotFound) != (standing != domain.StandingWaiting) || err != nil && !errors.Is(err, domain.ErrNotFound) {
 		t.Fatalf("message %d of %s, which stands %q, is withdrawn: %v", ticket, session, standing, err)
 	}
-	if standing != store.StandingWaiting {
+	if standing != domain.StandingWaiting {
 		return
 	}
 	m.cancel(session, m.remove(l, func(o modelMessage) bool { return o.ticket == ticket }))
 	l.rearm(m.clock.Now())
 }
 
-func (m modelMessage) standing() store.Standing {
+func (m modelMessage) standing() domain.Standing {
 	switch {
 	case m.joined && m.cleared:
-		return store.StandingNone
+		return domain.StandingNone
 	case m.joined:
-		return store.StandingTold
+		return domain.StandingTold
 	case m.waits():
-		return store.StandingWaiting
+		return domain.StandingWaiting
 	default:
-		return store.StandingRunning
+		return domain.StandingRunning
 	}
 }
 
 // unread draws which run has not read a message that was told to one.
-func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (store.Standing, int64) {
+func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (domain.Standing, int64) {
 	found, err := m.store.Find(m.ctx, "c", chat.ID(o.Session), o.Message.ID)
 	if standing := o.standing(); err != nil || found.Standing != standing {
 		t.Fatalf("message %d of %s is found %+v, %v; want %q", o.ticket, o.Session, found, err, standing)
 	}
-	if found.Standing == store.StandingTold && (found.Run != l.run || found.UUID != o.uuid()) {
+	if found.Standing == domain.StandingTold && (found.Run != l.run || found.UUID != o.uuid()) {
 		t.Fatalf("message %d of %s was told to run %d as %s, want %d and %s", o.ticket, o.Session, found.Run, found.UUID, l.run, o.uuid())
 	}
 	return found.Standing, rapid.SampledFrom([]int64{0, l.run, l.run - 1}).Draw(t, "unread")
@@ -154,12 +156,12 @@ func (m *model) amend(t *rapid.T) {
 	want, unread := m.unread(t, l, *o)
 	edited := o.Message
 	edited.Text += "!"
-	if want == store.StandingTold && unread == l.run {
-		want, o.joined = store.StandingWaiting, false
+	if want == domain.StandingTold && unread == l.run {
+		want, o.joined = domain.StandingWaiting, false
 		m.editions++
 		edited.Edition = chat.EventID(fmt.Sprint("edit-", m.editions))
 	}
-	if want == store.StandingWaiting {
+	if want == domain.StandingWaiting {
 		o.Message = edited
 		if edited.Fresh || edited.Origin != "" {
 			o.joinable = ""

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -117,12 +117,12 @@ func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.complete(t, b.claim(t))
 	b.move(t, "1", "anna", "b")
-	from := store.Elsewhere{Said: chat.TranscriptEntry{Role: chat.System, Text: "clock: tea time"}, Note: "tea time"}
+	from := domain.Elsewhere{Said: chat.TranscriptEntry{Role: chat.System, Text: "clock: tea time"}, Note: "tea time"}
 	if _, err := b.PostFrom(b.ctx, "", from, piece("anna", "tea time")); err != nil {
 		t.Fatal(err)
 	}
 	b.accept(t, inbound("anna", 2))
-	want(t, "told", []store.Note{{Kind: store.NoteEvent, At: start, Text: "tea time", Count: 1}}, b.claim(t).Notes)
+	want(t, "told", []domain.Note{{Kind: domain.NoteEvent, At: start, Text: "tea time", Count: 1}}, b.claim(t).Notes)
 }
 
 func TestMovesAreBounded(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -18,7 +19,7 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		var m Message
+		var m domain.Message
 		if json.Unmarshal([]byte(text), &m) != nil {
 			return nil // A message that cannot be read is set aside, and must not keep all files.
 		}
@@ -36,8 +37,8 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 		if err := rows.Scan(&channel, &rest); err != nil {
 			return err
 		}
-		var p Piece
-		p.decodeRest(rest)
+		var p domain.Piece
+		decodeRest(&p, rest)
 		needed[channel] = append(needed[channel], p.Media...)
 		return nil
 	})

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 const (
@@ -16,13 +18,13 @@ const (
 )
 
 // Note tells the session's next turn something; of each kind it is told the newest 100. The session need not have a row.
-func (s *Store) Note(ctx context.Context, session string, notes ...Note) error {
+func (s *Store) Note(ctx context.Context, session string, notes ...domain.Note) error {
 	_, err := step(ctx, s, "note", func(t *tx) (nothing, error) { return nothing{}, t.note(session, notes) })
 	return err
 }
 
 // Overhear keeps an event that starts no turn, unless it was kept or accepted before.
-func (s *Store) Overhear(ctx context.Context, o Overheard) (duplicate bool, err error) {
+func (s *Store) Overhear(ctx context.Context, o domain.Overheard) (duplicate bool, err error) {
 	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
 		return false, fmt.Errorf("overhear: %w", err)
 	}
@@ -44,7 +46,7 @@ func (s *Store) Overhear(ctx context.Context, o Overheard) (duplicate bool, err 
 }
 
 // remember keeps what was said in a session, among the newest of its kind.
-func (t *tx) remember(session string, note Note, limit int) error {
+func (t *tx) remember(session string, note domain.Note, limit int) error {
 	var known bool
 	if err := t.row(`SELECT EXISTS (SELECT 1 FROM histories WHERE session = ?1)`, []any{session}, &known); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (t *tx) forgetHistories(newest string) error {
 		return err
 	}
 	for _, session := range oldest {
-		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session, NoteHistory); err != nil {
+		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session, domain.NoteHistory); err != nil {
 			return err
 		}
 		if _, err := t.exec(`DELETE FROM histories WHERE session = ?1`, session); err != nil {
@@ -84,7 +86,7 @@ func (t *tx) forgetHistories(newest string) error {
 	return nil
 }
 
-func (t *tx) note(session string, notes []Note) error {
+func (t *tx) note(session string, notes []domain.Note) error {
 	for _, n := range notes {
 		if err := t.noteAmong(session, n, maxNotes); err != nil {
 			return err
@@ -95,7 +97,7 @@ func (t *tx) note(session string, notes []Note) error {
 
 // noteAmong adds a note and keeps only the newest ones of its kind that no turn has yet. Where they are of dropped
 // messages, the oldest of them then stands for the ones that are gone, too.
-func (t *tx) noteAmong(session string, n Note, limit int) error {
+func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
 		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1))
 	if err != nil {
@@ -113,7 +115,7 @@ func (t *tx) noteAmong(session string, n Note, limit int) error {
 			defer func() { gone += count }()
 			return rows.Scan(&count)
 		})
-	if err != nil || n.Kind != NoteOverflow {
+	if err != nil || n.Kind != domain.NoteOverflow {
 		return err
 	}
 	_, err = t.exec(`UPDATE notes SET count = count + ?3 WHERE id =
@@ -131,12 +133,12 @@ func cutText(text string) string {
 }
 
 // takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has. What it
-// has not had yet, notes of turns that never ended among it, it gets only if more is true. Dropped is as in [Run].
-func (t *tx) takeNotes(session string, batch int64, more bool) (notes []Note, dropped int64, err error) {
+// has not had yet, notes of turns that never ended among it, it gets only if more is true. Dropped is as in [domain.Run].
+func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int64, err error) {
 	others := false
 	err = t.each(`SELECT id, kind, at, sender, text, count, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
 		[]any{session}, func(rows *sql.Rows) error {
-			var n Note
+			var n domain.Note
 			var id, at int64
 			var of sql.NullInt64
 			if err := rows.Scan(&id, &n.Kind, &at, &n.Sender, &n.Text, &n.Count, &of); err != nil {
@@ -148,7 +150,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []Note, dr
 			}
 			n.At, others = moment(at), others || !own
 			notes = append(notes, n)
-			if n.Kind == NoteOverflow {
+			if n.Kind == domain.NoteOverflow {
 				dropped = id
 			}
 			return nil

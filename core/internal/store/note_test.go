@@ -7,16 +7,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-func newNote(kind store.NoteKind, text string) store.Note {
-	return store.Note{Kind: kind, At: start, Sender: "bert", Text: text, Count: 1}
+func newNote(kind domain.NoteKind, text string) domain.Note {
+	return domain.Note{Kind: kind, At: start, Sender: "bert", Text: text, Count: 1}
 }
 
-func (b *bundle) note(t *testing.T, session string, notes ...store.Note) {
+func (b *bundle) note(t *testing.T, session string, notes ...domain.Note) {
 	t.Helper()
 	if err := b.Note(b.ctx, session, notes...); err != nil {
 		t.Fatal(err)
@@ -24,7 +25,7 @@ func (b *bundle) note(t *testing.T, session string, notes ...store.Note) {
 }
 
 // told are the texts of a run's notes.
-func told(run *store.Run) (texts []string) {
+func told(run *domain.Run) (texts []string) {
 	for _, n := range run.Notes {
 		texts = append(texts, n.Text)
 	}
@@ -34,19 +35,19 @@ func told(run *store.Run) (texts []string) {
 func TestNotesGoToTheNextTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	first := []store.Note{newNote(store.NoteHistory, "hello"), newNote(store.NoteEvent, "joined"), newNote(store.NoteEvent, "left")}
+	first := []domain.Note{newNote(domain.NoteHistory, "hello"), newNote(domain.NoteEvent, "joined"), newNote(domain.NoteEvent, "left")}
 	b.note(t, "telegram:anna", first...) // before there is a session
-	b.note(t, "telegram:bert", newNote(store.NoteEvent, "another's"))
+	b.note(t, "telegram:bert", newNote(domain.NoteEvent, "another's"))
 	b.accept(t, inbound("anna", 1))
 	b.accept(t, inbound("anna", 2))
 	run := b.claim(t)
-	want := []store.Note{first[1], first[2], first[0]} // by kind, then in order
+	want := []domain.Note{first[1], first[2], first[0]} // by kind, then in order
 	if diff := cmp.Diff(want, run.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 
 	// Each attempt has what the one before had, and what came meanwhile, as claude has not been told yet.
-	b.note(t, "telegram:anna", newNote(store.NoteEvent, "pinned"))
+	b.note(t, "telegram:anna", newNote(domain.NoteEvent, "pinned"))
 	if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.note(t, "telegram:anna", newNote(store.NoteEvent, "renamed"))
+	b.note(t, "telegram:anna", newNote(domain.NoteEvent, "renamed"))
 	b.reopen(t)
 	if _, _, err := b.Reclaim(b.ctx); err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"joined", "left", "pinned", "hello"}, told(run)); diff != "" {
 		t.Errorf("reclaimed (-want +got):\n%s", diff)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunCancelled, Notes: []store.Note{newNote(store.NoteHint, "stopped")}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunCancelled, Notes: []domain.Note{newNote(domain.NoteHint, "stopped")}}); err != nil {
 		t.Fatal(err)
 	}
 	run = b.claim(t)
@@ -86,20 +87,20 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		state    store.RunState
+		state    domain.RunState
 		consumed bool
 		want     []string
 	}{
-		"failed":          {store.RunFailed, false, []string{"pinned", "stopped", "hello"}},
-		"cancelled":       {store.RunCancelled, false, []string{"pinned", "stopped", "hello"}},
-		"failed later":    {store.RunFailed, true, []string{"stopped"}},
-		"cancelled later": {store.RunCancelled, true, []string{"stopped"}},
-		"done":            {store.RunDone, false, []string{"stopped"}},
+		"failed":          {domain.RunFailed, false, []string{"pinned", "stopped", "hello"}},
+		"cancelled":       {domain.RunCancelled, false, []string{"pinned", "stopped", "hello"}},
+		"failed later":    {domain.RunFailed, true, []string{"stopped"}},
+		"cancelled later": {domain.RunCancelled, true, []string{"stopped"}},
+		"done":            {domain.RunDone, false, []string{"stopped"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"), newNote(store.NoteEvent, "pinned"))
+			b.note(t, "telegram:anna", newNote(domain.NoteHistory, "hello"), newNote(domain.NoteEvent, "pinned"))
 			b.accept(t, inbound("anna", 1))
 			run := b.claim(t)
 			if test.consumed {
@@ -107,7 +108,7 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: test.state, Notes: []store.Note{newNote(store.NoteHint, "stopped")}}); err != nil {
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: test.state, Notes: []domain.Note{newNote(domain.NoteHint, "stopped")}}); err != nil {
 				t.Fatal(err)
 			}
 			b.accept(t, inbound("anna", 2))
@@ -120,14 +121,14 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 	b := setup(t)
 	for n := range 3 {
 		for i := range 60 {
-			b.note(t, "telegram:anna", newNote(store.NoteEvent, fmt.Sprint(n, i)))
+			b.note(t, "telegram:anna", newNote(domain.NoteEvent, fmt.Sprint(n, i)))
 		}
 		b.accept(t, inbound("anna", n))
 		run := b.claim(t)
 		if len(run.Notes) > 100 {
 			t.Errorf("turn %d has %d notes", n, len(run.Notes))
 		}
-		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunFailed}); err != nil {
+		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunFailed}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,13 +142,13 @@ func TestNotesOfDroppedMessagesAreKnownAgain(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		b.accept(t, inbound("anna", n))
 	}
-	b.note(t, "telegram:anna", newNote(store.NoteEvent, "joined"))
+	b.note(t, "telegram:anna", newNote(domain.NoteEvent, "joined"))
 	run := b.claim(t)
 	if run.Dropped != 0 {
 		t.Errorf("nothing was dropped, and it is %d", run.Dropped)
 	}
-	b.note(t, "telegram:anna", newNote(store.NoteOverflow, "one"), newNote(store.NoteOverflow, "two"))
-	again := func(run *store.Run) *store.Run {
+	b.note(t, "telegram:anna", newNote(domain.NoteOverflow, "one"), newNote(domain.NoteOverflow, "two"))
+	again := func(run *domain.Run) *domain.Run {
 		if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +159,13 @@ func TestNotesOfDroppedMessagesAreKnownAgain(t *testing.T) {
 	if run = again(run); first == 0 || run.Dropped != first {
 		t.Errorf("the next attempt has %d, the one before had %d", run.Dropped, first)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunFailed}); err != nil { // unread
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunFailed}); err != nil { // unread
 		t.Fatal(err)
 	}
 	if run = b.claim(t); run.Dropped != first {
 		t.Errorf("the next turn has %d, the one before had %d", run.Dropped, first)
 	}
-	b.note(t, "telegram:anna", newNote(store.NoteOverflow, "three"))
+	b.note(t, "telegram:anna", newNote(domain.NoteOverflow, "three"))
 	if run = again(run); run.Dropped <= first {
 		t.Errorf("one more was dropped, and it is %d still", run.Dropped)
 	}
@@ -173,22 +174,22 @@ func TestNotesOfDroppedMessagesAreKnownAgain(t *testing.T) {
 func TestWhoIsToldNotes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
-	for n, origin := range []store.Origin{store.OriginFlush, store.OriginHeartbeat, store.OriginCompact, store.OriginPlugin} {
+	b.note(t, "telegram:anna", newNote(domain.NoteHistory, "hello"))
+	for n, origin := range []domain.Origin{domain.OriginFlush, domain.OriginHeartbeat, domain.OriginCompact, domain.OriginPlugin} {
 		in := inbound("anna", n)
 		in.Message.Origin = origin
 		b.accept(t, in)
 		run := b.claim(t)
-		if got, want := len(run.Notes), map[store.Origin]int{store.OriginPlugin: 1}[origin]; got != want {
+		if got, want := len(run.Notes), map[domain.Origin]int{domain.OriginPlugin: 1}[origin]; got != want {
 			t.Errorf("a turn of %s has %d notes, want %d", origin, got, want)
 		}
 		b.complete(t, run)
 	}
-	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
+	b.note(t, "telegram:anna", newNote(domain.NoteHistory, "hello"))
 	command := inbound("anna", 9)
-	command.Lane = store.ControlLane
+	command.Lane = domain.ControlLane
 	b.accept(t, command)
-	run, _, err := b.ClaimNow(b.ctx, store.ControlLane)
+	run, _, err := b.ClaimNow(b.ctx, domain.ControlLane)
 	if err != nil || len(run.Notes) != 0 {
 		t.Errorf("a command has notes %+v, %v", run.Notes, err)
 	}
@@ -203,16 +204,16 @@ func TestWhoIsToldNotes(t *testing.T) {
 func TestNotesOfADroppedMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.note(t, "telegram:anna", newNote(store.NoteHistory, "hello"))
+	b.note(t, "telegram:anna", newNote(domain.NoteHistory, "hello"))
 	b.accept(t, inbound("anna", 1))
 	if err := b.Release(b.ctx, b.claim(t).ID, start.Add(time.Minute), ""); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); n != 1 || err != nil {
+	if n, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, start.Add(time.Second)); n != 1 || err != nil {
 		t.Fatalf("dropped %d, %v", n, err)
 	}
 	beat := inbound("anna", 2)
-	beat.Message.Origin = store.OriginHeartbeat
+	beat.Message.Origin = domain.OriginHeartbeat
 	b.accept(t, beat)
 	b.complete(t, b.claim(t))
 	b.accept(t, inbound("anna", 3))
@@ -224,10 +225,10 @@ func TestNotesOfADroppedMessage(t *testing.T) {
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	long := newNote(store.NoteHint, strings.Repeat("ä", 5000)) // 10,000 bytes
-	var many []store.Note
+	long := newNote(domain.NoteHint, strings.Repeat("ä", 5000)) // 10,000 bytes
+	var many []domain.Note
 	for n := range 120 {
-		many = append(many, newNote(store.NoteEvent, fmt.Sprint(n)))
+		many = append(many, newNote(domain.NoteEvent, fmt.Sprint(n)))
 	}
 	b.note(t, "telegram:anna", append(many, long)...)
 	b.accept(t, inbound("anna", 1))
@@ -238,7 +239,7 @@ func TestNotesAreBounded(t *testing.T) {
 	if text := run.Notes[100].Text; len(text) != 8<<10 || !utf8.ValidString(text) || !strings.HasPrefix(long.Text, text) {
 		t.Errorf("the long one has %d bytes", len(text))
 	}
-	odd := newNote(store.NoteHint, "x"+long.Text)
+	odd := newNote(domain.NoteHint, "x"+long.Text)
 	b.complete(t, run)
 	b.note(t, "telegram:anna", odd)
 	b.accept(t, inbound("anna", 2))
@@ -248,16 +249,16 @@ func TestNotesAreBounded(t *testing.T) {
 }
 
 // overheard is the nth message of a group that the agent is not spoken to in.
-func overheard(group string, n int) store.Overheard {
+func overheard(group string, n int) domain.Overheard {
 	text := fmt.Sprintf("%s says %d", group, n)
-	return store.Overheard{
+	return domain.Overheard{
 		EventID: chat.EventID(fmt.Sprintf("%s-%d", group, n)), Channel: "telegram", Session: "telegram:" + group,
-		Note: &store.Note{Kind: store.NoteHistory, At: start, Sender: "bert", Text: text}, Limit: 3,
+		Note: &domain.Note{Kind: domain.NoteHistory, At: start, Sender: "bert", Text: text}, Limit: 3,
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: text, At: start}},
 	}
 }
 
-func (b *bundle) overhear(t *testing.T, o store.Overheard) (duplicate bool) {
+func (b *bundle) overhear(t *testing.T, o domain.Overheard) (duplicate bool) {
 	t.Helper()
 	duplicate, err := b.Overhear(b.ctx, o)
 	if err != nil {
@@ -298,8 +299,8 @@ func TestOverhear(t *testing.T) {
 		t.Error("kept after it was accepted")
 	}
 	run := b.claim(t)
-	want := []store.Note{
-		newNote(store.NoteHistory, "group says 3"), newNote(store.NoteHistory, "group says 4"), newNote(store.NoteHistory, "group says 5"),
+	want := []domain.Note{
+		newNote(domain.NoteHistory, "group says 3"), newNote(domain.NoteHistory, "group says 4"), newNote(domain.NoteHistory, "group says 5"),
 	}
 	if diff := cmp.Diff(want, run.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
@@ -308,11 +309,11 @@ func TestOverhear(t *testing.T) {
 	if err != nil || len(entries) != 6 {
 		t.Errorf("transcript %+v, %v", entries, err)
 	}
-	for name, change := range map[string]func(*store.Overheard){
-		"no event":   func(o *store.Overheard) { o.EventID = "" },
-		"long event": func(o *store.Overheard) { o.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
-		"no channel": func(o *store.Overheard) { o.Channel = "" },
-		"no session": func(o *store.Overheard) { o.Session = "" },
+	for name, change := range map[string]func(*domain.Overheard){
+		"no event":   func(o *domain.Overheard) { o.EventID = "" },
+		"long event": func(o *domain.Overheard) { o.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
+		"no channel": func(o *domain.Overheard) { o.Channel = "" },
+		"no session": func(o *domain.Overheard) { o.Session = "" },
 	} {
 		o := overheard("group", 9)
 		change(&o)
@@ -328,7 +329,7 @@ func TestHistoriesAreBounded(t *testing.T) {
 	b := setup(t)
 	b.overhear(t, overheard("first", 1))
 	b.overhear(t, overheard("second", 1))
-	b.note(t, "telegram:second", newNote(store.NoteEvent, "pinned"))
+	b.note(t, "telegram:second", newNote(domain.NoteEvent, "pinned"))
 	b.clock.Advance(time.Second)
 	for n := range 998 { // all in one instant
 		b.overhear(t, overheard(fmt.Sprintf("group%d", n), 1))

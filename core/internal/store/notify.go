@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,13 +23,13 @@ type effects struct {
 	chosen                                *choice // what holds for a session now
 }
 
-func (e *effects) ready(lane Lane) {
+func (e *effects) ready(lane domain.Lane) {
 	switch lane {
-	case TurnLane:
+	case domain.TurnLane:
 		e.turns = true
-	case ControlLane:
+	case domain.ControlLane:
 		e.controls = true
-	case CommandLane:
+	case domain.CommandLane:
 		e.commands = true
 	}
 }
@@ -39,11 +40,11 @@ func (e *effects) all() {
 }
 
 // lane tells whether a lane of the kind may be claimable.
-func (e *effects) lane(lane Lane) bool {
+func (e *effects) lane(lane domain.Lane) bool {
 	switch lane {
-	case ControlLane:
+	case domain.ControlLane:
 		return e.controls
-	case CommandLane:
+	case domain.CommandLane:
 		return e.commands
 	default:
 		return e.turns

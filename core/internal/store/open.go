@@ -13,6 +13,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Options are what a Store may be given.
@@ -26,8 +28,8 @@ type Options struct {
 // not done and the context's error is returned; a step that has begun runs to its end and tells it. An error that is
 // none of this package's and no context's leaves open whether the step was done.
 type Store struct {
-	id     string // begins the idempotency keys
-	host   Host   // this process
+	id     string      // begins the idempotency keys
+	host   domain.Host // this process
 	now    func() time.Time
 	lock   lock
 	write  *sql.DB

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 )
 
@@ -122,7 +123,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 	if _, err := b.Accept(b.ctx, inbound("anna", 1)); err == nil {
 		t.Error("accepted by a closed store")
 	}
-	if _, err := b.Session(b.ctx, "x"); err == nil || errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Session(b.ctx, "x"); err == nil || errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("read from a closed store: %v", err)
 	}
 }

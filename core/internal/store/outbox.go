@@ -6,19 +6,20 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // Post puts pieces into the outbox, in order, and returns the first one's id; zero: all that they were to edit was never
 // sent. The same key again posts nothing and returns the first id of the first time; the empty key is never the same. Keys
 // are one namespace, apart from the events'.
-func (s *Store) Post(ctx context.Context, key string, pieces ...Piece) (firstID int64, err error) {
-	return s.PostFrom(ctx, key, Elsewhere{}, pieces...)
+func (s *Store) Post(ctx context.Context, key string, pieces ...domain.Piece) (firstID int64, err error) {
+	return s.PostFrom(ctx, key, domain.Elsewhere{}, pieces...)
 }
 
 // PostFrom is [Store.Post] of what is sent to a chat from elsewhere. The session whose last message came from there, if there
 // is one and it is another than that which says it, gets it into its history, and its next turn is told.
-func (s *Store) PostFrom(ctx context.Context, key string, from Elsewhere, pieces ...Piece) (firstID int64, err error) {
+func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, pieces ...domain.Piece) (firstID int64, err error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("post: there is no piece")
 	}
@@ -32,7 +33,7 @@ func (s *Store) PostFrom(ctx context.Context, key string, from Elsewhere, pieces
 }
 
 // mirror tells the session of a chat what is sent there.
-func (t *tx) mirror(from Elsewhere, to chat.Address) error {
+func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	if from.Said.Text == "" {
 		return nil
 	}
@@ -42,14 +43,14 @@ func (t *tx) mirror(from Elsewhere, to chat.Address) error {
 		return noRows(err)
 	}
 	from.Said.At = moment(t.now)
-	if err := t.note(session, []Note{{Kind: NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
+	if err := t.note(session, []domain.Note{{Kind: domain.NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
 		return err
 	}
 	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
 }
 
 // checkPieces refuses pieces that no outbox would ever ask for, and those that could not become what they are to be.
-func checkPieces(pieces []Piece) error {
+func checkPieces(pieces []domain.Piece) error {
 	for _, p := range pieces {
 		switch {
 		case p.To.Channel == "":
@@ -64,7 +65,7 @@ func checkPieces(pieces []Piece) error {
 }
 
 // post returns the first piece's id, or 0 when there is none.
-func (t *tx) post(runID int64, pieces []Piece) (firstID int64, err error) {
+func (t *tx) post(runID int64, pieces []domain.Piece) (firstID int64, err error) {
 	for _, p := range pieces {
 		if to := t.moves.now(p.To); to != p.To {
 			p.To, p.ReplyTo = to, ""
@@ -92,8 +93,8 @@ func (t *tx) post(runID int64, pieces []Piece) (firstID int64, err error) {
 }
 
 // enqueue puts a piece behind what waits for its destination.
-func (t *tx) enqueue(runID int64, p Piece) (id int64, err error) {
-	rest, err := p.encodeRest()
+func (t *tx) enqueue(runID int64, p domain.Piece) (id int64, err error) {
+	rest, err := encodeRest(p)
 	if err != nil {
 		return 0, err
 	}
@@ -124,11 +125,11 @@ func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 	return count, nil
 }
 
-// SentBy returns the run that a message of ours answers for, 0 for a message that was no run's, or [ErrNotFound].
+// SentBy returns the run that a message of ours answers for, 0 for a message that was no run's, or [domain.ErrNotFound].
 func (s *Store) SentBy(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (runID int64, err error) {
 	err = s.view(ctx).row(`SELECT run_id FROM sent WHERE channel = ?1 AND chat = ?2 AND message_id = ?3`, []any{channel, in, id}, &runID)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return 0, fmt.Errorf("sent by: %w", err)

@@ -7,17 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-func piece(to, text string) store.Piece {
-	return store.Piece{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
+func piece(to, text string) domain.Piece {
+	return domain.Piece{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
 }
 
-func (b *bundle) post(t *testing.T, key string, pieces ...store.Piece) int64 {
+func (b *bundle) post(t *testing.T, key string, pieces ...domain.Piece) int64 {
 	t.Helper()
 	id, err := b.Post(b.ctx, key, pieces...)
 	if err != nil {
@@ -27,7 +29,7 @@ func (b *bundle) post(t *testing.T, key string, pieces ...store.Piece) int64 {
 }
 
 // head claims the only due delivery.
-func (b *bundle) head(t *testing.T) store.Delivery {
+func (b *bundle) head(t *testing.T) domain.Delivery {
 	t.Helper()
 	ds := b.deliveries(t, "telegram")
 	if len(ds) != 1 {
@@ -81,7 +83,7 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	}
 	rest := b.head(t)
 	at := b.clock.Now().Add(time.Minute)
-	if err := b.Retry(b.ctx, rest.ID, store.Again{At: at, Cause: "rate limited"}); err != nil {
+	if err := b.Retry(b.ctx, rest.ID, domain.Again{At: at, Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if ds, next, _ := b.ClaimDeliveriesNow(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
@@ -98,7 +100,7 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
 	d := b.head(t)
 	poked(b.pokes.Deliveries)
-	if err := b.Retry(b.ctx, d.ID, store.Again{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
+	if err := b.Retry(b.ctx, d.ID, domain.Again{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Deliveries) {
@@ -112,7 +114,7 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 		t.Fatalf("a new piece made its destination due: %+v", ds)
 	}
 	status, err := b.Destinations(b.ctx)
-	want := []store.DestinationStatus{{To: d.Piece.To, Pending: 3, NextAt: start.Add(time.Second), Attempts: 1, LastError: "rate limited"}}
+	want := []domain.DestinationStatus{{To: d.Piece.To, Pending: 3, NextAt: start.Add(time.Second), Attempts: 1, LastError: "rate limited"}}
 	if diff := cmp.Diff(want, status); err != nil || diff != "" {
 		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
 	}
@@ -131,7 +133,7 @@ func TestAnExcusedSendIsNoAttempt(t *testing.T) {
 	for _, excused := range []bool{true, true, false, true, false} {
 		d := b.head(t)
 		attempts = append(attempts, d.Attempts)
-		if err := b.Retry(b.ctx, d.ID, store.Again{At: start, Excused: excused}); err != nil {
+		if err := b.Retry(b.ctx, d.ID, domain.Again{At: start, Excused: excused}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +150,7 @@ func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 	b.post(t, "", piece("bob", "1"))
 	ds := b.deliveries(t, "telegram")
 	key := ds[0].Key
-	if err := b.Retry(b.ctx, ds[0].ID, store.Again{At: start, Cause: "timeout", Uncertain: true}); err != nil {
+	if err := b.Retry(b.ctx, ds[0].ID, domain.Again{At: start, Cause: "timeout", Uncertain: true}); err != nil {
 		t.Fatal(err)
 	}
 	d := b.head(t)
@@ -166,7 +168,7 @@ func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 		if d.Piece.To.Chat == "anna" && d.Key != key {
 			t.Errorf("key %q, was %q", d.Key, key)
 		}
-		if err := b.Retry(b.ctx, d.ID, store.Again{At: start, Cause: "refused"}); err != nil {
+		if err := b.Retry(b.ctx, d.ID, domain.Again{At: start, Cause: "refused"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,7 +205,7 @@ func TestBuriedPieceIsKeptAndItsDestinationGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead, err := b.DeadPieces(b.ctx, 0)
-	want := []store.DeadPiece{{ID: d.ID, To: d.Piece.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
+	want := []domain.DeadPiece{{ID: d.ID, To: d.Piece.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
 	if diff := cmp.Diff(want, dead); err != nil || diff != "" {
 		t.Errorf("dead pieces: %v (-want +got):\n%s", err, diff)
 	}
@@ -220,7 +222,7 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	for _, d := range b.deliveries(t, "telegram") {
 		var err error
 		if d.ID == waiting {
-			err = b.Retry(b.ctx, d.ID, store.Again{At: start})
+			err = b.Retry(b.ctx, d.ID, domain.Again{At: start})
 		} else {
 			err = b.Delivered(b.ctx, d.ID, nil)
 		}
@@ -231,10 +233,10 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	for _, id := range []int64{waiting, gone, 99} {
 		for name, err := range map[string]error{
 			"delivered": b.Delivered(b.ctx, id, nil),
-			"retry":     b.Retry(b.ctx, id, store.Again{At: start, Uncertain: true}),
+			"retry":     b.Retry(b.ctx, id, domain.Again{At: start, Uncertain: true}),
 			"bury":      b.Bury(b.ctx, id, ""),
 		} {
-			if !errors.Is(err, store.ErrNotFound) {
+			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s of piece %d: %v, want ErrNotFound", name, id, err)
 			}
 		}
@@ -258,7 +260,7 @@ func TestSentMessagesAreKnownAgain(t *testing.T) {
 			t.Errorf("message %s: run %d, %v; want %d", id, got, err, run.ID)
 		}
 	}
-	if _, err := b.SentBy(b.ctx, "telegram", "bob", "100"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.SentBy(b.ctx, "telegram", "bob", "100"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("another chat: %v", err)
 	}
 }
@@ -278,14 +280,14 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 		t.Error("no key was taken for the same key")
 	}
 	got, err := b.Destinations(b.ctx)
-	want := []store.DestinationStatus{{Pending: 3}}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.DestinationStatus{}, "To", "NextAt")); err != nil || diff != "" {
+	want := []domain.DestinationStatus{{Pending: 3}}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(domain.DestinationStatus{}, "To", "NextAt")); err != nil || diff != "" {
 		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
 	}
 	if _, err := b.Post(b.ctx, "k"); err == nil {
 		t.Error("posted nothing")
 	}
-	if _, err := b.Post(b.ctx, "", store.Piece{Text: "to nobody"}); err == nil {
+	if _, err := b.Post(b.ctx, "", domain.Piece{Text: "to nobody"}); err == nil {
 		t.Error("posted to no channel")
 	}
 }
@@ -298,24 +300,24 @@ func TestPostFromElsewhere(t *testing.T) {
 	in.Message.Chat.ID = "dm" // which is not the person's id, as the session's key is
 	b.accept(t, in)
 	b.complete(t, b.claim(t))
-	from := store.Elsewhere{Session: "telegram:group", Said: chat.TranscriptEntry{Role: chat.Assistant, Text: "Coming?"}, Note: "sent: Coming?"}
-	post := func(key string, from store.Elsewhere, to chat.ID) {
+	from := domain.Elsewhere{Session: "telegram:group", Said: chat.TranscriptEntry{Role: chat.Assistant, Text: "Coming?"}, Note: "sent: Coming?"}
+	post := func(key string, from domain.Elsewhere, to chat.ID) {
 		t.Helper()
-		if id, err := b.PostFrom(b.ctx, key, from, store.Piece{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
+		if id, err := b.PostFrom(b.ctx, key, from, domain.Piece{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
 			t.Fatal(id, err)
 		}
 	}
 	post("k", from, "dm")
 	post("k", from, "dm") // the same
 	post("", from, "nobody's")
-	post("", store.Elsewhere{}, "dm")
+	post("", domain.Elsewhere{}, "dm")
 	own := from
 	own.Session = "telegram:anna"
 	post("", own, "dm")
 	next := inbound("anna", 2)
 	b.accept(t, next)
 	run := b.claim(t)
-	if diff := cmp.Diff([]store.Note{{Kind: store.NoteEvent, At: start, Text: "sent: Coming?", Count: 1}}, run.Notes); diff != "" {
+	if diff := cmp.Diff([]domain.Note{{Kind: domain.NoteEvent, At: start, Text: "sent: Coming?", Count: 1}}, run.Notes); diff != "" {
 		t.Error(diff)
 	}
 	said, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // deal notes the files that a completed run has dealt with.
-func (t *tx) deal(files []OutgoingFile) error {
+func (t *tx) deal(files []domain.OutgoingFile) error {
 	for _, f := range files {
 		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (folder, name) DO UPDATE SET version = excluded.version, sent = excluded.sent`,
@@ -20,13 +22,13 @@ func (t *tx) deal(files []OutgoingFile) error {
 }
 
 // OutgoingFiles returns the files of a folder that completed runs have dealt with, by name; of all folders where it is "".
-func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []OutgoingFile, err error) {
+func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domain.OutgoingFile, err error) {
 	query, args := `SELECT folder, name, version, sent FROM outgoing_files WHERE folder = ?1 ORDER BY name`, []any{folder}
 	if folder == "" {
 		query, args = `SELECT folder, name, version, sent FROM outgoing_files ORDER BY folder, name`, nil
 	}
 	err = s.view(ctx).each(query, args, func(rows *sql.Rows) error {
-		var f OutgoingFile
+		var f domain.OutgoingFile
 		defer func() { files = append(files, f) }()
 		return rows.Scan(&f.Folder, &f.Name, &f.Version, &f.Sent)
 	})
@@ -37,7 +39,7 @@ func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []Outgo
 }
 
 // ForgetOutgoing forgets files that are gone, or have made room for others, which it leaves.
-func (s *Store) ForgetOutgoing(ctx context.Context, files ...OutgoingFile) error {
+func (s *Store) ForgetOutgoing(ctx context.Context, files ...domain.OutgoingFile) error {
 	if len(files) == 0 {
 		return nil
 	}

@@ -4,43 +4,23 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // overviewRows is how many rows an overview has at most.
 const overviewRows = 1000
 
-// LaneStatus is a lane with work.
-type LaneStatus struct {
-	Session  string    `json:"session"`
-	Lane     Lane      `json:"lane"`
-	Waiting  int       `json:"waiting"`
-	Running  bool      `json:"running"`
-	Since    time.Time `json:"since"` // when the head was received
-	Attempts int       `json:"attempts"`
-}
-
-// DestinationStatus is a destination with undelivered pieces.
-type DestinationStatus struct {
-	To        chat.Address `json:"to"`
-	Pending   int          `json:"pending"`
-	NextAt    time.Time    `json:"next_at"` // zero: being sent
-	Attempts  int          `json:"attempts"`
-	LastError string       `json:"last_error,omitempty"`
-}
-
 // Lanes returns the lanes with work, the running ones first, then in the order in which they become ready; at most 1000.
-func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
-	var lanes []LaneStatus
+func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
+	var lanes []domain.LaneStatus
 	err := s.view(ctx).each(`SELECT l.session, l.lane, l.queued - l.held, l.running, COALESCE(i.received_at, 0), COALESCE(i.attempts, 0)
 		FROM (SELECT session, lane, queued, held, 1 AS running, run_id AS rank FROM lanes WHERE run_id IS NOT NULL
 			UNION ALL SELECT session, lane, queued, held, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
 		LEFT JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
 		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1 + 0`, []any{overviewRows}, func(rows *sql.Rows) error {
-		var l LaneStatus
+		var l domain.LaneStatus
 		var since int64
 		if err := rows.Scan(&l.Session, &l.Lane, &l.Waiting, &l.Running, &since, &l.Attempts); err != nil {
 			return err
@@ -56,7 +36,7 @@ func (s *Store) Lanes(ctx context.Context) ([]LaneStatus, error) {
 }
 
 // Waiting counts the messages that wait in a session's lane, what runs not among them.
-func (s *Store) Waiting(ctx context.Context, session string, lane Lane) (n int, err error) {
+func (s *Store) Waiting(ctx context.Context, session string, lane domain.Lane) (n int, err error) {
 	err = s.view(ctx).row(`SELECT queued - held FROM lanes WHERE session = ?1 AND lane = ?2`, []any{session, lane}, &n)
 	if err = noRows(err); err != nil {
 		return 0, fmt.Errorf("waiting: %w", err)
@@ -66,13 +46,13 @@ func (s *Store) Waiting(ctx context.Context, session string, lane Lane) (n int, 
 
 // Destinations returns the destinations with undelivered pieces, by address; at most 1000. Attempts are the first
 // piece's, LastError is of the try before.
-func (s *Store) Destinations(ctx context.Context) ([]DestinationStatus, error) {
-	var destinations []DestinationStatus
+func (s *Store) Destinations(ctx context.Context) ([]domain.DestinationStatus, error) {
+	var destinations []domain.DestinationStatus
 	err := s.view(ctx).each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error
 		FROM out_lanes l LEFT JOIN outbox o
 			ON o.id = (SELECT MIN(id) FROM outbox h WHERE h.channel = l.channel AND h.chat = l.chat AND h.thread = l.thread)
 		ORDER BY l.channel, l.chat, l.thread LIMIT ?1 + 0`, []any{overviewRows}, func(rows *sql.Rows) error {
-		var d DestinationStatus
+		var d domain.DestinationStatus
 		var nextAt int64
 		if err := rows.Scan(&d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Pending, &nextAt, &d.Attempts, &d.LastError); err != nil {
 			return err

@@ -7,28 +7,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// Pairing is a stranger's request to be let in.
-type Pairing struct {
-	Code      string      `json:"code"`
-	Channel   string      `json:"channel"`
-	User      chat.UserID `json:"user"`
-	Name      string      `json:"name"`
-	Chat      chat.ID     `json:"chat"`
-	CreatedAt time.Time   `json:"created_at"`
-	ExpiresAt time.Time   `json:"expires_at"`
-}
 
 // RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. Where the channel
 // has limit of them, the oldest gives way if it was made before olderThan. It returns false, and posts nothing, when the same
 // user has a request that has not expired, or none gives way.
-func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, olderThan time.Time, prompt Piece) (created bool, err error) {
+func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.Piece) (created bool, err error) {
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
-	if err := checkPieces([]Piece{prompt}); err != nil {
+	if err := checkPieces([]domain.Piece{prompt}); err != nil {
 		return false, fmt.Errorf("request pairing: %w", err)
 	}
 	return step(ctx, s, "request pairing", func(t *tx) (bool, error) {
@@ -56,7 +46,7 @@ func (s *Store) RequestPairing(ctx context.Context, p Pairing, limit int, olderT
 		if err != nil {
 			return false, err
 		}
-		_, err = t.post(0, []Piece{prompt})
+		_, err = t.post(0, []domain.Piece{prompt})
 		return true, err
 	})
 }
@@ -74,7 +64,7 @@ func (t *tx) makeRoom(channel string, limit int, olderThan time.Time) (bool, err
 }
 
 // Pairings returns the requests that have not expired, the oldest first.
-func (s *Store) Pairings(ctx context.Context) ([]Pairing, error) {
+func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 	pairings, err := findPairings(s.view(ctx), `expires_at > ?1`, millis(s.now()))
 	if err != nil {
 		return nil, fmt.Errorf("pairings: %w", err)
@@ -83,54 +73,54 @@ func (s *Store) Pairings(ctx context.Context) ([]Pairing, error) {
 }
 
 // ApprovePairing lets the requester of a code in and posts the notice that tells them so. An empty channel means any;
-// then a code that is pending on several channels is an error. The error is [ErrNotFound] for a code that is not pending.
+// then a code that is pending on several channels is an error. The error is [domain.ErrNotFound] for a code that is not pending.
 // notice must not block.
-func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(Pairing) Piece) (Pairing, error) {
-	return step(ctx, s, "approve pairing", func(t *tx) (Pairing, error) {
+func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error) {
+	return step(ctx, s, "approve pairing", func(t *tx) (domain.Pairing, error) {
 		p, err := t.takePairing(channel, code)
 		if err != nil {
-			return Pairing{}, err
+			return domain.Pairing{}, err
 		}
 		_, err = t.exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 			p.Channel, p.User, t.now)
 		if err != nil {
-			return Pairing{}, err
+			return domain.Pairing{}, err
 		}
 		piece := notice(p)
-		if err := checkPieces([]Piece{piece}); err != nil {
-			return Pairing{}, err
+		if err := checkPieces([]domain.Piece{piece}); err != nil {
+			return domain.Pairing{}, err
 		}
-		_, err = t.post(0, []Piece{piece})
+		_, err = t.post(0, []domain.Piece{piece})
 		return p, err
 	})
 }
 
 // RejectPairing forgets a request, which may then be made anew. Channel, code and error are as for
 // [Store.ApprovePairing].
-func (s *Store) RejectPairing(ctx context.Context, channel, code string) (Pairing, error) {
-	return step(ctx, s, "reject pairing", func(t *tx) (Pairing, error) { return t.takePairing(channel, code) })
+func (s *Store) RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
+	return step(ctx, s, "reject pairing", func(t *tx) (domain.Pairing, error) { return t.takePairing(channel, code) })
 }
 
-func (t *tx) takePairing(channel, code string) (Pairing, error) {
+func (t *tx) takePairing(channel, code string) (domain.Pairing, error) {
 	found, err := findPairings(t, `expires_at > ?1 AND code = ?2 AND (?3 = '' OR channel = ?3)`, t.now, code, channel)
 	switch {
 	case err != nil:
-		return Pairing{}, err
+		return domain.Pairing{}, err
 	case len(found) == 0:
-		return Pairing{}, ErrNotFound
+		return domain.Pairing{}, domain.ErrNotFound
 	case len(found) > 1:
-		return Pairing{}, fmt.Errorf("the code is pending on %s and on %s: name the channel", found[0].Channel, found[1].Channel)
+		return domain.Pairing{}, fmt.Errorf("the code is pending on %s and on %s: name the channel", found[0].Channel, found[1].Channel)
 	}
 	_, err = t.exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, found[0].Channel, found[0].User)
 	return found[0], err
 }
 
 // findPairings returns the requests that fulfil a condition, which is a constant.
-func findPairings(q querier, where string, args ...any) ([]Pairing, error) {
-	var pairings []Pairing
+func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error) {
+	var pairings []domain.Pairing
 	err := q.each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
 		ORDER BY created_at, channel, user_id`, args, func(rows *sql.Rows) error {
-		var p Pairing
+		var p domain.Pairing
 		var createdAt, expiresAt int64
 		if err := rows.Scan(&p.Channel, &p.User, &p.Code, &p.Name, &p.Chat, &createdAt, &expiresAt); err != nil {
 			return err

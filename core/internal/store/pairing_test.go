@@ -5,22 +5,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func (b *bundle) request(channel, user, code string) (bool, error) {
 	now := b.clock.Now()
-	p := store.Pairing{
+	p := domain.Pairing{
 		Code: code, Channel: channel, User: chat.UserID(user), Name: user, Chat: chat.ID(user),
 		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
-	return b.RequestPairing(b.ctx, p, 2, now.Add(-10*time.Minute), store.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
+	return b.RequestPairing(b.ctx, p, 2, now.Add(-10*time.Minute), domain.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
 }
 
-func notice(p store.Pairing) store.Piece {
-	return store.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
+func notice(p domain.Pairing) domain.Piece {
+	return domain.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
 }
 
 func TestPairingIsRequestedOnceAtATime(t *testing.T) {
@@ -91,7 +92,7 @@ func TestApprovedUserIsAllowed(t *testing.T) {
 	if d := b.head(t); d.Piece.Text != "you are in" {
 		t.Errorf("notice %+v", d.Piece)
 	}
-	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("approved twice: %v", err)
 	}
 }
@@ -102,7 +103,7 @@ func TestRejectedUserMayAskAgain(t *testing.T) {
 	if _, err := b.request("telegram", "anna", "A"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.RejectPairing(b.ctx, "discord", "A"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.RejectPairing(b.ctx, "discord", "A"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("another channel: %v", err)
 	}
 	if _, err := b.RejectPairing(b.ctx, "telegram", "A"); err != nil {
@@ -124,7 +125,7 @@ func TestCodeMustNameOneRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); err == nil || errors.Is(err, store.ErrNotFound) {
+	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); err == nil || errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("a code of two channels: %v", err)
 	}
 	if _, err := b.request("telegram", "bob", "A"); err == nil {
@@ -134,7 +135,7 @@ func TestCodeMustNameOneRequest(t *testing.T) {
 		t.Errorf("approved %+v, %v", p, err)
 	}
 	b.clock.Advance(time.Hour)
-	if _, err := b.ApprovePairing(b.ctx, "telegram", "A", notice); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.ApprovePairing(b.ctx, "telegram", "A", notice); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("an expired code: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -34,20 +35,20 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	claim := func() *Run {
+	claim := func() *domain.Run {
 		t.Helper()
-		run, _, err := s.ClaimNow(ctx, TurnLane)
+		run, _, err := s.ClaimNow(ctx, domain.TurnLane)
 		must(err)
 		return run
 	}
 	to := chat.Address{Channel: "telegram", Chat: "anna"}
 	n := 0
-	accept := func(change func(*Inbound)) Acceptance {
+	accept := func(change func(*domain.Inbound)) domain.Acceptance {
 		t.Helper()
 		n++
-		in := Inbound{
-			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: TurnLane,
-			Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
+		in := domain.Inbound{
+			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: domain.TurnLane,
+			Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
 		}
 		change(&in)
 		a, err := s.Accept(ctx, in)
@@ -55,12 +56,12 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		return a
 	}
 	for range 3 {
-		accept(func(in *Inbound) { in.Message.Fresh, in.Message.Starter = true, "bread" })
+		accept(func(in *domain.Inbound) { in.Message.Fresh, in.Message.Starter = true, "bread" })
 	}
-	accept(func(in *Inbound) { in.Session, in.Message.Chat.Kind = "direct", chat.Direct })
+	accept(func(in *domain.Inbound) { in.Session, in.Message.Chat.Kind = "direct", chat.Direct })
 	_, err := s.DirectChat(ctx, "telegram", "anna")
 	must(err)
-	_, err = s.Clear(ctx, "direct", TurnLane, time.Now().Add(time.Hour))
+	_, err = s.Clear(ctx, "direct", domain.TurnLane, time.Now().Add(time.Hour))
 	must(err)
 	must(s.Release(ctx, claim().ID, time.Time{}, ""))
 	run := claim()
@@ -71,9 +72,9 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(err)
 	_, _, err = s.ResetSession(ctx, "s")
 	must(err)
-	must(s.Complete(ctx, run.ID, Completion{
-		State: RunDone, Pieces: []Piece{{To: to}, {To: to}, {To: to}},
-		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &TurnFigures{},
+	must(s.Complete(ctx, run.ID, domain.Completion{
+		State: domain.RunDone, Pieces: []domain.Piece{{To: to}, {To: to}, {To: to}},
+		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{},
 	}))
 	for query := range s.writer.statements.prepared {
 		if strings.Contains(query, "outgoing_files") {
@@ -82,12 +83,12 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	}
 	stepsOfConversations(t, s, accept, claim)
 	stepsOfStreaming(t, s, accept, claim)
-	_, err = s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour))
+	_, err = s.Clear(ctx, "s", domain.TurnLane, time.Now().Add(time.Hour))
 	must(err)
-	_, err = s.Post(ctx, "key", Piece{To: to})
+	_, err = s.Post(ctx, "key", domain.Piece{To: to})
 	must(err)
 	for _, end := range []func(id int64) error{
-		func(id int64) error { return s.Retry(ctx, id, Again{At: time.Now(), Uncertain: true}) },
+		func(id int64) error { return s.Retry(ctx, id, domain.Again{At: time.Now(), Uncertain: true}) },
 		func(id int64) error { return s.Delivered(ctx, id, []chat.MessageID{"1"}) },
 		func(id int64) error { return s.Bury(ctx, id, "") },
 	} {
@@ -180,7 +181,7 @@ func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 }
 
 // stepsOfConversations takes the steps that only some messages need.
-func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Acceptance, claim func() *Run) {
+func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbound)) domain.Acceptance, claim func() *domain.Run) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -189,16 +190,16 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Clear(ctx, "s", TurnLane, time.Now().Add(time.Hour)) // what is left of the steps before
+	_, err := s.Clear(ctx, "s", domain.TurnLane, time.Now().Add(time.Hour)) // what is left of the steps before
 	must(err)
-	burst := func(in *Inbound) { in.Burst = Burst{Window: time.Minute, By: "anna"} }
+	burst := func(in *domain.Inbound) { in.Burst = domain.Burst{Window: time.Minute, By: "anna"} }
 	accept(burst)
-	accept(func(in *Inbound) { burst(in); in.Burst.Now = true })
+	accept(func(in *domain.Inbound) { burst(in); in.Burst.Now = true })
 	run := claim()
 	if len(run.More) != 1 {
 		t.Fatalf("no burst: %+v", run)
 	}
-	steer := func(in *Inbound) { in.Queue.Mode = Steer }
+	steer := func(in *domain.Inbound) { in.Queue.Mode = domain.Steer }
 	for range 3 {
 		accept(steer)
 	}
@@ -207,51 +208,55 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 	if len(joined) != 3 {
 		t.Fatalf("joined %+v", joined)
 	}
-	then := Inbound{EventID: "then", Session: "s", Lane: TurnLane, Message: Message{Channel: "telegram", Origin: OriginFlush}}
-	must(s.Complete(ctx, run.ID, Completion{
-		State: RunDone, Covered: []string{joined[0].UUID}, Then: &then, Notes: []Note{{Kind: NoteHint}},
-		Turn: &TurnFigures{Day: "2026-03-01", Model: "opus", Compactions: 1, Flush: true},
+	then := domain.Inbound{EventID: "then", Session: "s", Lane: domain.TurnLane, Message: domain.Message{Channel: "telegram", Origin: domain.OriginFlush}}
+	must(s.Complete(ctx, run.ID, domain.Completion{
+		State: domain.RunDone, Covered: []string{joined[0].UUID}, Then: &then, Notes: []domain.Note{{Kind: domain.NoteHint}},
+		Turn: &domain.TurnFigures{Day: "2026-03-01", Model: "opus", Compactions: 1, Flush: true},
 	}))
 	run = claim()
-	capped := func(drop Drop) func(*Inbound) {
-		return func(in *Inbound) { in.Queue = Queueing{Mode: Collect, Quiet: time.Minute, Cap: 2, Drop: drop} }
+	capped := func(drop domain.Drop) func(*domain.Inbound) {
+		return func(in *domain.Inbound) {
+			in.Queue = domain.Queueing{Mode: domain.Collect, Quiet: time.Minute, Cap: 2, Drop: drop}
+		}
 	}
 	for range 3 {
-		accept(capped(DropSummarize))
+		accept(capped(domain.DropSummarize))
 	}
-	if a := accept(capped(DropNew)); a.Seq != 0 {
+	if a := accept(capped(domain.DropNew)); a.Seq != 0 {
 		t.Fatalf("not dropped: %+v", a)
 	}
-	accept(capped(DropOld))
+	accept(capped(domain.DropOld))
 	must(s.Consumed(ctx, run.ID))
-	if a := accept(func(in *Inbound) { in.Queue.Mode, in.Hint = Interrupt, &Note{Kind: NoteHint} }); a.Superseded != run.ID {
+	if a := accept(func(in *domain.Inbound) {
+		in.Queue.Mode, in.Hint = domain.Interrupt, &domain.Note{Kind: domain.NoteHint}
+	}); a.Superseded != run.ID {
 		t.Fatalf("not interrupted: %+v", a)
 	}
 	run = claim()
 	if len(run.Notes) == 0 {
 		t.Fatal("no notes")
 	}
-	file := OutgoingFile{Folder: "outbound/1", Name: "a.txt"}
-	must(s.Complete(ctx, run.ID, Completion{State: RunDone, Files: []OutgoingFile{file}}))
+	file := domain.OutgoingFile{Folder: "outbound/1", Name: "a.txt"}
+	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Files: []domain.OutgoingFile{file}}))
 	_, err = s.OutgoingFiles(ctx, file.Folder)
 	must(err)
 	must(s.ForgetOutgoing(ctx, file))
 
-	must(s.Note(ctx, "s", Note{Kind: NoteEvent}))
+	must(s.Note(ctx, "s", domain.Note{Kind: domain.NoteEvent}))
 	for n := range 3 {
-		_, err := s.Overhear(ctx, Overheard{
-			EventID: chat.EventID(fmt.Sprint("overheard", n)), Channel: "telegram", Session: "s", Note: &Note{Kind: NoteHistory}, Limit: 1,
+		_, err := s.Overhear(ctx, domain.Overheard{
+			EventID: chat.EventID(fmt.Sprint("overheard", n)), Channel: "telegram", Session: "s", Note: &domain.Note{Kind: domain.NoteHistory}, Limit: 1,
 			Transcript: []chat.TranscriptEntry{{Role: chat.User}},
 		})
 		must(err)
 	}
-	a := accept(func(in *Inbound) { in.Expiry.Since, in.Model = time.Now().Add(time.Hour), new("opus") })
+	a := accept(func(in *domain.Inbound) { in.Expiry.Since, in.Model = time.Now().Add(time.Hour), new("opus") })
 	must(s.Consumed(ctx, claim().ID))
-	accept(func(in *Inbound) { in.Session, in.Parent = "child", "s" })
+	accept(func(in *domain.Inbound) { in.Session, in.Parent = "child", "s" })
 	if a.Seq == 0 {
 		t.Fatalf("not accepted: %+v", a)
 	}
-	_, err = s.Configure(ctx, "s", func(*Overrides) {})
+	_, err = s.Configure(ctx, "s", func(*domain.Overrides) {})
 	must(err)
 	must(s.SetLabel(ctx, "s", "label"))
 	after, err := s.Follower(ctx, "memory")
@@ -264,7 +269,7 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*Inbound)) Ac
 }
 
 // stepsOfStreaming takes the steps of answers that are sent early, of messages that wait, and of pieces that were given up.
-func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Acceptance, claim func() *Run) {
+func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound)) domain.Acceptance, claim func() *domain.Run) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -274,7 +279,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 		}
 	}
 	to := chat.Address{Channel: "discord", Chat: "anna"}
-	deliver := func(end func(d Delivery) error) {
+	deliver := func(end func(d domain.Delivery) error) {
 		t.Helper()
 		ds, _, err := s.ClaimDeliveriesNow(ctx, "discord", 1)
 		must(err)
@@ -283,23 +288,23 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	run := claim()
 	session := run.Session.Key
 	waits := func(id chat.MessageID) int64 {
-		return accept(func(in *Inbound) {
+		return accept(func(in *domain.Inbound) {
 			in.Session, in.Message.ID, in.Reacts = session, id, true
-			in.Receipt = func(Acceptance) Piece { return Piece{To: to} }
+			in.Receipt = func(domain.Acceptance) domain.Piece { return domain.Piece{To: to} }
 		}).Seq
 	}
 	first, second := waits("m1"), waits("m2")
-	accept(func(in *Inbound) {
-		in.Session, in.Queue.Mode, in.Receipt = session, Steer, func(Acceptance) Piece { return Piece{To: to} }
+	accept(func(in *domain.Inbound) {
+		in.Session, in.Queue.Mode, in.Receipt = session, domain.Steer, func(domain.Acceptance) domain.Piece { return domain.Piece{To: to} }
 	})
 	waits("m3")
-	preview, err := s.Early(ctx, run.ID, Early{Pieces: []Piece{{To: to}}, Said: "x", Preview: &Piece{To: to}})
+	preview, err := s.Early(ctx, run.ID, domain.Early{Pieces: []domain.Piece{{To: to}}, Said: "x", Preview: &domain.Piece{To: to}})
 	must(err)
-	told := Telling{Key: "told", Told: &Told{Text: "x"}, Pieces: []Piece{{To: to}}, Files: []OutgoingFile{{Folder: "f", Name: "n"}}}
+	told := domain.Telling{Key: "told", Told: &domain.Told{Text: "x"}, Pieces: []domain.Piece{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
 	must(s.Tell(ctx, run.ID, told))
-	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
+	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	for range 5 {
-		deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
+		deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	}
 	_, _, err = s.SentPiece(ctx, preview)
 	must(err)
@@ -307,10 +312,10 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	must(err)
 	_, err = s.Held(ctx, true, time.Time{}, time.Now(), 20)
 	must(err)
-	_, err = s.PostFrom(ctx, "from", Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, Piece{To: to})
+	_, err = s.PostFrom(ctx, "from", domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.Piece{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))
-	must(s.Withdraw(ctx, session, first, func(Message) bool { return true }))
+	must(s.Withdraw(ctx, session, first, func(domain.Message) bool { return true }))
 	m2, err := s.Find(ctx, "telegram", "anna", "m2")
 	must(err)
 	_, err = s.Amend(ctx, m2.Message, nil, 0)
@@ -320,19 +325,19 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*Inbound)) Accept
 	reactions, err := s.Reactions(ctx, "telegram", 1)
 	must(err)
 	must(s.Reacted(ctx, reactions[0]))
-	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
-	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
-	must(s.Complete(ctx, run.ID, Completion{State: RunDone, Pieces: []Piece{{To: to, Text: "z", Edits: preview, OrSend: true}}}))
+	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
+	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
+	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: to, Text: "z", Edits: preview, OrSend: true}}}))
 	for range 2 {
-		deliver(func(d Delivery) error { return s.Bury(ctx, d.ID, "") })
+		deliver(func(d domain.Delivery) error { return s.Bury(ctx, d.ID, "") })
 		_, err = s.ReviveAll(ctx)
 		must(err)
 	}
-	deliver(func(d Delivery) error { return s.Bury(ctx, d.ID, "") })
-	must(s.Complete(ctx, claim().ID, Completion{State: RunDone, Undelivered: func([]DeadPiece) []Piece { return []Piece{{To: to}} }}))
+	deliver(func(d domain.Delivery) error { return s.Bury(ctx, d.ID, "") })
+	must(s.Complete(ctx, claim().ID, domain.Completion{State: domain.RunDone, Undelivered: func([]domain.DeadPiece) []domain.Piece { return []domain.Piece{{To: to}} }}))
 	_, err = s.ForgetAll(ctx)
 	must(err)
-	deliver(func(d Delivery) error { return s.Delivered(ctx, d.ID, nil) })
+	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 }
 
 // plan returns how SQLite would do a query.

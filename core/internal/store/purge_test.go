@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // rows counts the rows of the tables that grow.
@@ -40,9 +41,9 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 	const day = 24 * time.Hour
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	if err := b.Complete(b.ctx, run.ID, store.Completion{
-		State:  store.RunDone,
-		Pieces: []store.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{
+		State:  domain.RunDone,
+		Pieces: []domain.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestPurgeForgetsMedia(t *testing.T) {
 		}
 	}
 	b.purge(t)
-	if _, err := b.Media(b.ctx, "telegram", "old"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Media(b.ctx, "telegram", "old"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("the old one: %v", err)
 	}
 	if _, err := b.Media(b.ctx, "telegram", "new"); err != nil {

@@ -6,76 +6,43 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
-
-// QuestionState is what became of a question.
-type QuestionState string
-
-// The states. An open question is asked; an answered one has an answer that its turn has not taken yet. The others are over.
-const (
-	QuestionOpen      QuestionState = "open"
-	QuestionAnswered  QuestionState = "answered"
-	QuestionTaken     QuestionState = "taken"     // the turn has its answer
-	QuestionExpired   QuestionState = "expired"   // nobody answered in time
-	QuestionWithdrawn QuestionState = "withdrawn" // it is of no use any more
-	QuestionVoid      QuestionState = "void"      // its answer is of no use any more
-	QuestionUnseen    QuestionState = "unseen"    // its message could not be delivered
-)
-
-// Question is what claude asks people before it does something.
-type Question struct {
-	ID            string // what people name it by; unique
-	Session       string
-	ClaudeSession string
-	Digest        string         // of what is asked: the same again is the same question
-	Authority     chat.Authority // of the turn that asks
-	Asker         string         // whose turn it is, as channel:user; empty: nobody's
-	To            chat.Address   // where it is asked
-	Piece         int64          // the message that asks; the store gives it
-	Unseen        string         // what the session is told where that cannot be delivered
-	Body          json.RawMessage
-	State         QuestionState
-	Answer        json.RawMessage // set from QuestionAnswered on
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
-}
 
 // Ask keeps a question of a running run and posts the pieces that ask it, the last of which becomes its message. Where the
 // session has asked the same before, in the same claude session and with the same authority, and it is not over, nothing is
-// posted and that question is returned, with its answer if it has one. The error is [ErrFenced] for a run that has lost its lane.
-func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece) (Question, error) {
+// posted and that question is returned, with its answer if it has one. The error is [domain.ErrFenced] for a run that has lost its lane.
+func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error) {
 	if q.ID == "" || q.Digest == "" || len(pieces) == 0 {
-		return Question{}, errors.New("ask: a question has an id, a digest and a piece")
+		return domain.Question{}, errors.New("ask: a question has an id, a digest and a piece")
 	}
 	if err := checkPieces(pieces); err != nil {
-		return Question{}, fmt.Errorf("ask: %w", err)
+		return domain.Question{}, fmt.Errorf("ask: %w", err)
 	}
-	return step(ctx, s, "ask", func(t *tx) (Question, error) {
+	return step(ctx, s, "ask", func(t *tx) (domain.Question, error) {
 		h, err := fence(t, run)
 		if err != nil {
-			return Question{}, err
+			return domain.Question{}, err
 		}
 		q.Session = h.session
 		known, err := findQuestions(t, `session = ?1 AND digest = ?2 AND claude_session = ?3 AND authority = ?4 AND ended_at IS NULL`,
 			q.Session, q.Digest, q.ClaudeSession, q.Authority)
 		switch {
 		case err != nil:
-			return Question{}, err
+			return domain.Question{}, err
 		case len(known) > 0:
 			return known[0], nil
 		}
 		last := len(pieces) - 1
 		pieces[last].Kept = true
 		if _, err := t.post(run, pieces[:last]); err != nil {
-			return Question{}, err
+			return domain.Question{}, err
 		}
 		if q.Piece, err = t.post(run, pieces[last:]); err != nil {
-			return Question{}, err
+			return domain.Question{}, err
 		}
-		q.State, q.CreatedAt = QuestionOpen, moment(t.now)
+		q.State, q.CreatedAt = domain.QuestionOpen, moment(t.now)
 		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at, unseen)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
 			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Piece, string(q.Body),
@@ -86,33 +53,33 @@ func (s *Store) Ask(ctx context.Context, run int64, q Question, pieces ...Piece)
 
 // Settle ends an open question, or answers it: its message is edited to what is said, and loses its buttons. An answer that no
 // turn has taken can be made void. What an answer grants is granted with it, or not at all. It returns the question as it is then, and
-// whether that was done now. The error is [ErrNotFound] for an id that no question has.
-func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answer json.RawMessage, said string, grants ...Grant) (q Question, settled bool, err error) {
-	q, err = step(ctx, s, "settle", func(t *tx) (Question, error) {
+// whether that was done now. The error is [domain.ErrNotFound] for an id that no question has.
+func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (q domain.Question, settled bool, err error) {
+	q, err = step(ctx, s, "settle", func(t *tx) (domain.Question, error) {
 		settled = false
 		found, err := findQuestions(t, `id = ?1`, id)
 		switch {
 		case err != nil:
-			return Question{}, err
+			return domain.Question{}, err
 		case len(found) == 0:
-			return Question{}, ErrNotFound
-		case state == QuestionVoid && found[0].State != QuestionAnswered, state != QuestionVoid && found[0].State != QuestionOpen:
+			return domain.Question{}, domain.ErrNotFound
+		case state == domain.QuestionVoid && found[0].State != domain.QuestionAnswered, state != domain.QuestionVoid && found[0].State != domain.QuestionOpen:
 			return found[0], nil
 		}
 		q := found[0]
 		q.State, q.Answer = state, answer
 		var endedAt sql.NullInt64
-		if state != QuestionAnswered {
+		if state != domain.QuestionAnswered {
 			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
 		}
 		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state, string(answer), endedAt); err != nil {
-			return Question{}, err
+			return domain.Question{}, err
 		}
 		if err := t.grant(grants); err != nil {
-			return Question{}, err
+			return domain.Question{}, err
 		}
 		settled = true
-		_, err = t.post(0, []Piece{{To: q.To, Text: said, Edits: q.Piece}})
+		_, err = t.post(0, []domain.Piece{{To: q.To, Text: said, Edits: q.Piece}})
 		return q, err
 	})
 	return q, settled, err
@@ -121,7 +88,7 @@ func (s *Store) Settle(ctx context.Context, id string, state QuestionState, answ
 // Redraft replaces the body of an open question; one that is over keeps its.
 func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) error {
 	_, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
-		return t.exec(`UPDATE questions SET body = ?2 WHERE id = ?1 AND state = ?3`, id, string(body), QuestionOpen)
+		return t.exec(`UPDATE questions SET body = ?2 WHERE id = ?1 AND state = ?3`, id, string(body), domain.QuestionOpen)
 	})
 	return err
 }
@@ -130,7 +97,7 @@ func (s *Store) Redraft(ctx context.Context, id string, body json.RawMessage) er
 func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
 	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {
 		for _, id := range ids {
-			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, QuestionTaken, t.now, QuestionAnswered)
+			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id, domain.QuestionTaken, t.now, domain.QuestionAnswered)
 			if err != nil {
 				return nothing{}, err
 			}
@@ -140,20 +107,20 @@ func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// Question returns a question, or [ErrNotFound].
-func (s *Store) Question(ctx context.Context, id string) (Question, error) {
+// Question returns a question, or [domain.ErrNotFound].
+func (s *Store) Question(ctx context.Context, id string) (domain.Question, error) {
 	found, err := findQuestions(s.view(ctx), `id = ?1`, id)
 	switch {
 	case err != nil:
-		return Question{}, fmt.Errorf("question: %w", err)
+		return domain.Question{}, fmt.Errorf("question: %w", err)
 	case len(found) == 0:
-		return Question{}, ErrNotFound
+		return domain.Question{}, domain.ErrNotFound
 	}
 	return found[0], nil
 }
 
 // Questions returns the questions that are not over, the oldest first.
-func (s *Store) Questions(ctx context.Context) ([]Question, error) {
+func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	found, err := findQuestions(s.view(ctx), `ended_at IS NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("questions: %w", err)
@@ -166,7 +133,7 @@ func (s *Store) Questions(ctx context.Context) ([]Question, error) {
 func (t *tx) unaskable(piece int64) (told string, err error) {
 	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
 		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
-		RETURNING unseen`, []any{piece, QuestionOpen, QuestionUnseen, t.now}, &told)
+		RETURNING unseen`, []any{piece, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &told)
 	return told, noRows(err)
 }
 
@@ -180,11 +147,11 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 }
 
 // findQuestions returns the questions that fulfil a condition, which is a constant.
-func findQuestions(q querier, where string, args ...any) ([]Question, error) {
-	var list []Question
+func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
+	var list []domain.Question
 	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen
 		FROM questions WHERE `+where+` ORDER BY created_at, id`, args, func(rows *sql.Rows) error {
-		var q Question
+		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
 		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Piece,

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // question is a question of an owner's turn.
-func question(id string) store.Question {
-	return store.Question{
+func question(id string) domain.Question {
+	return domain.Question{
 		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", To: piece("anna", "").To,
 		Body: json.RawMessage(`{"about":"tool"}`), ExpiresAt: time.Unix(2_000_000_000, 0),
 	}
@@ -32,7 +32,7 @@ func TestQuestions(t *testing.T) {
 	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, "another"); unfinished || err != nil {
 		t.Fatal("in a conversation that was left:", unfinished, err)
 	}
-	ask := func(q store.Question) store.Question {
+	ask := func(q domain.Question) domain.Question {
 		t.Helper()
 		q, err := b.Ask(b.ctx, run.ID, q, piece("anna", "May I?"), piece("anna", "Yes or no?"))
 		if err != nil {
@@ -42,7 +42,7 @@ func TestQuestions(t *testing.T) {
 	}
 	first := ask(question("AAAAA"))
 	want(t, "asked", []string{"May I?", "Yes or no?"}, b.texts(t))
-	if again := ask(question("BBBBB")); again.ID != first.ID || again.State != store.QuestionOpen {
+	if again := ask(question("BBBBB")); again.ID != first.ID || again.State != domain.QuestionOpen {
 		t.Errorf("the same again is %+v", again)
 	}
 	other := question("CCCCC")
@@ -55,13 +55,13 @@ func TestQuestions(t *testing.T) {
 	if err := b.Redraft(b.ctx, first.ID, json.RawMessage(`{"about":"plan"}`)); err != nil {
 		t.Fatal(err)
 	}
-	answered, settled, err := b.Settle(b.ctx, first.ID, store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed")
+	answered, settled, err := b.Settle(b.ctx, first.ID, domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed")
 	if err != nil || !settled || string(answered.Answer) != `{"allow":true}` {
 		t.Fatalf("%+v, %v, %v", answered, settled, err)
 	}
 	want(t, "the question's message", []string{"m-Yes or no?=Allowed"}, b.texts(t))
-	always := store.Grant{Session: run.Session.Key, Authority: chat.Owner, Rule: "Bash"}
-	if _, settled, err := b.Settle(b.ctx, first.ID, store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Always", always); settled || err != nil {
+	always := domain.Grant{Session: run.Session.Key, Authority: chat.Owner, Rule: "Bash"}
+	if _, settled, err := b.Settle(b.ctx, first.ID, domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Always", always); settled || err != nil {
 		t.Error(settled, err)
 	}
 	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 0 || err != nil {
@@ -73,10 +73,10 @@ func TestQuestions(t *testing.T) {
 	if q, err := b.Question(b.ctx, first.ID); err != nil || string(q.Body) != `{"about":"plan"}` {
 		t.Errorf("another body, then one when it was answered: %s, %v", q.Body, err)
 	}
-	if q, settled, err := b.Settle(b.ctx, first.ID, store.QuestionExpired, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
+	if q, settled, err := b.Settle(b.ctx, first.ID, domain.QuestionExpired, nil, "Over"); settled || err != nil || q.State != domain.QuestionAnswered {
 		t.Errorf("settled again: %+v, %v, %v", q, settled, err)
 	}
-	if _, _, err := b.Settle(b.ctx, "ZZZZZ", store.QuestionExpired, nil, "Over"); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.Settle(b.ctx, "ZZZZZ", domain.QuestionExpired, nil, "Over"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("a question that there is not: %v", err)
 	}
 
@@ -89,23 +89,23 @@ func TestQuestions(t *testing.T) {
 	if err := b.TakeAnswers(b.ctx, first.ID, "CCCCC"); err != nil {
 		t.Fatal(err)
 	}
-	if q := ask(question("EEEEE")); q.ID != "EEEEE" || q.State != store.QuestionOpen {
+	if q := ask(question("EEEEE")); q.ID != "EEEEE" || q.State != domain.QuestionOpen {
 		t.Errorf("the answer holds twice: %+v", q)
 	}
 	// One that was made void is not there any more. An open question has none, and an answered one is not withdrawn.
-	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionVoid, nil, "Too late"); settled || err != nil {
+	if _, settled, err := b.Settle(b.ctx, "EEEEE", domain.QuestionVoid, nil, "Too late"); settled || err != nil {
 		t.Fatal(settled, err)
 	}
-	if _, _, err := b.Settle(b.ctx, "EEEEE", store.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed", always); err != nil {
+	if _, _, err := b.Settle(b.ctx, "EEEEE", domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed", always); err != nil {
 		t.Fatal(err)
 	}
 	if grants, err := b.Grants(b.ctx, run.Session.Key); len(grants) != 1 || err != nil {
 		t.Errorf("an answer grants %v, %v", grants, err)
 	}
-	if q, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != store.QuestionAnswered {
+	if q, settled, err := b.Settle(b.ctx, "EEEEE", domain.QuestionWithdrawn, nil, "Over"); settled || err != nil || q.State != domain.QuestionAnswered {
 		t.Fatal(q, settled, err)
 	}
-	if _, settled, err := b.Settle(b.ctx, "EEEEE", store.QuestionVoid, nil, "Too late"); !settled || err != nil {
+	if _, settled, err := b.Settle(b.ctx, "EEEEE", domain.QuestionVoid, nil, "Too late"); !settled || err != nil {
 		t.Fatal(settled, err)
 	}
 	if q := ask(question("FFFFF")); q.ID != "FFFFF" {
@@ -115,13 +115,13 @@ func TestQuestions(t *testing.T) {
 	if err != nil || len(open) != 2 || open[0].ID != "CCCCC" || open[1].ID != "FFFFF" {
 		t.Errorf("%+v, %v", open, err)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 		t.Fatal(err)
 	}
 	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); unfinished || err != nil {
 		t.Error("completed:", unfinished, err)
 	}
-	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, store.ErrFenced) {
+	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("asked after the end: %v", err)
 	}
 }

@@ -1,13 +1,17 @@
 package store
 
-import "database/sql"
+import (
+	"database/sql"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+)
 
 // patience is how many times the quiet what is collected waits for it at most.
 const patience = 5
 
 // admit finds the place of a message among those that wait for the session's turn. A message that is dropped at once has
 // no place: accepted.Seq is 0 then.
-func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error {
+func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
 	b, err := t.openBurst(in, e, *p)
 	if err != nil {
 		return err
@@ -28,10 +32,10 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 		switch {
 		case err != nil:
 			return err
-		case over > 0 && in.Queue.Drop == DropNew && b.id == 0:
+		case over > 0 && in.Queue.Drop == domain.DropNew && b.id == 0:
 			accepted.Seq = 0
 			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, message: e.message}}, tooMany)
-		case over > 0 && in.Queue.Drop != DropNew:
+		case over > 0 && in.Queue.Drop != domain.DropNew:
 			for _, burst := range droppable[:min(over, len(droppable))] {
 				if err := t.overflow(in, p, burst); err != nil {
 					return err
@@ -45,14 +49,14 @@ func (t *tx) admit(in Inbound, e encoded, p *place, accepted *Acceptance) error 
 
 // pace decides when the message may be claimed: as a part of a burst when that is over; behind others when it has been
 // quiet for a while.
-func (t *tx) pace(in Inbound, p *place, b burst) error {
+func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	if b.id != 0 {
-		p.burst, p.readyAt = b.id, in.readyAt(t.now, b.firstAt)
+		p.burst, p.readyAt = b.id, readyAt(in, t.now, b.firstAt)
 	}
 	// Its own burst does not make a message wait for quiet.
 	quiet := t.now + in.Queue.Quiet.Milliseconds()
 	p.behind = p.queued-1 > b.messages
-	waits := in.Queue.waits() && p.behind
+	waits := in.Queue.Waits() && p.behind
 	if waits {
 		p.readyAt = max(p.readyAt, quiet)
 	}
@@ -62,7 +66,7 @@ func (t *tx) pace(in Inbound, p *place, b burst) error {
 			return err
 		}
 	}
-	if !waits || in.Queue.Mode != Collect {
+	if !waits || in.Queue.Mode != domain.Collect {
 		return nil
 	}
 	// What is collected waits for what comes after it.
@@ -70,22 +74,9 @@ func (t *tx) pace(in Inbound, p *place, b burst) error {
 	_, err := t.exec(`UPDATE inbox SET ready_at = CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END
 		WHERE session = ?1 AND lane = 'turn' AND mode = ?2 AND batch IS NULL AND joined_run IS NULL
 			AND ready_at < CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END`,
-		in.Session, Collect, quiet, patience*in.Queue.Quiet.Milliseconds())
+		in.Session, domain.Collect, quiet, patience*in.Queue.Quiet.Milliseconds())
 	return err
 }
-
-// waits tells whether a message that is not the only one waits for quiet.
-func (q Queueing) waits() bool {
-	switch q.Mode {
-	case Queue, Steer, SteerBacklog, Interrupt:
-		return false
-	default:
-		return q.Quiet > 0
-	}
-}
-
-// steers tells whether a message may be told to the running turn.
-func (q Queueing) steers() bool { return q.Mode == Steer || q.Mode == SteerBacklog }
 
 // tooMany is why a message was dropped that exceeded its lane's cap.
 const tooMany = "dropped: too many messages wait"
@@ -96,7 +87,7 @@ const mayDrop = `batch IS NULL AND urgent = 0 AND message NOT LIKE '%"origin":"%
 
 // overCap tells how many bursts too many wait with a message, which joins one of them or begins its own, and which of the
 // others may be dropped, in order.
-func (t *tx) overCap(in Inbound, p place, joins burst) (over int, droppable []int64, err error) {
+func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppable []int64, err error) {
 	bursts := map[int64]bool{}
 	if joins.id == 0 {
 		bursts[p.seq] = true
@@ -119,7 +110,7 @@ func (t *tx) overCap(in Inbound, p place, joins burst) (over int, droppable []in
 }
 
 // overflow drops a burst that waits.
-func (t *tx) overflow(in Inbound, p *place, burst int64) error {
+func (t *tx) overflow(in domain.Inbound, p *place, burst int64) error {
 	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
 		RETURNING `+removedColumns, in.Session, in.Lane, burst)
 	if err != nil {
@@ -127,8 +118,8 @@ func (t *tx) overflow(in Inbound, p *place, burst int64) error {
 	}
 	p.queued -= int64(len(dropped))
 	p.moved = true
-	if in.Queue.Drop != DropOld {
-		note := Note{Kind: NoteOverflow}
+	if in.Queue.Drop != domain.DropOld {
+		note := domain.Note{Kind: domain.NoteOverflow}
 		for _, r := range dropped {
 			m, ok := r.decode()
 			if !ok {

@@ -6,21 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // queued is the nth message of anna, that waits in a mode.
-func queued(n int, q store.Queueing) store.Inbound {
+func queued(n int, q domain.Queueing) domain.Inbound {
 	in := inbound("anna", n)
 	in.Queue = q
 	return in
 }
 
 // busy is a store in which anna's message 1 runs.
-func busy(t *testing.T) (*bundle, *store.Run) {
+func busy(t *testing.T) (*bundle, *domain.Run) {
 	t.Helper()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
@@ -28,7 +29,7 @@ func busy(t *testing.T) (*bundle, *store.Run) {
 }
 
 // wantOutcome compares how the nth message of anna has ended; "": not yet.
-func (b *bundle) wantOutcome(t *testing.T, n int, want store.RunState) {
+func (b *bundle) wantOutcome(t *testing.T, n int, want domain.RunState) {
 	t.Helper()
 	state, _, _, done, err := b.Outcome(b.ctx, "telegram", inbound("anna", n).EventID)
 	if state != want || done != (want != "") || err != nil {
@@ -39,8 +40,8 @@ func (b *bundle) wantOutcome(t *testing.T, n int, want store.RunState) {
 // TestCollect has messages wait behind a run and looks at the runs that they become.
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	plain := func(*store.Inbound) {}
-	many := func(n int, change func(*store.Inbound)) (list []func(*store.Inbound)) {
+	plain := func(*domain.Inbound) {}
+	many := func(n int, change func(*domain.Inbound)) (list []func(*domain.Inbound)) {
 		for range n {
 			list = append(list, change)
 		}
@@ -52,38 +53,38 @@ func TestCollect(t *testing.T) {
 		}
 		return list
 	}
-	long := func(in *store.Inbound) { in.Message.Text = strings.Repeat("x", 100<<10) }
+	long := func(in *domain.Inbound) { in.Message.Text = strings.Repeat("x", 100<<10) }
 	for name, test := range map[string]struct {
-		messages []func(*store.Inbound)
+		messages []func(*domain.Inbound)
 		runs     [][]int64
 	}{
 		"in one run":      {many(3, plain), [][]int64{{2, 3, 4}}},
 		"up to 50":        {many(52, plain), [][]int64{counted(2, 51), {52, 53}}},
 		"up to 256 KiB":   {many(4, long), [][]int64{{2, 3}, {4, 5}}},
-		"a long one last": {[]func(*store.Inbound){long, long, long, plain}, [][]int64{{2, 3}, {4, 5}}},
+		"a long one last": {[]func(*domain.Inbound){long, long, long, plain}, [][]int64{{2, 3}, {4, 5}}},
 		"one authority": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Authority = chat.Owner }, plain, plain},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Authority = chat.Owner }, plain, plain},
 			[][]int64{{2}, {3}, {4, 5}},
 		},
 		"one chat": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Chat.ID = "group" }, plain},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Chat.ID = "group" }, plain},
 			[][]int64{{2}, {3}, {4}},
 		},
-		"one thread": {[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Thread = "t" }}, [][]int64{{2}, {3}}},
+		"one thread": {[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Thread = "t" }}, [][]int64{{2}, {3}}},
 		"one kind of settings": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Overrides.Effort = "high" }},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" }},
 			[][]int64{{2}, {3}},
 		},
 		"one conversation": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Fresh = true }, plain},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Fresh = true }, plain},
 			[][]int64{{2}, {3, 4}},
 		},
 		"people": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Message.Origin = store.OriginCompact }, plain},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Message.Origin = domain.OriginCompact }, plain},
 			[][]int64{{2}, {3}, {4}},
 		},
 		"not another mode": {
-			[]func(*store.Inbound){plain, func(in *store.Inbound) { in.Queue.Mode = store.Followup }, plain, plain},
+			[]func(*domain.Inbound){plain, func(in *domain.Inbound) { in.Queue.Mode = domain.Followup }, plain, plain},
 			[][]int64{{2}, {3}, {4, 5}},
 		},
 	} {
@@ -91,7 +92,7 @@ func TestCollect(t *testing.T) {
 			t.Parallel()
 			b, run := busy(t)
 			for i, change := range test.messages {
-				in := queued(i+2, store.Queueing{Mode: store.Collect})
+				in := queued(i+2, domain.Queueing{Mode: domain.Collect})
 				change(&in)
 				b.accept(t, in)
 			}
@@ -109,7 +110,7 @@ func TestCollect(t *testing.T) {
 func TestCollectionStaysTheSame(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	collect := store.Queueing{Mode: store.Collect}
+	collect := domain.Queueing{Mode: domain.Collect}
 	b.accept(t, queued(2, collect))
 	b.accept(t, queued(3, collect))
 	b.complete(t, run)
@@ -142,7 +143,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 	}
 	b.complete(t, again, "both")
 	for n := 2; n <= 3; n++ {
-		b.wantOutcome(t, n, store.RunDone)
+		b.wantOutcome(t, n, domain.RunDone)
 	}
 	b.wantOutcome(t, 4, "")
 	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
@@ -160,17 +161,17 @@ func TestQuiet(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	for name, test := range map[string]struct {
-		modes []store.Mode
+		modes []domain.Mode
 		work  work
 	}{
-		"a followup waits for it":            {[]store.Mode{store.Followup}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
-		"the zero mode is one":               {[]store.Mode{""}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
-		"a queued one does not":              {[]store.Mode{store.Queue}, work{[][]int64{{2}}, []time.Duration{0}}},
-		"one that was not told does not":     {[]store.Mode{store.Steer}, work{[][]int64{{2}}, []time.Duration{0}}},
-		"a followup waits for no later one":  {[]store.Mode{store.Followup, store.Followup}, work{[][]int64{{2}, {3}}, []time.Duration{3 * s, 5 * s}}},
-		"what is collected waits for it all": {[]store.Mode{store.Collect, store.Collect}, work{[][]int64{{2, 3}}, []time.Duration{5 * s}}},
+		"a followup waits for it":            {[]domain.Mode{domain.Followup}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
+		"the zero mode is one":               {[]domain.Mode{""}, work{[][]int64{{2}}, []time.Duration{3 * s}}},
+		"a queued one does not":              {[]domain.Mode{domain.Queue}, work{[][]int64{{2}}, []time.Duration{0}}},
+		"one that was not told does not":     {[]domain.Mode{domain.Steer}, work{[][]int64{{2}}, []time.Duration{0}}},
+		"a followup waits for no later one":  {[]domain.Mode{domain.Followup, domain.Followup}, work{[][]int64{{2}, {3}}, []time.Duration{3 * s, 5 * s}}},
+		"what is collected waits for it all": {[]domain.Mode{domain.Collect, domain.Collect}, work{[][]int64{{2, 3}}, []time.Duration{5 * s}}},
 		"but not forever": {
-			[]store.Mode{store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect, store.Collect},
+			[]domain.Mode{domain.Collect, domain.Collect, domain.Collect, domain.Collect, domain.Collect, domain.Collect, domain.Collect, domain.Collect, domain.Collect},
 			work{[][]int64{{2, 3, 4, 5, 6, 7, 8, 9}, {10}}, []time.Duration{15 * s, 16 * s}},
 		},
 	} {
@@ -185,7 +186,7 @@ func TestQuiet(t *testing.T) {
 				if i > 0 {
 					b.do(t, &w, 2*s)
 				}
-				b.accept(t, queued(i+2, store.Queueing{Mode: mode, Quiet: 3 * s}))
+				b.accept(t, queued(i+2, domain.Queueing{Mode: mode, Quiet: 3 * s}))
 			}
 			if len(test.modes) == 1 {
 				b.complete(t, run)
@@ -202,11 +203,11 @@ func TestQuiet(t *testing.T) {
 func TestQuietIsForWhatWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.accept(t, queued(1, store.Queueing{Mode: store.Collect, Quiet: time.Minute}))
+	b.accept(t, queued(1, domain.Queueing{Mode: domain.Collect, Quiet: time.Minute}))
 	b.complete(t, b.claim(t))
 	for n := 2; n <= 3; n++ { // nor for the burst that it is a part of
 		in := bursting(n)
-		in.Queue = store.Queueing{Mode: store.Collect, Quiet: time.Minute}
+		in.Queue = domain.Queueing{Mode: domain.Collect, Quiet: time.Minute}
 		b.accept(t, in)
 	}
 	b.clock.Advance(time.Second)
@@ -218,25 +219,25 @@ func TestQuietIsForWhatWaits(t *testing.T) {
 // TestCap has messages 2 to 6 come to a lane that runs and has room for three.
 func TestCap(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []store.Mode{store.Followup, store.Queue, store.Collect, store.Steer, store.SteerBacklog, ""} {
+	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, ""} {
 		for _, test := range []struct {
-			drop  store.Drop
+			drop  domain.Drop
 			keeps []int
-			notes []store.Note
+			notes []domain.Note
 		}{
-			{store.DropOld, []int{4, 5, 6}, nil},
-			{store.DropNew, []int{2, 3, 4}, nil},
-			{store.DropSummarize, []int{4, 5, 6}, []store.Note{
-				{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 2", Count: 1},
-				{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 3", Count: 1},
+			{domain.DropOld, []int{4, 5, 6}, nil},
+			{domain.DropNew, []int{2, 3, 4}, nil},
+			{domain.DropSummarize, []int{4, 5, 6}, []domain.Note{
+				{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 2", Count: 1},
+				{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 3", Count: 1},
 			}},
 		} {
 			t.Run(fmt.Sprintf("%s, %s", mode, test.drop), func(t *testing.T) {
 				t.Parallel()
 				b, run := busy(t)
 				for n := 2; n <= 6; n++ {
-					a := b.accept(t, queued(n, store.Queueing{Mode: mode, Cap: 3, Drop: test.drop}))
-					dropped := n > 4 && test.drop == store.DropNew
+					a := b.accept(t, queued(n, domain.Queueing{Mode: mode, Cap: 3, Drop: test.drop}))
+					dropped := n > 4 && test.drop == domain.DropNew
 					if (a.Seq == 0) != dropped || !dropped && a.Waiting != min(n-1, 3) {
 						t.Errorf("message %d: %+v", n, a)
 					}
@@ -253,10 +254,10 @@ func TestCap(t *testing.T) {
 					if kept[n] {
 						b.wantOutcome(t, n, "")
 					} else {
-						b.wantOutcome(t, n, store.RunCancelled)
+						b.wantOutcome(t, n, domain.RunCancelled)
 					}
 				}
-				if a := b.accept(t, queued(2, store.Queueing{})); !a.Duplicate {
+				if a := b.accept(t, queued(2, domain.Queueing{})); !a.Duplicate {
 					t.Errorf("what was dropped comes again: %+v", a)
 				}
 				b.complete(t, run)
@@ -277,20 +278,20 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	for n := 2; n <= 9; n++ {
-		b.accept(t, queued(n, store.Queueing{}))
+		b.accept(t, queued(n, domain.Queueing{}))
 	}
 	watch, stop := b.Watch("telegram", inbound("anna", 4).EventID)
 	defer stop()
-	a := b.accept(t, queued(10, store.Queueing{Cap: 2, Drop: store.DropSummarize}))
+	a := b.accept(t, queued(10, domain.Queueing{Cap: 2, Drop: domain.DropSummarize}))
 	if a.Waiting != 2 || !a.Running || !poked(watch) {
 		t.Errorf("acceptance %+v", a)
 	}
 	b.complete(t, run)
 	next := b.claim(t)
 	// Of seven that were dropped the newest two have a line; the older one stands for the rest.
-	want := []store.Note{
-		{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 7", Count: 6},
-		{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 8", Count: 1},
+	want := []domain.Note{
+		{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 7", Count: 6},
+		{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 8", Count: 1},
 	}
 	if diff := cmp.Diff(want, next.Notes); diff != "" || next.Message.Message.Text != "message 9" {
 		t.Errorf("the next turn has %q and notes (-want +got):\n%s", next.Message.Message.Text, diff)
@@ -301,13 +302,13 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 func TestCapSparesTurnsOfNobody(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	plugin, odd := queued(2, store.Queueing{}), queued(3, store.Queueing{})
-	plugin.Message.Origin, odd.Message.Text = store.OriginPlugin, `"origin":"plugin"`
+	plugin, odd := queued(2, domain.Queueing{}), queued(3, domain.Queueing{})
+	plugin.Message.Origin, odd.Message.Text = domain.OriginPlugin, `"origin":"plugin"`
 	b.accept(t, plugin)
 	b.accept(t, odd)
-	b.accept(t, queued(4, store.Queueing{Cap: 2, Drop: store.DropOld}))
-	b.wantOutcome(t, 3, store.RunCancelled)
-	b.accept(t, queued(5, store.Queueing{Cap: 1, Drop: store.DropOld}))
+	b.accept(t, queued(4, domain.Queueing{Cap: 2, Drop: domain.DropOld}))
+	b.wantOutcome(t, 3, domain.RunCancelled)
+	b.accept(t, queued(5, domain.Queueing{Cap: 1, Drop: domain.DropOld}))
 	b.complete(t, run)
 	var texts []string
 	for range 2 {
@@ -324,7 +325,7 @@ func TestCapSparesTurnsOfNobody(t *testing.T) {
 func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	one := store.Queueing{Cap: 1, Drop: store.DropOld}
+	one := domain.Queueing{Cap: 1, Drop: domain.DropOld}
 	b.accept(t, queued(1, one))
 	if a := b.accept(t, queued(2, one)); a.Waiting != 0 {
 		t.Errorf("acceptance %+v", a)
@@ -339,7 +340,7 @@ func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 // A burst is one message to the cap: what belongs to it is kept, or is dropped, as a whole.
 func TestCapCountsBursts(t *testing.T) {
 	t.Parallel()
-	burst := func(b *bundle, t *testing.T, from int, q store.Queueing) (seqs []int64) {
+	burst := func(b *bundle, t *testing.T, from int, q domain.Queueing) (seqs []int64) {
 		t.Helper()
 		for n := from; n < from+3; n++ {
 			in := bursting(n)
@@ -352,24 +353,24 @@ func TestCapCountsBursts(t *testing.T) {
 	t.Run("where nothing runs", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		burst(b, t, 1, store.Queueing{Cap: 1, Drop: store.DropNew})
+		burst(b, t, 1, domain.Queueing{Cap: 1, Drop: domain.DropNew})
 		if diff := cmp.Diff([]int64{1, 2, 3}, seqs(b.claim(t))); diff != "" {
 			t.Error(diff)
 		}
 	})
-	for drop, test := range map[store.Drop]struct {
+	for drop, test := range map[domain.Drop]struct {
 		runs  [][]int64
-		notes []store.Note
+		notes []domain.Note
 	}{
-		store.DropOld:       {[][]int64{{5, 6, 7}, {8, 9, 10}}, nil},
-		store.DropNew:       {[][]int64{{2, 3, 4}, {5, 6, 7}}, nil},
-		store.DropSummarize: {[][]int64{{5, 6, 7}, {8, 9, 10}}, []store.Note{{Kind: store.NoteOverflow, At: start, Sender: "anna", Text: "message 2\nmessage 3\nmessage 4", Count: 1}}},
+		domain.DropOld:       {[][]int64{{5, 6, 7}, {8, 9, 10}}, nil},
+		domain.DropNew:       {[][]int64{{2, 3, 4}, {5, 6, 7}}, nil},
+		domain.DropSummarize: {[][]int64{{5, 6, 7}, {8, 9, 10}}, []domain.Note{{Kind: domain.NoteOverflow, At: start, Sender: "anna", Text: "message 2\nmessage 3\nmessage 4", Count: 1}}},
 	} {
 		t.Run(string(drop), func(t *testing.T) {
 			t.Parallel()
 			b, run := busy(t)
 			for _, from := range []int{2, 5, 8} {
-				burst(b, t, from, store.Queueing{Mode: store.Queue, Cap: 2, Drop: drop})
+				burst(b, t, from, domain.Queueing{Mode: domain.Queue, Cap: 2, Drop: drop})
 			}
 			b.complete(t, run)
 			for i, want := range test.runs {
@@ -393,10 +394,10 @@ func TestCapCountsBursts(t *testing.T) {
 func TestCapAmidABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	b.accept(t, queued(2, store.Queueing{}))
+	b.accept(t, queued(2, domain.Queueing{}))
 	for n := 3; n <= 5; n++ {
 		in := bursting(n)
-		in.Queue = store.Queueing{Mode: store.Followup, Quiet: 4 * time.Second, Cap: 7 - n, Drop: store.DropOld}
+		in.Queue = domain.Queueing{Mode: domain.Followup, Quiet: 4 * time.Second, Cap: 7 - n, Drop: domain.DropOld}
 		if n == 5 {
 			in.Queue.Cap = 1
 		}
@@ -418,12 +419,12 @@ func TestBackoffHolds(t *testing.T) {
 	if err := b.Release(b.ctx, run.ID, later, "overloaded"); err != nil {
 		t.Fatal(err)
 	}
-	b.accept(t, queued(2, store.Queueing{Mode: store.Collect, Quiet: time.Second}))
-	b.accept(t, queued(3, store.Queueing{Mode: store.Collect, Quiet: time.Second}))
+	b.accept(t, queued(2, domain.Queueing{Mode: domain.Collect, Quiet: time.Second}))
+	b.accept(t, queued(3, domain.Queueing{Mode: domain.Collect, Quiet: time.Second}))
 	b.accept(t, bursting(4))
 	b.accept(t, bursting(5))
-	b.accept(t, queued(6, store.Queueing{Cap: 5, Drop: store.DropNew}))
-	if run, next, err := b.ClaimNow(b.ctx, store.TurnLane); run != nil || !next.Equal(later) || err != nil {
+	b.accept(t, queued(6, domain.Queueing{Cap: 5, Drop: domain.DropNew}))
+	if run, next, err := b.ClaimNow(b.ctx, domain.TurnLane); run != nil || !next.Equal(later) || err != nil {
 		t.Errorf("claimed %+v, next %v, %v; want it at %v", run, next, err, later)
 	}
 	b.clock.Advance(time.Minute)
@@ -440,7 +441,7 @@ func TestDroppedMessageCostsNoPlace(t *testing.T) {
 	b.clock.Advance(time.Second)
 	b.accept(t, inbound("bert", 1))
 	b.clock.Advance(time.Second)
-	b.accept(t, queued(2, store.Queueing{Cap: 1, Drop: store.DropNew}))
+	b.accept(t, queued(2, domain.Queueing{Cap: 1, Drop: domain.DropNew}))
 	if run := b.claim(t); run.Session.Key != "telegram:anna" {
 		t.Errorf("claimed of %s", run.Session.Key)
 	}
@@ -449,38 +450,38 @@ func TestDroppedMessageCostsNoPlace(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	b.accept(t, queued(2, store.Queueing{Mode: store.Steer}))
-	b.accept(t, queued(3, store.Queueing{}))
+	b.accept(t, queued(2, domain.Queueing{Mode: domain.Steer}))
+	b.accept(t, queued(3, domain.Queueing{}))
 	if joined, err := b.Join(b.ctx, run.ID); err != nil || len(joined) != 1 {
 		t.Fatalf("joined %+v, %v", joined, err)
 	}
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Note(b.ctx, "telegram:anna", store.Note{Kind: store.NoteEvent, Text: "pinned"}); err != nil {
+	if err := b.Note(b.ctx, "telegram:anna", domain.Note{Kind: domain.NoteEvent, Text: "pinned"}); err != nil {
 		t.Fatal(err)
 	}
 	watch, stop := b.Watch("telegram", inbound("anna", 1).EventID)
 	defer stop()
 	b.clock.Advance(time.Minute)
 	poked(b.TranscriptAppended())
-	in := queued(4, store.Queueing{Mode: store.Interrupt, Quiet: time.Hour})
-	in.Hint = &store.Note{Kind: store.NoteHint, Text: "the one before was interrupted"}
-	want := store.Acceptance{Seq: 4, Superseded: run.ID}
+	in := queued(4, domain.Queueing{Mode: domain.Interrupt, Quiet: time.Hour})
+	in.Hint = &domain.Note{Kind: domain.NoteHint, Text: "the one before was interrupted"}
+	want := domain.Acceptance{Seq: 4, Superseded: run.ID}
 	if diff := cmp.Diff(want, b.accept(t, in)); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	if !poked(watch) || !poked(b.TranscriptAppended()) {
 		t.Error("nobody is told of the end")
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err == nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err == nil {
 		t.Error("the run completes")
 	}
 	if lost, err := b.Heartbeat(b.ctx, []int64{run.ID}); len(lost) != 1 || err != nil {
 		t.Errorf("the run is not lost: %v, %v", lost, err)
 	}
 	for n := 1; n <= 3; n++ {
-		b.wantOutcome(t, n, store.RunCancelled)
+		b.wantOutcome(t, n, domain.RunCancelled)
 	}
 	entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
 	wantEntries := []chat.TranscriptEntry{
@@ -509,8 +510,8 @@ func TestInterrupt(t *testing.T) {
 // Nobody ends what somebody with more authority has asked for.
 func TestInterruptOfAHigherAuthority(t *testing.T) {
 	t.Parallel()
-	of := func(n int, authority chat.Authority, mode store.Mode) store.Inbound {
-		in := queued(n, store.Queueing{Mode: mode})
+	of := func(n int, authority chat.Authority, mode domain.Mode) domain.Inbound {
+		in := queued(n, domain.Queueing{Mode: mode})
 		in.Message.Authority = authority
 		return in
 	}
@@ -526,14 +527,14 @@ func TestInterruptOfAHigherAuthority(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.accept(t, of(1, test.running, store.Queue))
+			b.accept(t, of(1, test.running, domain.Queue))
 			run := b.claim(t)
-			b.accept(t, of(2, test.waiting, store.Queue))
-			want := store.Acceptance{Seq: 3, Waiting: 2, Running: true}
+			b.accept(t, of(2, test.waiting, domain.Queue))
+			want := domain.Acceptance{Seq: 3, Waiting: 2, Running: true}
 			if test.interrupts {
-				want = store.Acceptance{Seq: 3, Superseded: run.ID}
+				want = domain.Acceptance{Seq: 3, Superseded: run.ID}
 			}
-			if diff := cmp.Diff(want, b.accept(t, of(3, test.new, store.Interrupt))); diff != "" {
+			if diff := cmp.Diff(want, b.accept(t, of(3, test.new, domain.Interrupt))); diff != "" {
 				t.Errorf("acceptance (-want +got):\n%s", diff)
 			}
 		})
@@ -546,10 +547,10 @@ func TestInterruptOfWhatOnlyWaits(t *testing.T) {
 	if err := b.Release(b.ctx, run.ID, start.Add(time.Minute), ""); err != nil {
 		t.Fatal(err)
 	}
-	b.accept(t, queued(2, store.Queueing{}))
-	in := queued(3, store.Queueing{Mode: store.Interrupt})
-	in.Hint = &store.Note{Kind: store.NoteHint, Text: "interrupted"}
-	if diff := cmp.Diff(store.Acceptance{Seq: 3}, b.accept(t, in)); diff != "" {
+	b.accept(t, queued(2, domain.Queueing{}))
+	in := queued(3, domain.Queueing{Mode: domain.Interrupt})
+	in.Hint = &domain.Note{Kind: domain.NoteHint, Text: "interrupted"}
+	if diff := cmp.Diff(domain.Acceptance{Seq: 3}, b.accept(t, in)); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	next := b.claim(t)
@@ -564,15 +565,15 @@ func TestInterruptOfWhatOnlyWaits(t *testing.T) {
 func TestInterruptByABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	interrupt := func(n int) store.Inbound {
+	interrupt := func(n int) domain.Inbound {
 		in := bursting(n)
-		in.Queue = store.Queueing{Mode: store.Interrupt}
+		in.Queue = domain.Queueing{Mode: domain.Interrupt}
 		return in
 	}
 	if a := b.accept(t, interrupt(2)); a.Superseded != run.ID {
 		t.Errorf("acceptance %+v", a)
 	}
-	if diff := cmp.Diff(store.Acceptance{Seq: 3, Waiting: 1}, b.accept(t, interrupt(3))); diff != "" {
+	if diff := cmp.Diff(domain.Acceptance{Seq: 3, Waiting: 1}, b.accept(t, interrupt(3))); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	b.clock.Advance(time.Second)
@@ -582,7 +583,7 @@ func TestInterruptByABurst(t *testing.T) {
 	}
 	b.accept(t, bursting(4))
 	// A burst that waits behind a run is kept, and the run is ended all the same.
-	if diff := cmp.Diff(store.Acceptance{Seq: 5, Waiting: 1, Superseded: next.ID}, b.accept(t, interrupt(5))); diff != "" {
+	if diff := cmp.Diff(domain.Acceptance{Seq: 5, Waiting: 1, Superseded: next.ID}, b.accept(t, interrupt(5))); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	b.clock.Advance(time.Second)
@@ -595,14 +596,14 @@ func TestInterruptByABurst(t *testing.T) {
 func TestInterruptKeepsNotesThatNobodyHasRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if err := b.Note(b.ctx, "telegram:anna", store.Note{Kind: store.NoteHistory, Text: "hello"}); err != nil {
+	if err := b.Note(b.ctx, "telegram:anna", domain.Note{Kind: domain.NoteHistory, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	b.accept(t, inbound("anna", 1))
 	if run := b.claim(t); len(run.Notes) != 1 {
 		t.Errorf("notes %+v", run.Notes)
 	}
-	b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt}))
+	b.accept(t, queued(2, domain.Queueing{Mode: domain.Interrupt}))
 	run := b.claim(t)
 	if len(run.Notes) != 1 || run.Notes[0].Text != "hello" {
 		t.Errorf("notes %+v", run.Notes)
@@ -610,7 +611,7 @@ func TestInterruptKeepsNotesThatNobodyHasRead(t *testing.T) {
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.accept(t, queued(3, store.Queueing{Mode: store.Interrupt}))
+	b.accept(t, queued(3, domain.Queueing{Mode: domain.Interrupt}))
 	if run := b.claim(t); len(run.Notes) != 0 {
 		t.Errorf("notes %+v", run.Notes)
 	}

@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // stages has the messages show their stages, and returns what changed by it.
-func (b *bundle) stages(t *testing.T) map[chat.MessageID]store.Stage {
+func (b *bundle) stages(t *testing.T) map[chat.MessageID]domain.Stage {
 	t.Helper()
 	list, err := b.Reactions(b.ctx, "telegram", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages := map[chat.MessageID]store.Stage{}
+	stages := map[chat.MessageID]domain.Stage{}
 	for _, r := range list {
 		if r.To != (chat.Address{Channel: "telegram", Chat: "anna"}) {
 			t.Errorf("a reaction for %v", r.To)
@@ -28,7 +28,7 @@ func (b *bundle) stages(t *testing.T) map[chat.MessageID]store.Stage {
 	return stages
 }
 
-func reacting(n int, mode store.Mode) store.Inbound {
+func reacting(n int, mode domain.Mode) domain.Inbound {
 	in := inbound("anna", n)
 	in.Reacts, in.Queue.Mode = true, mode
 	return in
@@ -37,98 +37,98 @@ func reacting(n int, mode store.Mode) store.Inbound {
 // Every message that has shown that it waits, or is worked on, shows in the end how it ended.
 func TestReactions(t *testing.T) {
 	t.Parallel()
-	type shown = map[chat.MessageID]store.Stage
+	type shown = map[chat.MessageID]domain.Stage
 	const first, second = "1", "2"
-	done := func(covered ...string) func(*testing.T, *bundle, *store.Run) {
-		return func(t *testing.T, b *bundle, run *store.Run) {
+	done := func(covered ...string) func(*testing.T, *bundle, *domain.Run) {
+		return func(t *testing.T, b *bundle, run *domain.Run) {
 			t.Helper()
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: covered}); err != nil {
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: covered}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	ends := func(state store.RunState) func(*testing.T, *bundle, *store.Run) {
-		return func(t *testing.T, b *bundle, run *store.Run) {
+	ends := func(state domain.RunState) func(*testing.T, *bundle, *domain.Run) {
+		return func(t *testing.T, b *bundle, run *domain.Run) {
 			t.Helper()
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: state}); err != nil {
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: state}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	clears := func(t *testing.T, b *bundle, _ *store.Run) {
+	clears := func(t *testing.T, b *bundle, _ *domain.Run) {
 		t.Helper()
-		if _, err := b.Clear(b.ctx, inbound("anna", 1).Session, store.TurnLane, b.clock.Now().Add(time.Hour)); err != nil {
+		if _, err := b.Clear(b.ctx, inbound("anna", 1).Session, domain.TurnLane, b.clock.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	type step func(*testing.T, *bundle, *store.Run)
+	type step func(*testing.T, *bundle, *domain.Run)
 	for name, test := range map[string]struct {
-		mode  store.Mode // of the second message
+		mode  domain.Mode // of the second message
 		joins bool
 		steps []step
 		want  []shown // after each step
 	}{
-		"answered":            {steps: []step{ends(store.RunDone)}, want: []shown{{first: store.StageDone}}},
-		"failed":              {steps: []step{ends(store.RunFailed)}, want: []shown{{first: store.StageFailed}}},
-		"stopped":             {steps: []step{clears, ends(store.RunCancelled)}, want: []shown{{second: store.StageDropped}, {first: store.StageDropped}}},
-		"steered":             {mode: store.Steer, joins: true, steps: []step{done(uuid(2))}, want: []shown{{first: store.StageDone, second: store.StageDone}}},
-		"steered in vain":     {mode: store.Steer, joins: true, steps: []step{done()}, want: []shown{{first: store.StageDone, second: store.StageWaiting}}},
-		"steered and stopped": {mode: store.Steer, joins: true, steps: []step{clears, ends(store.RunCancelled)}, want: []shown{{}, {first: store.StageDropped, second: store.StageDropped}}},
+		"answered":            {steps: []step{ends(domain.RunDone)}, want: []shown{{first: domain.StageDone}}},
+		"failed":              {steps: []step{ends(domain.RunFailed)}, want: []shown{{first: domain.StageFailed}}},
+		"stopped":             {steps: []step{clears, ends(domain.RunCancelled)}, want: []shown{{second: domain.StageDropped}, {first: domain.StageDropped}}},
+		"steered":             {mode: domain.Steer, joins: true, steps: []step{done(uuid(2))}, want: []shown{{first: domain.StageDone, second: domain.StageDone}}},
+		"steered in vain":     {mode: domain.Steer, joins: true, steps: []step{done()}, want: []shown{{first: domain.StageDone, second: domain.StageWaiting}}},
+		"steered and stopped": {mode: domain.Steer, joins: true, steps: []step{clears, ends(domain.RunCancelled)}, want: []shown{{}, {first: domain.StageDropped, second: domain.StageDropped}}},
 		"tried again": {steps: []step{
-			func(t *testing.T, b *bundle, run *store.Run) {
+			func(t *testing.T, b *bundle, run *domain.Run) {
 				if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 					t.Fatal(err)
 				}
 			},
-			func(t *testing.T, b *bundle, _ *store.Run) { b.complete(t, b.claim(t)) },
-		}, want: []shown{{}, {first: store.StageDone}}},
+			func(t *testing.T, b *bundle, _ *domain.Run) { b.complete(t, b.claim(t)) },
+		}, want: []shown{{}, {first: domain.StageDone}}},
 		"interrupted": {steps: []step{
-			func(t *testing.T, b *bundle, _ *store.Run) { b.accept(t, reacting(3, store.Interrupt)) },
-		}, want: []shown{{first: store.StageDropped, second: store.StageDropped, "3": store.StageWaiting}}},
+			func(t *testing.T, b *bundle, _ *domain.Run) { b.accept(t, reacting(3, domain.Interrupt)) },
+		}, want: []shown{{first: domain.StageDropped, second: domain.StageDropped, "3": domain.StageWaiting}}},
 		"one too many": {steps: []step{
-			func(t *testing.T, b *bundle, _ *store.Run) {
-				in := reacting(3, store.Followup)
-				in.Queue.Cap, in.Queue.Drop = 1, store.DropOld
+			func(t *testing.T, b *bundle, _ *domain.Run) {
+				in := reacting(3, domain.Followup)
+				in.Queue.Cap, in.Queue.Drop = 1, domain.DropOld
 				b.accept(t, in)
 			},
-			func(t *testing.T, b *bundle, _ *store.Run) {
-				in := reacting(4, store.Followup)
-				in.Queue.Cap, in.Queue.Drop = 1, store.DropNew
+			func(t *testing.T, b *bundle, _ *domain.Run) {
+				in := reacting(4, domain.Followup)
+				in.Queue.Cap, in.Queue.Drop = 1, domain.DropNew
 				b.accept(t, in)
 			},
-		}, want: []shown{{second: store.StageDropped, "3": store.StageWaiting}, {}}},
+		}, want: []shown{{second: domain.StageDropped, "3": domain.StageWaiting}, {}}},
 		"deleted": {steps: []step{
-			func(t *testing.T, b *bundle, _ *store.Run) {
+			func(t *testing.T, b *bundle, _ *domain.Run) {
 				if _, err := b.WithdrawMessage(b.ctx, "telegram", "anna", second, 0); err != nil {
 					t.Fatal(err)
 				}
 			},
-		}, want: []shown{{second: store.StageDropped}}},
-		"a crash": {mode: store.Steer, joins: true, steps: []step{
-			func(t *testing.T, b *bundle, _ *store.Run) {
+		}, want: []shown{{second: domain.StageDropped}}},
+		"a crash": {mode: domain.Steer, joins: true, steps: []step{
+			func(t *testing.T, b *bundle, _ *domain.Run) {
 				b.reopen(t)
 				if _, _, err := b.Reclaim(b.ctx); err != nil {
 					t.Fatal(err)
 				}
 			},
-			func(t *testing.T, b *bundle, _ *store.Run) { b.complete(t, b.claim(t)); b.complete(t, b.claim(t)) },
-		}, want: []shown{{second: store.StageWaiting}, {first: store.StageDone, second: store.StageDone}}},
+			func(t *testing.T, b *bundle, _ *domain.Run) { b.complete(t, b.claim(t)); b.complete(t, b.claim(t)) },
+		}, want: []shown{{second: domain.StageWaiting}, {first: domain.StageDone, second: domain.StageDone}}},
 		"a crash before it was shown": {steps: []step{
-			func(t *testing.T, b *bundle, run *store.Run) { b.complete(t, run); b.reopen(t) },
-		}, want: []shown{{first: store.StageDone}}},
+			func(t *testing.T, b *bundle, run *domain.Run) { b.complete(t, run); b.reopen(t) },
+		}, want: []shown{{first: domain.StageDone}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.accept(t, reacting(1, store.Followup))
-			want(t, "taken", shown{first: store.StageWaiting}, b.stages(t))
+			b.accept(t, reacting(1, domain.Followup))
+			want(t, "taken", shown{first: domain.StageWaiting}, b.stages(t))
 			run := b.claim(t)
-			want(t, "claimed", shown{first: store.StageRunning}, b.stages(t))
+			want(t, "claimed", shown{first: domain.StageRunning}, b.stages(t))
 			b.accept(t, reacting(2, test.mode))
-			waits := shown{second: store.StageWaiting}
+			waits := shown{second: domain.StageWaiting}
 			if test.joins {
 				b.join(t, run)
-				waits[second] = store.StageRunning
+				waits[second] = domain.StageRunning
 			}
 			want(t, "the second", waits, b.stages(t))
 			for i, step := range test.steps {
@@ -150,20 +150,20 @@ func TestWhatDoesNotReact(t *testing.T) {
 	nameless.Message.ID = ""
 	b.accept(t, nameless)
 	command := reacting(3, "")
-	command.Lane = store.ControlLane
+	command.Lane = domain.ControlLane
 	b.accept(t, command)
 	b.complete(t, b.claim(t))
-	want(t, "shown", map[chat.MessageID]store.Stage{}, b.stages(t))
+	want(t, "shown", map[chat.MessageID]domain.Stage{}, b.stages(t))
 }
 
 // The end of a message whose channel is gone for long is not shown any more. What waits is kept.
 func TestReactionsAreForgotten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.accept(t, reacting(1, store.Followup))
+	b.accept(t, reacting(1, domain.Followup))
 	b.complete(t, b.claim(t))
-	b.accept(t, reacting(2, store.Followup))
+	b.accept(t, reacting(2, domain.Followup))
 	b.clock.Advance(25 * time.Hour)
 	b.purge(t)
-	want(t, "left", map[chat.MessageID]store.Stage{"2": store.StageWaiting}, b.stages(t))
+	want(t, "left", map[chat.MessageID]domain.Stage{"2": domain.StageWaiting}, b.stages(t))
 }

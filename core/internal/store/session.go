@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // sessionColumns are what scanSession scans.
@@ -25,7 +27,7 @@ const beginning = `CASE WHEN c.started_at IS NULL AND c.parent != '' THEN
 	CASE WHEN c.started_at IS NULL THEN COALESCE((SELECT b.text FROM starters b WHERE b.session = c.session), '') ELSE '' END`
 
 type sessionRow struct {
-	Session
+	domain.Session
 	createdAt, resetAt, interactedAt, flushedAt int64
 
 	overrides, peer string
@@ -41,43 +43,43 @@ func (r *sessionRow) dest() []any {
 	}
 }
 
-func (r *sessionRow) session() Session {
+func (r *sessionRow) session() domain.Session {
 	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
 	r.Overrides, r.Peer = decodeOverrides(r.overrides), decodePeer(r.peer)
 	return r.Session
 }
 
 // decodeOverrides reads what people have chosen. What another version wrote and this one cannot read inherits.
-func decodeOverrides(encoded string) (o Overrides) {
+func decodeOverrides(encoded string) (o domain.Overrides) {
 	if encoded == "" || encoded == "{}" || json.Unmarshal([]byte(encoded), &o) != nil {
-		return Overrides{}
+		return domain.Overrides{}
 	}
 	return o
 }
 
-func findSession(q querier, key string) (Session, error) {
+func findSession(q querier, key string) (domain.Session, error) {
 	var r sessionRow
 	err := q.row(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`,
 		[]any{key}, r.dest()...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Session{}, ErrNotFound
+		return domain.Session{}, domain.ErrNotFound
 	}
 	return r.session(), err
 }
 
-// Session returns a session's row, or [ErrNotFound].
-func (s *Store) Session(ctx context.Context, key string) (Session, error) {
+// Session returns a session's row, or [domain.ErrNotFound].
+func (s *Store) Session(ctx context.Context, key string) (domain.Session, error) {
 	session, err := findSession(s.view(ctx), key)
 	if err != nil {
-		return Session{}, fmt.Errorf("session: %w", err)
+		return domain.Session{}, fmt.Errorf("session: %w", err)
 	}
 	return session, nil
 }
 
 // Sessions returns the sessions whose keys sort after a key, in the order of their keys. limit is 1 to 1000; another
 // value means 1000.
-func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]Session, error) {
-	var sessions []Session
+func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error) {
+	var sessions []domain.Session
 	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2 + 0`,
 		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
@@ -99,7 +101,7 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]Sessio
 func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
 	err = t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{key}, &old)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", ErrNotFound
+		return "", "", domain.ErrNotFound
 	}
 	if err != nil {
 		return "", "", err
@@ -153,17 +155,17 @@ func (t *tx) bindWaiting(session string, before int64) error {
 }
 
 // Configure changes what people have chosen for a session and returns the session as it is then. The error is
-// [ErrNotFound] for one that is not there.
-func (s *Store) Configure(ctx context.Context, key string, change func(*Overrides)) (Session, error) {
-	return step(ctx, s, "configure", func(t *tx) (Session, error) {
+// [domain.ErrNotFound] for one that is not there.
+func (s *Store) Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error) {
+	return step(ctx, s, "configure", func(t *tx) (domain.Session, error) {
 		if err := t.configure(key, change); err != nil {
-			return Session{}, err
+			return domain.Session{}, err
 		}
 		return findSession(t, key)
 	})
 }
 
-func (t *tx) configure(key string, change func(*Overrides)) error {
+func (t *tx) configure(key string, change func(*domain.Overrides)) error {
 	session, err := findSession(t, key)
 	if err != nil {
 		return err
@@ -178,15 +180,15 @@ func (t *tx) configure(key string, change func(*Overrides)) error {
 	return err
 }
 
-// SetLabel names a session for people; "" takes the name away. The error is [ErrNotFound] for one that is not there.
+// SetLabel names a session for people; "" takes the name away. The error is [domain.ErrNotFound] for one that is not there.
 func (s *Store) SetLabel(ctx context.Context, key, label string) error {
-	if n := utf8.RuneCountInString(label); n > MaxLabel {
-		return fmt.Errorf("set label: it has %d characters, at most %d are kept", n, MaxLabel)
+	if n := utf8.RuneCountInString(label); n > domain.MaxLabel {
+		return fmt.Errorf("set label: it has %d characters, at most %d are kept", n, domain.MaxLabel)
 	}
 	_, err := step(ctx, s, "set label", func(t *tx) (nothing, error) {
 		n, err := t.exec(`UPDATE sessions SET label = ?2 WHERE key = ?1`, key, label)
 		if err == nil && n == 0 {
-			err = ErrNotFound
+			err = domain.ErrNotFound
 		}
 		return nothing{}, err
 	})

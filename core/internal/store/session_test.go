@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func TestSessionsArePaged(t *testing.T) {
@@ -40,7 +41,7 @@ func TestSessionsArePaged(t *testing.T) {
 func TestUnknownSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.Session(b.ctx, "nobody"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Session(b.ctx, "nobody"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("session: %v", err)
 	}
 	if _, ok, err := b.ResetSession(b.ctx, "nobody"); ok || err != nil {
@@ -53,8 +54,8 @@ func TestResetForgetsTheContext(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Turn: &store.TurnFigures{
-		Usage: store.Usage{Turns: 1}, Model: "sonnet", ContextTokens: 10, ContextWindow: 20,
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Turn: &domain.TurnFigures{
+		Usage: domain.Usage{Turns: 1}, Model: "sonnet", ContextTokens: 10, ContextWindow: 20,
 	}}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +108,9 @@ func TestLanesShowsWhatWaitsAndRuns(t *testing.T) {
 	b.accept(t, inbound("bob", 1))
 
 	got, err := b.Lanes(b.ctx)
-	want := []store.LaneStatus{
-		{Session: "telegram:anna", Lane: store.TurnLane, Waiting: 1, Running: true, Since: start.Add(time.Second), Attempts: 1},
-		{Session: "telegram:bob", Lane: store.TurnLane, Waiting: 1, Since: start.Add(2 * time.Second)},
+	want := []domain.LaneStatus{
+		{Session: "telegram:anna", Lane: domain.TurnLane, Waiting: 1, Running: true, Since: start.Add(time.Second), Attempts: 1},
+		{Session: "telegram:bob", Lane: domain.TurnLane, Waiting: 1, Since: start.Add(2 * time.Second)},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("lanes: %v (-want +got):\n%s", err, diff)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -17,23 +18,23 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	to := chat.Address{Channel: "telegram", Chat: "anna"}
 	for name, waits := range map[string]func(ctx context.Context, s *Store) (wait time.Duration, claimed <-chan error, err error){
 		"a message": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
-			_, err := s.Accept(ctx, Inbound{
-				EventID: "1", Session: "s", Lane: TurnLane, Burst: Burst{Window: window, By: "anna"},
-				Message: Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
+			_, err := s.Accept(ctx, domain.Inbound{
+				EventID: "1", Session: "s", Lane: domain.TurnLane, Burst: domain.Burst{Window: window, By: "anna"},
+				Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Sender: chat.Sender{ID: "anna"}},
 			})
 			claimed := make(chan error, 1)
-			go func() { claimed <- s.Claim(ctx, TurnLane, Anybodys, func(*Run) {}) }()
+			go func() { claimed <- s.Claim(ctx, domain.TurnLane, domain.Anybodys, func(*domain.Run) {}) }()
 			return window, claimed, err
 		},
 		"a piece": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
-			if _, err := s.Post(ctx, "", Piece{To: to}); err != nil {
+			if _, err := s.Post(ctx, "", domain.Piece{To: to}); err != nil {
 				return 0, nil, err
 			}
 			ds, err := s.ClaimDeliveries(ctx, to.Channel, 1)
 			if err != nil {
 				return 0, nil, err
 			}
-			err = s.Retry(ctx, ds[0].ID, Again{At: s.now().Add(pause)})
+			err = s.Retry(ctx, ds[0].ID, domain.Again{At: s.now().Add(pause)})
 			claimed := make(chan error, 1)
 			go func() {
 				_, err := s.ClaimDeliveries(ctx, to.Channel, 1)

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // What a thread began with stays with its session, whichever event tells it, and is told wherever a conversation begins in it.
 func TestStarter(t *testing.T) {
 	t.Parallel()
-	thread := func(n int, starter string) store.Inbound {
+	thread := func(n int, starter string) domain.Inbound {
 		in := inbound("anna", n)
 		in.Message.Starter = starter
 		return in
@@ -26,7 +26,7 @@ func TestStarter(t *testing.T) {
 		},
 		"a command": func(b *bundle) {
 			command := thread(0, "bread")
-			command.Lane = store.ControlLane
+			command.Lane = domain.ControlLane
 			b.accept(t, command)
 		},
 	} {

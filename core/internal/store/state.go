@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // What an instance may keep.
@@ -14,11 +16,11 @@ const (
 	maxStateBytes = 64 << 20 // of values
 )
 
-// GetState returns a value of an instance's state with its revision, or [ErrNotFound].
+// GetState returns a value of an instance's state with its revision, or [domain.ErrNotFound].
 func (s *Store) GetState(ctx context.Context, instance, key string) (value []byte, revision uint64, err error) {
 	err = s.view(ctx).row(`SELECT value, revision FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &value, &revision)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("get state: %w", err)
@@ -28,8 +30,8 @@ func (s *Store) GetState(ctx context.Context, instance, key string) (value []byt
 
 // PutState writes a value and returns its revision. A revision is never that of another value of the key, not even of
 // one that was deleted. ifRevision is the revision that the key must have, 0 for a key that must be absent, nil for any;
-// when it is another one, nothing is written and PutState returns the present one with [ErrConflict]. What would have the
-// instance keep more than it may is [ErrStateFull].
+// when it is another one, nothing is written and PutState returns the present one with [domain.ErrConflict]. What would have the
+// instance keep more than it may is [domain.ErrStateFull].
 func (s *Store) PutState(ctx context.Context, instance, key string, value []byte, ifRevision *uint64) (revision uint64, err error) {
 	if value == nil {
 		value = []byte{}
@@ -45,7 +47,7 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 			more = 1
 		}
 		if ifRevision != nil && *ifRevision != revision {
-			return revision, ErrConflict
+			return revision, domain.ErrConflict
 		}
 		if err := t.useState(instance, more, int64(len(value))-before); err != nil {
 			return 0, err
@@ -76,7 +78,7 @@ func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
 	return err
 }
 
-// useState counts what an instance keeps from now on. More than it may is [ErrStateFull], but what it has it may make
+// useState counts what an instance keeps from now on. More than it may is [domain.ErrStateFull], but what it has it may make
 // smaller.
 func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
 	var keys, bytes int64
@@ -87,7 +89,7 @@ func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
 		return err
 	}
 	if moreKeys > 0 && keys > maxStateKeys || moreBytes > 0 && bytes > maxStateBytes {
-		return ErrStateFull
+		return domain.ErrStateFull
 	}
 	return nil
 }

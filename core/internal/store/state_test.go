@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/clawhost/clawhost/core/internal/process"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 func TestStateRevisions(t *testing.T) {
@@ -19,25 +20,25 @@ func TestStateRevisions(t *testing.T) {
 	put := func(key, value string, ifRevision *uint64) (uint64, error) {
 		return b.PutState(b.ctx, "memory", key, []byte(value), ifRevision)
 	}
-	if _, _, err := b.GetState(b.ctx, "memory", "k"); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := b.GetState(b.ctx, "memory", "k"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("absent: %v", err)
 	}
 	absent, never := uint64(0), uint64(99)
-	if rev, err := put("k", "x", &never); !errors.Is(err, store.ErrConflict) || rev != 0 {
+	if rev, err := put("k", "x", &never); !errors.Is(err, domain.ErrConflict) || rev != 0 {
 		t.Errorf("a revision of an absent key: %d, %v", rev, err)
 	}
 	first, err := put("k", "one", &absent)
 	if err != nil || first == 0 {
 		t.Fatalf("put: %d, %v", first, err)
 	}
-	if rev, err := put("k", "x", &absent); !errors.Is(err, store.ErrConflict) || rev != first {
+	if rev, err := put("k", "x", &absent); !errors.Is(err, domain.ErrConflict) || rev != first {
 		t.Errorf("present taken for absent: %d, %v", rev, err)
 	}
 	second, err := put("k", "two", &first)
 	if err != nil || second == first {
 		t.Fatalf("put: %d, %v", second, err)
 	}
-	if rev, err := put("k", "x", &first); !errors.Is(err, store.ErrConflict) || rev != second {
+	if rev, err := put("k", "x", &first); !errors.Is(err, domain.ErrConflict) || rev != second {
 		t.Errorf("an old revision: %d, %v", rev, err)
 	}
 	b.reopen(t)
@@ -96,9 +97,9 @@ func TestStateKeysByPrefix(t *testing.T) {
 func TestProcessesOutliveTheHost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	plugin := store.Process{Kind: "plugin", Name: "telegram", PID: 7, StartTime: 1, BootID: "boot"}
-	claude := store.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Mark: "life"}
-	for _, p := range []store.Process{claude, plugin, plugin} {
+	plugin := domain.Process{Kind: "plugin", Name: "telegram", PID: 7, StartTime: 1, BootID: "boot"}
+	claude := domain.Process{Kind: "claude", Name: "uuid", PID: 7, StartTime: 2, BootID: "boot", Mark: "life"}
+	for _, p := range []domain.Process{claude, plugin, plugin} {
 		if err := b.RecordProcess(b.ctx, p); err != nil {
 			t.Fatal(err)
 		}
@@ -108,10 +109,10 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin.Host = store.Host{PID: os.Getpid(), StartTime: started}
+	plugin.Host = domain.Host{PID: os.Getpid(), StartTime: started}
 	claude.Host = plugin.Host
 	got, err := b.Processes(b.ctx)
-	if diff := cmp.Diff([]store.Process{plugin, claude}, got); err != nil || diff != "" {
+	if diff := cmp.Diff([]domain.Process{plugin, claude}, got); err != nil || diff != "" {
 		t.Errorf("processes: %v (-want +got):\n%s", err, diff)
 	}
 	if err := b.ForgetProcess(b.ctx, 7, 1); err != nil {
@@ -139,8 +140,8 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	full := func(err error) {
 		t.Helper()
-		if !errors.Is(err, store.ErrStateFull) {
-			t.Fatalf("%v, want %v", err, store.ErrStateFull)
+		if !errors.Is(err, domain.ErrStateFull) {
+			t.Fatalf("%v, want %v", err, domain.ErrStateFull)
 		}
 	}
 	const large = 32 << 20
@@ -163,7 +164,7 @@ func TestStateIsBounded(t *testing.T) {
 	for n := range 10_010 {
 		puts.Go(func() {
 			switch err := put("many", strconv.Itoa(n), 0); {
-			case errors.Is(err, store.ErrStateFull):
+			case errors.Is(err, domain.ErrStateFull):
 				failed.Add(1)
 			case err != nil:
 				t.Error(err)

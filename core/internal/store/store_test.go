@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -110,12 +111,12 @@ func (b *bundle) reopen(t *testing.T) {
 }
 
 // inbound is the nth message of a direct chat with user.
-func inbound(user string, n int) store.Inbound {
-	return store.Inbound{
+func inbound(user string, n int) domain.Inbound {
+	return domain.Inbound{
 		EventID: chat.EventID(fmt.Sprintf("%s-%d", user, n)),
 		Session: "telegram:" + user,
-		Lane:    store.TurnLane,
-		Message: store.Message{
+		Lane:    domain.TurnLane,
+		Message: domain.Message{
 			Channel: "telegram",
 			Chat:    chat.Chat{ID: chat.ID(user), Kind: chat.Direct, Title: user},
 			ID:      chat.MessageID(fmt.Sprint(n)),
@@ -125,7 +126,7 @@ func inbound(user string, n int) store.Inbound {
 	}
 }
 
-func (b *bundle) accept(t *testing.T, in store.Inbound) store.Acceptance {
+func (b *bundle) accept(t *testing.T, in domain.Inbound) domain.Acceptance {
 	t.Helper()
 	a, err := b.Accept(b.ctx, in)
 	if err != nil {
@@ -135,9 +136,9 @@ func (b *bundle) accept(t *testing.T, in store.Inbound) store.Acceptance {
 }
 
 // claim claims a turn and fails when there is none.
-func (b *bundle) claim(t *testing.T) *store.Run {
+func (b *bundle) claim(t *testing.T) *domain.Run {
 	t.Helper()
-	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func (b *bundle) claim(t *testing.T) *store.Run {
 // idle fails when a turn can be claimed.
 func (b *bundle) idle(t *testing.T) {
 	t.Helper()
-	run, next, err := b.ClaimNow(b.ctx, store.TurnLane)
+	run, next, err := b.ClaimNow(b.ctx, domain.TurnLane)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,18 +160,18 @@ func (b *bundle) idle(t *testing.T) {
 	}
 }
 
-func (b *bundle) complete(t *testing.T, run *store.Run, texts ...string) {
+func (b *bundle) complete(t *testing.T, run *domain.Run, texts ...string) {
 	t.Helper()
-	c := store.Completion{State: store.RunDone}
+	c := domain.Completion{State: domain.RunDone}
 	for _, text := range texts {
-		c.Pieces = append(c.Pieces, store.Piece{To: run.Message.Message.Address(), Text: text})
+		c.Pieces = append(c.Pieces, domain.Piece{To: run.Message.Message.Address(), Text: text})
 	}
 	if err := b.Complete(b.ctx, run.ID, c); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *bundle) deliveries(t *testing.T, channel string) []store.Delivery {
+func (b *bundle) deliveries(t *testing.T, channel string) []domain.Delivery {
 	t.Helper()
 	ds, _, err := b.ClaimDeliveriesNow(b.ctx, channel, 10)
 	if err != nil {

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Tell posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
-// for the run's own chat, so that its next attempt, if there is one, knows of it by [Run]. The error is [ErrFenced] for a run
+// for the run's own chat, so that its next attempt, if there is one, knows of it by [domain.Run]. The error is [domain.ErrFenced] for a run
 // that has lost its lane.
-func (s *Store) Tell(ctx context.Context, runID int64, m Telling) error {
+func (s *Store) Tell(ctx context.Context, runID int64, m domain.Telling) error {
 	if len(m.Pieces) == 0 || m.Key == "" {
 		return errors.New("tell: there is no piece, or no key")
 	}
@@ -22,7 +24,7 @@ func (s *Store) Tell(ctx context.Context, runID int64, m Telling) error {
 	return err
 }
 
-func (t *tx) tell(runID int64, m Telling) error {
+func (t *tx) tell(runID int64, m domain.Telling) error {
 	h, err := fence(t, runID)
 	if err != nil {
 		return err
@@ -35,7 +37,7 @@ func (t *tx) tell(runID int64, m Telling) error {
 }
 
 // told notes what a run has sent to its own chat, and the files of a conversation's folder that are dealt with by that.
-func (t *tx) told(h held, more Told, files []OutgoingFile) error {
+func (t *tx) told(h held, more domain.Told, files []domain.OutgoingFile) error {
 	if err := t.deal(files); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (t *tx) told(h held, more Told, files []OutgoingFile) error {
 	return err
 }
 
-func decodeTold(raw string) (told []Told, err error) {
+func decodeTold(raw string) (told []domain.Told, err error) {
 	if raw == "" {
 		return nil, nil
 	}
@@ -68,7 +70,7 @@ func decodeTold(raw string) (told []Told, err error) {
 
 // postOnce posts pieces from elsewhere, if nothing was posted by the key before; the empty key is never the same. It returns
 // the first piece's id, of the first time.
-func (t *tx) postOnce(key string, from Elsewhere, pieces []Piece) (firstID int64, fresh bool, err error) {
+func (t *tx) postOnce(key string, from domain.Elsewhere, pieces []domain.Piece) (firstID int64, fresh bool, err error) {
 	if key != "" {
 		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &firstID)
 		if !errors.Is(err, sql.ErrNoRows) {

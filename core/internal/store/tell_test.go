@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // What the agent has sent to its own chat by a tool is posted once and known to the run's next attempts, and to nobody else.
@@ -15,19 +15,19 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.accept(t, inbound("anna", 2))
 	run := b.claim(t)
-	one, two := store.Told{Text: "one"}, store.Told{Text: "two", Files: []string{"a 1"}}
-	file := store.OutgoingFile{Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
-	for _, m := range []store.Telling{
-		{Key: "k1", Told: &one, Pieces: []store.Piece{piece("anna", "one")}},
-		{Key: "k2", Told: &two, Pieces: []store.Piece{piece("anna", "two")}, Files: []store.OutgoingFile{file}},
-		{Key: "k1", Told: &one, Pieces: []store.Piece{piece("anna", "one")}},
-		{Key: "k3", Pieces: []store.Piece{piece("bob", "elsewhere")}},
+	one, two := domain.Told{Text: "one"}, domain.Told{Text: "two", Files: []string{"a 1"}}
+	file := domain.OutgoingFile{Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
+	for _, m := range []domain.Telling{
+		{Key: "k1", Told: &one, Pieces: []domain.Piece{piece("anna", "one")}},
+		{Key: "k2", Told: &two, Pieces: []domain.Piece{piece("anna", "two")}, Files: []domain.OutgoingFile{file}},
+		{Key: "k1", Told: &one, Pieces: []domain.Piece{piece("anna", "one")}},
+		{Key: "k3", Pieces: []domain.Piece{piece("bob", "elsewhere")}},
 	} {
 		if err := b.Tell(b.ctx, run.ID, m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, bad := range []store.Telling{{Key: "k"}, {Pieces: []store.Piece{piece("anna", "x")}}, {Key: "k", Pieces: []store.Piece{{}}}} {
+	for _, bad := range []domain.Telling{{Key: "k"}, {Pieces: []domain.Piece{piece("anna", "x")}}, {Key: "k", Pieces: []domain.Piece{{}}}} {
 		if err := b.Tell(b.ctx, run.ID, bad); err == nil {
 			t.Errorf("%+v was posted", bad)
 		}
@@ -36,14 +36,14 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "dealt with", []store.OutgoingFile{file}, files)
+	want(t, "dealt with", []domain.OutgoingFile{file}, files)
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
 		t.Fatal(err)
 	}
 	lost := run.ID
 	run = b.claim(t)
-	want(t, "told", []store.Told{one, two}, run.Told)
-	if err := b.Tell(b.ctx, lost, store.Telling{Key: "late", Pieces: []store.Piece{piece("anna", "late")}}); !errors.Is(err, store.ErrFenced) {
+	want(t, "told", []domain.Told{one, two}, run.Told)
+	if err := b.Tell(b.ctx, lost, domain.Telling{Key: "late", Pieces: []domain.Piece{piece("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a run that is over tells: %v", err)
 	}
 	b.complete(t, run)

@@ -7,24 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // toolUses is how many uses of tools are kept for each session, the last ones.
 const toolUses = 100
 
-// ToolUse is what a plugin's tool told the host of one of its uses.
-type ToolUse struct {
-	Turn    string          `json:"turn"`
-	Plugin  string          `json:"plugin"`
-	Tool    string          `json:"tool"` // as its plugin names it
-	At      time.Time       `json:"at"`
-	Took    time.Duration   `json:"took"` // kept in milliseconds
-	Failed  bool            `json:"failed"`
-	Details json.RawMessage `json:"details"`
-}
-
 // NoteToolUse keeps a use of a tool in a session. Of each session the last 100 are kept, for 30 days.
-func (s *Store) NoteToolUse(ctx context.Context, session string, u ToolUse) error {
+func (s *Store) NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error {
 	_, err := step(ctx, s, "note a use of a tool", func(t *tx) (nothing, error) {
 		_, err := t.exec(`INSERT INTO tool_uses (session, turn, plugin, tool, used_at, took, failed, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 			session, u.Turn, u.Plugin, u.Tool, millis(u.At), u.Took.Milliseconds(), u.Failed, string(u.Details))
@@ -39,11 +30,11 @@ func (s *Store) NoteToolUse(ctx context.Context, session string, u ToolUse) erro
 }
 
 // ToolUses returns the uses of tools that are kept of a session, oldest first.
-func (s *Store) ToolUses(ctx context.Context, session string) ([]ToolUse, error) {
-	var list []ToolUse
+func (s *Store) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
+	var list []domain.ToolUse
 	err := s.view(ctx).each(`SELECT turn, plugin, tool, used_at, took, failed, details FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT ?2 + 0`,
 		[]any{session, toolUses}, func(rows *sql.Rows) error {
-			var u ToolUse
+			var u domain.ToolUse
 			var at, took int64
 			var details string
 			if err := rows.Scan(&u.Turn, &u.Plugin, &u.Tool, &at, &took, &u.Failed, &details); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -50,11 +51,11 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 
 // TranscriptAfter returns the entries of all sessions with a greater id than after, oldest first. limit is 1 to 1000;
 // another value means 1000.
-func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]Followed, error) {
-	var list []Followed
+func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
+	var list []domain.Followed
 	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
 		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
-			var f Followed
+			var f domain.Followed
 			var saidAt int64
 			if err := rows.Scan(&f.Session, &f.Entry.ID, &f.Entry.Role, &f.Entry.Text, &saidAt); err != nil {
 				return err

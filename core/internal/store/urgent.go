@@ -6,12 +6,14 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Next has a message that waits in a session's turn lane, and the rest of its burst, come before all that waits there, also
 // before what was called for earlier; it waits for no quiet any more. What runs, and what is to be tried again, goes on
 // first. The message is named by the Seq of its acceptance, and goes by it still. It is answered in the conversation that
-// it was written for where another one has been begun since, else in the one that is the session's by then. The error is [ErrNotFound] for a message that does not wait.
+// it was written for where another one has been begun since, else in the one that is the session's by then. The error is [domain.ErrNotFound] for a message that does not wait.
 func (s *Store) Next(ctx context.Context, session string, seq int64) error {
 	_, err := step(ctx, s, "next", func(t *tx) (nothing, error) { return nothing{}, t.next(session, seq) })
 	return err
@@ -22,7 +24,7 @@ func (t *tx) next(session string, ticket int64) error {
 	err := t.row(`SELECT burst FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
 			AND batch IS NULL AND joined_run IS NULL`, []any{session, ticket}, &burst)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
+		return domain.ErrNotFound
 	}
 	if err != nil {
 		return err
@@ -35,7 +37,7 @@ func (t *tx) next(session string, ticket int64) error {
 	}
 	if _, err := t.exec(`UPDATE inbox SET urgent = ?3, ready_at = ?4, burst_by = '', mode = CASE mode WHEN ?5 THEN ?6 ELSE mode END
 		WHERE session = ?1 AND lane = 'turn' AND burst = ?2 AND batch IS NULL AND joined_run IS NULL`,
-		session, burst, urgent, t.now, Collect, Queue); err != nil || running {
+		session, burst, urgent, t.now, domain.Collect, domain.Queue); err != nil || running {
 		return err
 	}
 	var first int64
@@ -44,16 +46,16 @@ func (t *tx) next(session string, ticket int64) error {
 		[]any{session}, &first, &again); err != nil || again {
 		return err
 	}
-	if _, err := t.advanceUrgent(session, TurnLane, first); err != nil {
+	if _, err := t.advanceUrgent(session, domain.TurnLane, first); err != nil {
 		return err
 	}
-	t.after.ready(TurnLane)
-	return t.rearm(session, TurnLane)
+	t.after.ready(domain.TurnLane)
+	return t.rearm(session, domain.TurnLane)
 }
 
 // advanceUrgent gives the urgent messages of a lane in which nothing was claimed seqs before first, behind which all of its
 // messages are. It returns the new first one.
-func (t *tx) advanceUrgent(session string, lane Lane, first int64) (int64, error) {
+func (t *tx) advanceUrgent(session string, lane domain.Lane, first int64) (int64, error) {
 	type waiting struct{ seq, burst, urgent int64 }
 	var list []waiting
 	err := t.each(`SELECT seq, burst, urgent FROM inbox WHERE session = ?1 AND lane = ?2 AND urgent > 0 ORDER BY seq`,

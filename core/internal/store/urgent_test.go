@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -15,7 +16,7 @@ import (
 func (b *bundle) turns(t *testing.T) (runs []string) {
 	t.Helper()
 	for {
-		run, _, err := b.ClaimNow(b.ctx, store.TurnLane)
+		run, _, err := b.ClaimNow(b.ctx, domain.TurnLane)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +29,7 @@ func (b *bundle) turns(t *testing.T) (runs []string) {
 }
 
 // asked is what the messages of a run say.
-func asked(run *store.Run) string {
+func asked(run *domain.Run) string {
 	list := []string{strings.TrimPrefix(run.Message.Message.Text, "message ")}
 	for _, m := range run.More {
 		list = append(list, strings.TrimPrefix(m.Message.Text, "message "))
@@ -63,21 +64,21 @@ func (b *bundle) listed(t *testing.T) (list []string) {
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	quiet := store.Queueing{Mode: store.Followup, Quiet: time.Minute}
-	collect := store.Queueing{Mode: store.Collect, Quiet: time.Minute}
+	quiet := domain.Queueing{Mode: domain.Followup, Quiet: time.Minute}
+	collect := domain.Queueing{Mode: domain.Collect, Quiet: time.Minute}
 	for name, test := range map[string]struct {
-		wait []store.Inbound // as messages 2, 3 and so on, behind 1, which runs
+		wait []domain.Inbound // as messages 2, 3 and so on, behind 1, which runs
 		next []int64
 		runs []string // before a minute has passed
 		late []string
 	}{
-		"one of several":          {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3}, []string{"3"}, []string{"2", "4"}},
-		"the first":               {[]store.Inbound{queued(2, quiet), queued(3, quiet)}, []int64{2}, []string{"2"}, []string{"3"}},
-		"the last wish first":     {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3, 4}, []string{"4", "3"}, []string{"2"}},
-		"wished twice":            {[]store.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{4, 3, 4}, []string{"4", "3"}, []string{"2"}},
-		"one that others collect": {[]store.Inbound{queued(2, collect), queued(3, collect), queued(4, collect)}, []int64{3}, []string{"3"}, []string{"2 4"}},
-		"a burst":                 {[]store.Inbound{queued(2, quiet), bursting(3), bursting(4)}, []int64{4}, []string{"3 4"}, []string{"2"}},
-		"a burst of two":          {[]store.Inbound{bursting(2), bursting(3), queued(4, quiet)}, []int64{4, 3}, []string{"2 3", "4"}, nil},
+		"one of several":          {[]domain.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3}, []string{"3"}, []string{"2", "4"}},
+		"the first":               {[]domain.Inbound{queued(2, quiet), queued(3, quiet)}, []int64{2}, []string{"2"}, []string{"3"}},
+		"the last wish first":     {[]domain.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{3, 4}, []string{"4", "3"}, []string{"2"}},
+		"wished twice":            {[]domain.Inbound{queued(2, quiet), queued(3, quiet), queued(4, quiet)}, []int64{4, 3, 4}, []string{"4", "3"}, []string{"2"}},
+		"one that others collect": {[]domain.Inbound{queued(2, collect), queued(3, collect), queued(4, collect)}, []int64{3}, []string{"3"}, []string{"2 4"}},
+		"a burst":                 {[]domain.Inbound{queued(2, quiet), bursting(3), bursting(4)}, []int64{4}, []string{"3 4"}, []string{"2"}},
+		"a burst of two":          {[]domain.Inbound{bursting(2), bursting(3), queued(4, quiet)}, []int64{4, 3}, []string{"2 3", "4"}, nil},
 	} {
 		for when, busyLane := range map[string]bool{"behind a run": true, "in a lane that rests": false} {
 			t.Run(name+" "+when, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestWhatTheHostDoesFirstComesBeforeTheNext(t *testing.T) {
 	b.accept(t, inbound("anna", 3))
 	b.next(t, 3)
 	then := inbound("anna", 9)
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Then: &then}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Then: &then}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "then", []string{"9", "3", "2"}, b.turns(t))
@@ -162,7 +163,7 @@ func TestWhatTheHostDoesFirstComesBeforeTheNext(t *testing.T) {
 func TestTheNextIsNotDroppedForTheCap(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	capped := store.Queueing{Mode: store.Queue, Cap: 2, Drop: store.DropOld}
+	capped := domain.Queueing{Mode: domain.Queue, Cap: 2, Drop: domain.DropOld}
 	b.accept(t, queued(2, capped))
 	b.accept(t, queued(3, capped))
 	b.next(t, 2)
@@ -180,17 +181,17 @@ func TestWhatDoesNotWaitCannotBeNext(t *testing.T) {
 		session string
 		seq     int64
 	}{"what runs": {"telegram:anna", 1}, "what was joined": {"telegram:anna", 2}, "what is not there": {"telegram:anna", 3}, "of another": {"telegram:bob", 1}} {
-		if err := b.Next(b.ctx, wish.session, wish.seq); !errors.Is(err, store.ErrNotFound) {
+		if err := b.Next(b.ctx, wish.session, wish.seq); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s is next: %v", name, err)
 		}
-		if err := b.Withdraw(b.ctx, wish.session, wish.seq, whatever); !errors.Is(err, store.ErrNotFound) {
+		if err := b.Withdraw(b.ctx, wish.session, wish.seq, whatever); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s is withdrawn: %v", name, err)
 		}
 	}
 }
 
 // whatever may be withdrawn.
-func whatever(store.Message) bool { return true }
+func whatever(domain.Message) bool { return true }
 
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
@@ -201,10 +202,10 @@ func TestWithdraw(t *testing.T) {
 	if err := b.Withdraw(b.ctx, "telegram:anna", 3, whatever); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Withdraw(b.ctx, "telegram:anna", 2, func(m store.Message) bool { return m.ID != "2" }); !errors.Is(err, store.ErrNotYours) {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2, func(m domain.Message) bool { return m.ID != "2" }); !errors.Is(err, domain.ErrNotYours) {
 		t.Errorf("what may not be withdrawn is: %v", err)
 	}
-	b.wantOutcome(t, 3, store.RunCancelled)
+	b.wantOutcome(t, 3, domain.RunCancelled)
 	b.complete(t, run)
 	if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil { // the head of a lane that rests
 		t.Fatal(err)
@@ -214,7 +215,7 @@ func TestWithdraw(t *testing.T) {
 }
 
 // edited is a message as its writer has edited it.
-func edited(channel string, in chat.ID, id chat.MessageID) store.Message {
+func edited(channel string, in chat.ID, id chat.MessageID) domain.Message {
 	m := inbound("anna", 1).Message
 	m.Channel, m.Chat.ID, m.ID, m.Text, m.Raw = channel, in, id, "new", "/now new"
 	return m
@@ -224,29 +225,29 @@ func edited(channel string, in chat.ID, id chat.MessageID) store.Message {
 func TestAnEditedMessageOfABurst(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*store.Message)
+		change func(*domain.Message)
 		want   []string // the runs, each with its messages
 	}{
-		"a text":           {func(*store.Message) {}, []string{"2 new 4"}},
-		"a directive":      {func(m *store.Message) { m.Overrides.Effort = "high" }, []string{"2", "new", "4"}},
-		"how it waits":     {func(m *store.Message) { m.Overrides.Queue.Mode = store.Collect }, []string{"2 new 4"}},
-		"a conversation":   {func(m *store.Message) { m.Fresh = true }, []string{"2", "new 4"}},
-		"no person's word": {func(m *store.Message) { m.Origin = store.OriginCompact }, []string{"2", "new", "4"}},
+		"a text":           {func(*domain.Message) {}, []string{"2 new 4"}},
+		"a directive":      {func(m *domain.Message) { m.Overrides.Effort = "high" }, []string{"2", "new", "4"}},
+		"how it waits":     {func(m *domain.Message) { m.Overrides.Queue.Mode = domain.Collect }, []string{"2 new 4"}},
+		"a conversation":   {func(m *domain.Message) { m.Fresh = true }, []string{"2", "new 4"}},
+		"no person's word": {func(m *domain.Message) { m.Origin = domain.OriginCompact }, []string{"2", "new", "4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, run := busy(t)
 			for n := 2; n <= 4; n++ {
 				in := inbound("anna", n)
-				in.Burst = store.Burst{Window: time.Minute, By: "anna"}
+				in.Burst = domain.Burst{Window: time.Minute, By: "anna"}
 				b.accept(t, in)
 			}
 			m := edited("telegram", "anna", "3")
 			test.change(&m)
-			if got, err := b.Find(b.ctx, "telegram", "anna", "3"); err != nil || got.Standing != store.StandingWaiting || got.Message.Text != "message 3" {
+			if got, err := b.Find(b.ctx, "telegram", "anna", "3"); err != nil || got.Standing != domain.StandingWaiting || got.Message.Text != "message 3" {
 				t.Fatalf("found %+v, %v", got, err)
 			}
-			if standing, err := b.Amend(b.ctx, m, new("opus"), 0); err != nil || standing != store.StandingWaiting {
+			if standing, err := b.Amend(b.ctx, m, new("opus"), 0); err != nil || standing != domain.StandingWaiting {
 				t.Fatal(standing, err)
 			}
 			b.complete(t, run)
@@ -264,8 +265,8 @@ func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
-	notice := store.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
-	for n, want := range []store.Standing{store.StandingWaiting, store.StandingNone} {
+	notice := domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
+	for n, want := range []domain.Standing{domain.StandingWaiting, domain.StandingNone} {
 		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0, notice); err != nil || got != want {
 			t.Errorf("%d: %q, %v, want %q", n, got, err, want)
 		}
@@ -285,16 +286,16 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 		channel string
 		chat    chat.ID
 		id      chat.MessageID
-		want    store.Standing
+		want    domain.Standing
 		amended []string // the runs after an edit
 		left    []string // the runs after a deletion
 	}{
-		"one that waits":  {"telegram", "anna", "3", store.StandingWaiting, []string{"1", "2", "new"}, []string{"1", "2"}},
-		"what runs":       {"telegram", "anna", "1", store.StandingRunning, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
-		"in another chat": {"telegram", "bob", "3", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
-		"another channel": {"discord", "anna", "3", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
-		"unknown":         {"telegram", "anna", "9", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
-		"without an id":   {"telegram", "anna", "", store.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"one that waits":  {"telegram", "anna", "3", domain.StandingWaiting, []string{"1", "2", "new"}, []string{"1", "2"}},
+		"what runs":       {"telegram", "anna", "1", domain.StandingRunning, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"in another chat": {"telegram", "bob", "3", domain.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"another channel": {"discord", "anna", "3", domain.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"unknown":         {"telegram", "anna", "9", domain.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
+		"without an id":   {"telegram", "anna", "", domain.StandingNone, []string{"1", "2", "3"}, []string{"1", "2", "3"}},
 	} {
 		for what, runs := range map[string][]string{"edited": test.amended, "deleted": test.left} {
 			t.Run(name+", "+what, func(t *testing.T) {
@@ -305,9 +306,9 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 				b.accept(t, inbound("anna", 2))
 				b.accept(t, inbound("anna", 3))
 				unnamed := inbound("anna", 4)
-				unnamed.Message.ID, unnamed.Lane = "", store.ControlLane
+				unnamed.Message.ID, unnamed.Lane = "", domain.ControlLane
 				b.accept(t, unnamed)
-				var got store.Standing
+				var got domain.Standing
 				var err error
 				if what == "edited" {
 					got, err = b.Amend(b.ctx, edited(test.channel, test.chat, test.id), nil, 0)
@@ -329,14 +330,14 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 // What a running turn was told and is known not to have read can be changed like what waits; it is told anew then, by another id.
 func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Parallel()
-	told := func(t *testing.T) (*bundle, *store.Run, store.Found) {
+	told := func(t *testing.T) (*bundle, *domain.Run, domain.Found) {
 		t.Helper()
 		b, run := busy(t)
 		b.accept(t, steered(2))
 		b.accept(t, steered(3))
 		want(t, "told", []int64{2, 3}, b.join(t, run))
 		found, err := b.Find(b.ctx, "telegram", "anna", "2")
-		if err != nil || found.Standing != store.StandingTold || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
+		if err != nil || found.Standing != domain.StandingTold || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
 			found.Run != run.ID || found.ClaudeSession != run.Message.ClaudeSession {
 			t.Fatalf("found %+v, %v", found, err)
 		}
@@ -347,11 +348,11 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		b, run, found := told(t)
 		found.Message.Text, found.Message.Edition = "new", "edit-1"
 		for _, other := range []int64{0, run.ID + 1} {
-			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != store.StandingTold {
+			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != domain.StandingTold {
 				t.Errorf("it stands %q, %v", got, err)
 			}
 		}
-		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != store.StandingWaiting {
+		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != domain.StandingWaiting {
 			t.Errorf("it stands %q, %v", got, err)
 		}
 		again, err := b.Join(b.ctx, run.ID)
@@ -359,10 +360,10 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		if err != nil || len(again) != 1 || again[0].Message.Text != "new" || again[0].UUID != edition {
 			t.Errorf("told %+v, %v", again, err)
 		}
-		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != store.StandingTold {
+		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != domain.StandingTold {
 			t.Errorf("found %+v, %v", found, err)
 		}
-		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{edition, uuid(3)}}); err != nil {
+		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{edition, uuid(3)}}); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
@@ -375,10 +376,10 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		t.Parallel()
 		b, run, found := told(t)
 		found.Message.Text, found.Message.Edition = "new", "edit-1"
-		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != store.StandingWaiting {
+		if got, err := b.Amend(b.ctx, found.Message, nil, run.ID); err != nil || got != domain.StandingWaiting {
 			t.Errorf("it stands %q, %v", got, err)
 		}
-		if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2), uuid(3)}}); err != nil {
+		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2), uuid(3)}}); err != nil {
 			t.Fatal(err)
 		}
 		if next := b.claim(t); next.Message.Message.Text != "new" || next.Message.UUID != store.MessageUUID("telegram", "edit-1") {
@@ -388,10 +389,10 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
 		t.Parallel()
 		b, run, _ := told(t)
-		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != store.StandingTold {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != domain.StandingTold {
 			t.Errorf("it stands %q, %v", got, err)
 		}
-		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != store.StandingWaiting {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != domain.StandingWaiting {
 			t.Errorf("it stands %q, %v", got, err)
 		}
 		if lanes, err := b.Lanes(b.ctx); err != nil || lanes[0].Waiting != 0 {
@@ -404,10 +405,10 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Run("cleared", func(t *testing.T) {
 		t.Parallel()
 		b, run, _ := told(t)
-		if _, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second)); err != nil {
+		if _, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, start.Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != store.StandingNone {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != domain.StandingNone {
 			t.Errorf("it stands %q, %v", got, err)
 		}
 	})
@@ -431,9 +432,9 @@ func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 // The receipt of a waiting message is in the chat as long as it waits.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
-	waits := func(n int, q store.Queueing) store.Inbound {
+	waits := func(n int, q domain.Queueing) domain.Inbound {
 		in := queued(n, q)
-		in.Receipt = func(a store.Acceptance) store.Piece {
+		in.Receipt = func(a domain.Acceptance) domain.Piece {
 			if a.Seq != int64(n) || a.Waiting == 0 {
 				panic("asked for the receipt of a message that does not wait")
 			}
@@ -441,74 +442,74 @@ func TestReceipts(t *testing.T) {
 		}
 		return in
 	}
-	burst := func(n int) store.Inbound {
-		in := waits(n, store.Queueing{})
+	burst := func(n int) domain.Inbound {
+		in := waits(n, domain.Queueing{})
 		in.Burst = bursting(n).Burst
 		return in
 	}
-	with := func(in store.Inbound, change func(*store.Inbound)) store.Inbound {
+	with := func(in domain.Inbound, change func(*domain.Inbound)) domain.Inbound {
 		change(&in)
 		return in
 	}
-	plain, steering := waits(2, store.Queueing{}), store.Queueing{Mode: store.Steer}
+	plain, steering := waits(2, domain.Queueing{}), domain.Queueing{Mode: domain.Steer}
 	for name, test := range map[string]struct {
-		in   []store.Inbound
-		end  func(b *bundle, run *store.Run) error
+		in   []domain.Inbound
+		end  func(b *bundle, run *domain.Run) error
 		gone bool // the receipt is, after that
 		none bool // there is no receipt
 	}{
-		"as long as it waits": {in: []store.Inbound{plain}, end: func(*bundle, *store.Run) error { return nil }},
-		"even first":          {in: []store.Inbound{plain}, end: func(b *bundle, _ *store.Run) error { return b.Next(b.ctx, "telegram:anna", 2) }},
-		"and when it is free": {in: []store.Inbound{plain}, end: func(b *bundle, run *store.Run) error {
-			return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone})
+		"as long as it waits": {in: []domain.Inbound{plain}, end: func(*bundle, *domain.Run) error { return nil }},
+		"even first":          {in: []domain.Inbound{plain}, end: func(b *bundle, _ *domain.Run) error { return b.Next(b.ctx, "telegram:anna", 2) }},
+		"and when it is free": {in: []domain.Inbound{plain}, end: func(b *bundle, run *domain.Run) error {
+			return b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone})
 		}},
-		"claimed": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, run *store.Run) error {
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+		"claimed": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, run *domain.Run) error {
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 				return err
 			}
-			_, _, err := b.ClaimNow(b.ctx, store.TurnLane)
+			_, _, err := b.ClaimNow(b.ctx, domain.TurnLane)
 			return err
 		}},
-		"told to the run": {in: []store.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *store.Run) error {
+		"told to the run": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *domain.Run) error {
 			if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil {
 				return err
 			}
 			_, err := b.Join(b.ctx, run.ID)
 			return err
 		}},
-		"covered": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, run *store.Run) error {
-			return b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Covered: []string{uuid(2)}})
+		"covered": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, run *domain.Run) error {
+			return b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2)}})
 		}},
-		"withdrawn": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, whatever) }},
-		"deleted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
+		"withdrawn": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, whatever) }},
+		"deleted": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error {
 			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0)
 			return err
 		}},
-		"cleared": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
-			_, err := b.Clear(b.ctx, "telegram:anna", store.TurnLane, start.Add(time.Second))
+		"cleared": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error {
+			_, err := b.Clear(b.ctx, "telegram:anna", domain.TurnLane, start.Add(time.Second))
 			return err
 		}},
-		"interrupted": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
-			_, err := b.Accept(b.ctx, queued(3, store.Queueing{Mode: store.Interrupt}))
+		"interrupted": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error {
+			_, err := b.Accept(b.ctx, queued(3, domain.Queueing{Mode: domain.Interrupt}))
 			return err
 		}},
-		"dropped for another": {in: []store.Inbound{plain}, gone: true, end: func(b *bundle, _ *store.Run) error {
-			_, err := b.Accept(b.ctx, queued(3, store.Queueing{Mode: store.Queue, Cap: 1, Drop: store.DropOld}))
+		"dropped for another": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error {
+			_, err := b.Accept(b.ctx, queued(3, domain.Queueing{Mode: domain.Queue, Cap: 1, Drop: domain.DropOld}))
 			return err
 		}},
-		"not to be told to the run":   {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Authority = chat.Owner })}},
-		"of another thread":           {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Thread = "t" })}},
-		"with directives":             {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Overrides.Effort = "high" })}},
-		"of a new conversation":       {in: []store.Inbound{with(waits(2, steering), func(in *store.Inbound) { in.Message.Fresh = true })}},
-		"behind one that is not told": {in: []store.Inbound{inbound("anna", 2), waits(3, steering)}},
-		"that interrupts nothing":     {in: []store.Inbound{with(queued(2, steering), func(in *store.Inbound) { in.Message.Authority = chat.Owner }), waits(3, store.Queueing{Mode: store.Interrupt})}},
-		"it is to be told to the run": {in: []store.Inbound{waits(2, steering)}, none: true},
-		"so is the one before":        {in: []store.Inbound{queued(2, steering), waits(3, steering)}, none: true},
-		"it ends the run":             {in: []store.Inbound{waits(2, store.Queueing{Mode: store.Interrupt})}, none: true},
-		"not taken":                   {in: []store.Inbound{inbound("anna", 2), waits(3, store.Queueing{Cap: 1, Drop: store.DropNew})}, none: true},
-		"behind its burst":            {in: []store.Inbound{bursting(2), burst(3)}, end: func(*bundle, *store.Run) error { return nil }},
-		"it waits for no one": {none: true, end: func(b *bundle, run *store.Run) error {
-			if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone}); err != nil {
+		"not to be told to the run":   {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner })}},
+		"of another thread":           {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Thread = "t" })}},
+		"with directives":             {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" })}},
+		"of a new conversation":       {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Fresh = true })}},
+		"behind one that is not told": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}},
+		"that interrupts nothing":     {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner }), waits(3, domain.Queueing{Mode: domain.Interrupt})}},
+		"it is to be told to the run": {in: []domain.Inbound{waits(2, steering)}, none: true},
+		"so is the one before":        {in: []domain.Inbound{queued(2, steering), waits(3, steering)}, none: true},
+		"it ends the run":             {in: []domain.Inbound{waits(2, domain.Queueing{Mode: domain.Interrupt})}, none: true},
+		"not taken":                   {in: []domain.Inbound{inbound("anna", 2), waits(3, domain.Queueing{Cap: 1, Drop: domain.DropNew})}, none: true},
+		"behind its burst":            {in: []domain.Inbound{bursting(2), burst(3)}, end: func(*bundle, *domain.Run) error { return nil }},
+		"it waits for no one": {none: true, end: func(b *bundle, run *domain.Run) error {
+			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 				return err
 			}
 			_, err := b.Accept(b.ctx, bursting(2))
@@ -553,20 +554,20 @@ func TestReceipts(t *testing.T) {
 func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 	t.Parallel()
 	reset := inbound("anna", 9)
-	reset.Lane, reset.Message.Command, reset.Reset = store.ControlLane, &store.Command{Name: "new"}, true
+	reset.Lane, reset.Message.Command, reset.Reset = domain.ControlLane, &domain.Command{Name: "new"}, true
 	fresh := steered(2)
 	fresh.Message.Fresh = true
 	for name, test := range map[string]struct {
-		origin store.Origin // of what runs
-		in     []store.Inbound
+		origin domain.Origin // of what runs
+		in     []domain.Inbound
 		want   []string
 	}{
 		"a person's turn":                         {},
-		"a plugin's turn":                         {origin: store.OriginPlugin, want: []string{"r"}},
-		"a memory flush":                          {origin: store.OriginFlush, want: []string{"r"}},
-		"a turn of a conversation that was left":  {in: []store.Inbound{reset}, want: []string{"r"}},
-		"a turn before another conversation":      {in: []store.Inbound{fresh}, want: []string{"r"}},
-		"a turn that is told what is before this": {in: []store.Inbound{steered(2)}},
+		"a plugin's turn":                         {origin: domain.OriginPlugin, want: []string{"r"}},
+		"a memory flush":                          {origin: domain.OriginFlush, want: []string{"r"}},
+		"a turn of a conversation that was left":  {in: []domain.Inbound{reset}, want: []string{"r"}},
+		"a turn before another conversation":      {in: []domain.Inbound{fresh}, want: []string{"r"}},
+		"a turn that is told what is before this": {in: []domain.Inbound{steered(2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -579,7 +580,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 				b.accept(t, in)
 			}
 			in := steered(3)
-			in.Receipt = func(store.Acceptance) store.Piece { return piece("anna", "r") }
+			in.Receipt = func(domain.Acceptance) domain.Piece { return piece("anna", "r") }
 			b.accept(t, in)
 			want(t, "in the chat", test.want, b.texts(t))
 		})
@@ -592,7 +593,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 		}
 		in := steered(3)
 		in.Message.Authority = chat.Owner
-		in.Receipt = func(store.Acceptance) store.Piece { return piece("anna", "r") }
+		in.Receipt = func(domain.Acceptance) domain.Piece { return piece("anna", "r") }
 		b.accept(t, in)
 		want(t, "in the chat", []string(nil), b.texts(t))
 	})
@@ -606,14 +607,14 @@ func TestInterruptTakesBackThePreview(t *testing.T) {
 			t.Parallel()
 			b, run := busy(t)
 			preview := piece("anna", "p")
-			b.early(t, run, store.Early{Pieces: []store.Piece{piece("anna", "one")}, Said: "one", Preview: &preview})
+			b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "one")}, Said: "one", Preview: &preview})
 			want(t, "early", []string{"one", "p"}, b.texts(t))
 			if release {
 				if err := b.Release(b.ctx, run.ID, start.Add(time.Hour), "overloaded"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt}))
+			b.accept(t, queued(2, domain.Queueing{Mode: domain.Interrupt}))
 			want(t, "then", []string{"m-p="}, b.texts(t))
 			if run = b.claim(t); run.Said != "" || run.Preview != 0 || asked(run) != "2" {
 				t.Errorf("the next run is %+v", run)

@@ -5,17 +5,19 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Spent adds what a turn cost whose run lost its lane, and so could not be completed, to its session and day.
-func (s *Store) Spent(ctx context.Context, session, claudeSession string, f TurnFigures) error {
+func (s *Store) Spent(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error {
 	_, err := step(ctx, s, "spent", func(t *tx) (nothing, error) { return nothing{}, t.addFigures(session, claudeSession, f) })
 	return err
 }
 
 // addFigures adds what a turn cost. What the turn says of its claude session is that one's, which may have been replaced
 // meanwhile.
-func (t *tx) addFigures(session, claude string, f TurnFigures) error {
+func (t *tx) addFigures(session, claude string, f domain.TurnFigures) error {
 	u, told := f.Usage, claude
 	if f.Model == "" && f.ContextTokens == 0 {
 		told = "" // it asked no model
@@ -54,11 +56,11 @@ func (t *tx) addFigures(session, claude string, f TurnFigures) error {
 }
 
 // UsageByDay returns what each model cost on each day from one on, such as "2026-03-15", in order; the last 1000 of them.
-func (s *Store) UsageByDay(ctx context.Context, from string) ([]DayUsage, error) {
-	var days []DayUsage
+func (s *Store) UsageByDay(ctx context.Context, from string) ([]domain.DayUsage, error) {
+	var days []domain.DayUsage
 	err := s.view(ctx).each(`SELECT day, model, turns, input_tokens, cache_tokens, output_tokens, cost_micros FROM usage_days
 		WHERE day >= ?1 ORDER BY day DESC, model DESC LIMIT ?2 + 0`, []any{from, overviewRows}, func(rows *sql.Rows) error {
-		var d DayUsage
+		var d domain.DayUsage
 		u := &d.Usage
 		if err := rows.Scan(&d.Day, &d.Model, &u.Turns, &u.InputTokens, &u.CacheTokens, &u.OutputTokens, &u.CostMicros); err != nil {
 			return err

@@ -6,17 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // turn accepts, claims and completes anna's nth message with these figures.
-func (b *bundle) turn(t *testing.T, n int, f store.TurnFigures) store.Session {
+func (b *bundle) turn(t *testing.T, n int, f domain.TurnFigures) domain.Session {
 	t.Helper()
 	b.accept(t, inbound("anna", n))
 	run := b.claim(t)
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Turn: &f}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Turn: &f}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.Session(b.ctx, run.Session.Key)
@@ -29,8 +30,8 @@ func (b *bundle) turn(t *testing.T, n int, f store.TurnFigures) store.Session {
 func TestUsageByDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	one := store.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}
-	for n, f := range []store.TurnFigures{
+	one := domain.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5}
+	for n, f := range []domain.TurnFigures{
 		{Day: "2026-03-01", Model: "opus", Usage: one},
 		{Day: "2026-03-02", Model: "sonnet", Usage: one},
 		{Day: "2026-03-02", Model: "haiku", Usage: one},
@@ -39,8 +40,8 @@ func TestUsageByDay(t *testing.T) {
 	} {
 		b.turn(t, n, f)
 	}
-	two := store.Usage{Turns: 2, InputTokens: 4, CacheTokens: 6, OutputTokens: 8, CostMicros: 10}
-	for from, want := range map[string][]store.DayUsage{
+	two := domain.Usage{Turns: 2, InputTokens: 4, CacheTokens: 6, OutputTokens: 8, CostMicros: 10}
+	for from, want := range map[string][]domain.DayUsage{
 		"": {
 			{Day: "2026-03-01", Model: "opus", Usage: one}, {Day: "2026-03-02", Model: "haiku", Usage: one}, {Day: "2026-03-02", Model: "sonnet", Usage: two},
 		},
@@ -61,10 +62,10 @@ func TestUsageByDay(t *testing.T) {
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
-	if a := b.accept(t, queued(2, store.Queueing{Mode: store.Interrupt})); a.Superseded != run.ID {
+	if a := b.accept(t, queued(2, domain.Queueing{Mode: domain.Interrupt})); a.Superseded != run.ID {
 		t.Fatalf("acceptance %+v", a)
 	}
-	f := store.TurnFigures{Day: "2026-03-01", Model: "opus", Usage: store.Usage{Turns: 1, CostMicros: 5}, ContextTokens: 7, Compactions: 1}
+	f := domain.TurnFigures{Day: "2026-03-01", Model: "opus", Usage: domain.Usage{Turns: 1, CostMicros: 5}, ContextTokens: 7, Compactions: 1}
 	if err := b.Spent(b.ctx, run.Session.Key, run.Message.ClaudeSession, f); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestSpent(t *testing.T) {
 		t.Errorf("session %+v, %v", s, err)
 	}
 	days, err := b.UsageByDay(b.ctx, "")
-	if diff := cmp.Diff([]store.DayUsage{{Day: f.Day, Model: f.Model, Usage: f.Usage}}, days); err != nil || diff != "" {
+	if diff := cmp.Diff([]domain.DayUsage{{Day: f.Day, Model: f.Model, Usage: f.Usage}}, days); err != nil || diff != "" {
 		t.Errorf("days, %v (-want +got):\n%s", err, diff)
 	}
 }
@@ -97,16 +98,16 @@ func TestCompactionsAndFlushes(t *testing.T) {
 	b := setup(t)
 	minute := time.Minute
 	for n, step := range []struct {
-		f                    store.TurnFigures
+		f                    domain.TurnFigures
 		compactions, flushed int64
 		flushedAt            time.Duration
 	}{
-		{store.TurnFigures{Model: "opus", ContextTokens: 1}, 0, 0, -1},
-		{store.TurnFigures{Model: "opus", ContextTokens: 2, Flush: true}, 0, 1, 1 * minute},
-		{store.TurnFigures{Model: "opus", ContextTokens: 3, Compactions: 1}, 1, 1, 1 * minute},
-		{store.TurnFigures{Model: "opus", ContextTokens: 4, Compactions: 2, Flush: true}, 3, 2, 3 * minute}, // the flush came first
-		{store.TurnFigures{Model: "opus", ContextTokens: 5}, 3, 2, 3 * minute},
-		{store.TurnFigures{}, 3, 2, 3 * minute}, // it asked no model: what is known of the context stays
+		{domain.TurnFigures{Model: "opus", ContextTokens: 1}, 0, 0, -1},
+		{domain.TurnFigures{Model: "opus", ContextTokens: 2, Flush: true}, 0, 1, 1 * minute},
+		{domain.TurnFigures{Model: "opus", ContextTokens: 3, Compactions: 1}, 1, 1, 1 * minute},
+		{domain.TurnFigures{Model: "opus", ContextTokens: 4, Compactions: 2, Flush: true}, 3, 2, 3 * minute}, // the flush came first
+		{domain.TurnFigures{Model: "opus", ContextTokens: 5}, 3, 2, 3 * minute},
+		{domain.TurnFigures{}, 3, 2, 3 * minute}, // it asked no model: what is known of the context stays
 	} {
 		s := b.turn(t, n, step.f)
 		if s.Compactions != step.compactions || s.Flushed != step.flushed || s.FlushedAt.IsZero() != (step.flushedAt < 0) ||
@@ -131,7 +132,7 @@ func TestCompactionOfAReplacedClaudeSession(t *testing.T) {
 	if _, _, err := b.ResetSession(b.ctx, "telegram:anna"); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Complete(b.ctx, run.ID, store.Completion{State: store.RunDone, Turn: &store.TurnFigures{Compactions: 1, Flush: true}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Turn: &domain.TurnFigures{Compactions: 1, Flush: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := b.Session(b.ctx, "telegram:anna"); err != nil || s.Compactions != 0 || s.Flushed != 0 {
@@ -143,7 +144,7 @@ func TestSetLabel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	longest := strings.Repeat("ä", store.MaxLabel)
+	longest := strings.Repeat("ä", domain.MaxLabel)
 	for _, label := range []string{longest, "work", ""} {
 		if err := b.SetLabel(b.ctx, "telegram:anna", label); err != nil {
 			t.Fatal(err)
@@ -155,7 +156,7 @@ func TestSetLabel(t *testing.T) {
 	if err := b.SetLabel(b.ctx, "telegram:anna", longest+"x"); err == nil {
 		t.Error("a label that is too long was set")
 	}
-	if err := b.SetLabel(b.ctx, "nobody", "work"); !errors.Is(err, store.ErrNotFound) {
+	if err := b.SetLabel(b.ctx, "nobody", "work"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("a session that is not there: %v", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"time"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -14,27 +14,27 @@ import (
 const takenBack = "taken back before it ran"
 
 // receipt posts what shows that a new message waits, and returns its piece; 0: nothing does.
-func (t *tx) receipt(in Inbound, e encoded, p place, accepted Acceptance) (int64, error) {
+func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
 	if in.Receipt == nil || !p.behind {
 		return 0, nil
 	}
-	if in.Queue.steers() {
+	if in.Queue.Steers() {
 		if waits, err := t.outlasts(in, e); err != nil || !waits {
 			return 0, err
 		}
 	}
 	piece := in.Receipt(accepted)
 	piece.Kept = true
-	if err := checkPieces([]Piece{piece}); err != nil {
+	if err := checkPieces([]domain.Piece{piece}); err != nil {
 		return 0, err
 	}
-	return t.post(0, []Piece{piece})
+	return t.post(0, []domain.Piece{piece})
 }
 
 // outlasts tells whether a new message that could be told to the session's running turn will not be: the two may not share a
 // turn, nobody wrote what the turn is for, or something waits before it that is not told either. False: it may yet be, or no
 // turn runs.
-func (t *tx) outlasts(in Inbound, e encoded) (waits bool, err error) {
+func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
 	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.message LIKE '%"origin":"%' OR h.claude_session != s.claude_session
 			OR EXISTS (SELECT 1 FROM inbox w WHERE w.session = l.session AND w.lane = l.lane AND w.batch IS NULL AND w.joined_run IS NULL
 				AND (w.share != h.share OR w.overrides != h.overrides OR COALESCE(w.claude_session, s.claude_session) != h.claude_session
@@ -42,24 +42,17 @@ func (t *tx) outlasts(in Inbound, e encoded) (waits bool, err error) {
 		FROM lanes l JOIN runs r ON r.id = l.run_id JOIN sessions s ON s.key = l.session
 			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`,
-		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides, Steer, SteerBacklog}, &waits)
+		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides, domain.Steer, domain.SteerBacklog}, &waits)
 	return waits, noRows(err)
 }
 
-// WaitingMessage is a message that waits in a session's turn lane.
-type WaitingMessage struct {
-	Seq        int64 // of its acceptance, by which [Store.Next] and [Store.Withdraw] know it
-	Message    Message
-	ReceivedAt time.Time
-}
-
 // WaitingMessages returns what waits in a session's turn lane, in the order in which it is to be answered: at most so many messages.
-func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]WaitingMessage, error) {
-	var list []WaitingMessage
+func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error) {
+	var list []domain.WaitingMessage
 	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
 		WHERE session = ?1 AND lane = 'turn' AND batch IS NULL AND joined_run IS NULL ORDER BY urgent DESC, seq LIMIT ?2 + 0`,
 		[]any{session, limit}, func(rows *sql.Rows) error {
-			var w WaitingMessage
+			var w domain.WaitingMessage
 			var message string
 			var receivedAt int64
 			if err := rows.Scan(&w.Seq, &message, &receivedAt); err != nil {
@@ -77,21 +70,21 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 }
 
 // Withdraw drops a message that waits in a session's turn lane, as its run's cancelling, if may says yes to it. It is
-// named by the Seq of its acceptance. The error is [ErrNotFound] for a message that does not wait: that is answered,
-// or a turn has it; and [ErrNotYours] for one that may not be dropped.
-func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(Message) bool) error {
+// named by the Seq of its acceptance. The error is [domain.ErrNotFound] for a message that does not wait: that is answered,
+// or a turn has it; and [domain.ErrNotYours] for one that may not be dropped.
+func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
 	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) {
 		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2
 				AND batch IS NULL AND joined_run IS NULL
 			RETURNING `+removedColumns, session, seq)
 		if err == nil && len(gone) == 0 {
-			err = ErrNotFound
+			err = domain.ErrNotFound
 		}
 		if err != nil {
 			return nothing{}, err
 		}
 		if m, _ := gone[0].decode(); !may(m) { // one that cannot be read is nobody's
-			return nothing{}, ErrNotYours
+			return nothing{}, domain.ErrNotYours
 		}
 		return nothing{}, t.withdraw(session, gone)
 	})
@@ -100,35 +93,28 @@ func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may fun
 
 // withdraw ends what was removed from a session's turn lane.
 func (t *tx) withdraw(session string, gone []removed) error {
-	if err := t.drop(session, TurnLane, gone, takenBack); err != nil {
+	if err := t.drop(session, domain.TurnLane, gone, takenBack); err != nil {
 		return err
 	}
-	t.after.ready(TurnLane)
-	return t.rearm(session, TurnLane)
+	t.after.ready(domain.TurnLane)
+	return t.rearm(session, domain.TurnLane)
 }
 
-// Found is a message of the turn lanes that was found by the network's id. The zero Found is none.
-type Found struct {
-	Session  string
-	Standing Standing
-	Message  Message
-	UUID     string // the message's for claude
-	// Run is the one that the message was told to, and ClaudeSession that run's; zero: it was told to none.
-	Run           int64
-	ClaudeSession string
-
+// found is a Found with what the store knows of its row.
+type found struct {
+	domain.Found
 	event
 	seq    int64
 	reacts bool
 }
 
-// changes tells whether the message can be changed: it waits, or was told to a run that is known not to have read it.
-func (f Found) changes(unread int64) bool {
-	return f.Standing == StandingWaiting || f.Standing == StandingTold && f.Run == unread
+// changes reports whether the message can be changed: it waits, or was told to a run that is known not to have read it.
+func (f found) changes(unread int64) bool {
+	return f.Standing == domain.StandingWaiting || f.Standing == domain.StandingTold && f.Run == unread
 }
 
 // find finds the message of a chat in the turn lanes. One that was cleared is in none any more.
-func find(q querier, channel string, in chat.ID, id chat.MessageID) (f Found, err error) {
+func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
 	if id == "" {
 		return f, nil
 	}
@@ -137,8 +123,8 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f Found, er
 				WHERE r.id = inbox.joined_run), ''),
 			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
 		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND mode != ?6`,
-		[]any{id, channel, StandingTold, StandingRunning, StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
-			got := Found{event: event{channel: channel}}
+		[]any{id, channel, domain.StandingTold, domain.StandingRunning, domain.StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
+			got := found{event: event{channel: channel}}
 			var message string
 			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {
 				return err
@@ -146,7 +132,7 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f Found, er
 			if json.Unmarshal([]byte(message), &got.Message) != nil || got.Message.Chat.ID != in {
 				return nil
 			}
-			got.UUID = got.Message.uuid(got.event)
+			got.UUID = uuidOf(got.Message, got.event)
 			f = got
 			return errEnough
 		})
@@ -154,35 +140,35 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f Found, er
 }
 
 // Find returns the message of a chat in the turn lanes, by the network's id, and where it stands.
-func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (Found, error) {
+func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error) {
 	f, err := find(s.view(ctx), channel, in, id)
 	if err != nil {
-		return Found{}, fmt.Errorf("find a message: %w", err)
+		return domain.Found{}, fmt.Errorf("find a message: %w", err)
 	}
-	return f, nil
+	return f.Found, nil
 }
 
 // Amend puts a message in the place of the one with its id that waits in its chat, because its writer has edited that. It is
 // of the same authority and address; how it waits was decided when it came. The model, where it is not nil, becomes the
 // session's. It tells where the message stands; one that a turn has is left as it is, but for one that was told to the run
 // unread, whose claude will not read it any more: it waits then, to be told under its Edition. Zero is no run.
-func (s *Store) Amend(ctx context.Context, m Message, model *string, unread int64) (Standing, error) {
-	e, err := encode(Inbound{Message: m})
+func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error) {
+	e, err := encode(domain.Inbound{Message: m})
 	if err != nil {
 		return "", fmt.Errorf("amend: %w", err)
 	}
-	return step(ctx, s, "amend", func(t *tx) (Standing, error) {
+	return step(ctx, s, "amend", func(t *tx) (domain.Standing, error) {
 		f, err := find(t, m.Channel, m.Chat.ID, m.ID)
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
 		}
-		if f.Standing == StandingTold {
+		if f.Standing == domain.StandingTold {
 			if err := t.untell(f); err != nil {
 				return "", err
 			}
 		}
 		if model != nil {
-			if err := t.configure(f.Session, func(o *Overrides) { o.Model = *model }); err != nil {
+			if err := t.configure(f.Session, func(o *domain.Overrides) { o.Model = *model }); err != nil {
 				return "", err
 			}
 		}
@@ -190,29 +176,29 @@ func (s *Store) Amend(ctx context.Context, m Message, model *string, unread int6
 		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
 			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "")
-		return StandingWaiting, err
+		return domain.StandingWaiting, err
 	})
 }
 
 // untell has a message wait again that was told to a running run.
-func (t *tx) untell(f Found) error {
+func (t *tx) untell(f found) error {
 	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session, f.seq); err != nil {
 		return err
 	}
 	if _, err := t.exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
 		return err
 	}
-	return t.show(f.event, f.reacts, StageWaiting)
+	return t.show(f.event, f.reacts, domain.StageWaiting)
 }
 
 // WithdrawMessage drops a message that waits, because it was deleted in its chat, as [Store.Withdraw] does. It tells where
 // the message stood; one that a turn has is left as it is, but for one that was told to the run unread, as [Store.Amend] does.
 // The notice, which tells the chat of it, enters the outbox with it.
-func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...Piece) (Standing, error) {
+func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error) {
 	if err := checkPieces(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}
-	return step(ctx, s, "withdraw message", func(t *tx) (Standing, error) {
+	return step(ctx, s, "withdraw message", func(t *tx) (domain.Standing, error) {
 		f, err := find(t, channel, in, id)
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
@@ -224,6 +210,6 @@ func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID,
 		if _, err := t.post(0, notice); err != nil {
 			return "", err
 		}
-		return StandingWaiting, t.withdraw(f.Session, gone)
+		return domain.StandingWaiting, t.withdraw(f.Session, gone)
 	})
 }

@@ -11,8 +11,10 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 func openTest(t *testing.T) *Store {
@@ -288,8 +290,8 @@ func TestPurgeBoundsTheDedupeKeysByCount(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	accept := func(n int) (duplicate bool) {
 		t.Helper()
-		a, err := s.Accept(t.Context(), Inbound{
-			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: TurnLane, Message: Message{Channel: "telegram"},
+		a, err := s.Accept(t.Context(), domain.Inbound{
+			EventID: chat.EventID(fmt.Sprint(n)), Session: "s", Lane: domain.TurnLane, Message: domain.Message{Channel: "telegram"},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -34,13 +34,13 @@ type room struct {
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
 	all     []string // what could be seen, ever
-	pieces  []store.Piece
+	pieces  []domain.Piece
 	said    string
 	preview int64
 	files   []string // that were sent early
 }
 
-func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
+func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -67,7 +67,7 @@ func (r *room) Early(_ context.Context, e store.Early) (int64, error) {
 }
 
 // post sends a piece, whose id is its place.
-func (r *room) post(p store.Piece) {
+func (r *room) post(p domain.Piece) {
 	r.pieces, r.all = append(r.pieces, p), append(r.all, p.Text)
 	text := p.Text
 	if p.ReplyTo != "" {
@@ -97,7 +97,7 @@ func (r *room) post(p store.Piece) {
 }
 
 // file is how the files of a piece are seen.
-func file(p store.Piece) (seen string) {
+func file(p domain.Piece) (seen string) {
 	for _, m := range p.Media {
 		seen += "<" + m.FileName + ">"
 	}
@@ -105,11 +105,11 @@ func file(p store.Piece) (seen string) {
 }
 
 // take takes files that were not sent yet.
-func (r *room) take(to chat.Address, paths []string) (e store.Early, sent func()) {
+func (r *room) take(to chat.Address, paths []string) (e domain.Early, sent func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := store.Told{}
-	piece := store.Piece{To: to}
+	told := domain.Told{}
+	piece := domain.Piece{To: to}
 	for _, path := range paths {
 		if !slices.Contains(r.files, path) {
 			told.Files, piece.Media = append(told.Files, path), append(piece.Media, chat.Media{FileName: path})
@@ -118,7 +118,7 @@ func (r *room) take(to chat.Address, paths []string) (e store.Early, sent func()
 	if len(told.Files) == 0 {
 		return e, nil
 	}
-	return store.Early{Pieces: []store.Piece{piece}, Told: &told}, func() {}
+	return domain.Early{Pieces: []domain.Piece{piece}, Told: &told}, func() {}
 }
 
 func (r *room) Show(_ context.Context, preview int64, text string) error {
@@ -201,7 +201,7 @@ func start(t testing.TB, o stream.Options) *turn {
 	}
 	r := &room{begun: time.Now()}
 	if o.Files == nil {
-		o.Files = func(_ context.Context, paths []string, _ bool) (store.Early, func()) { return r.take(o.To, paths) }
+		o.Files = func(_ context.Context, paths []string, _ bool) (domain.Early, func()) { return r.take(o.To, paths) }
 	}
 	return &turn{t: t, room: r, options: o, stream: stream.Start(t.Context(), o, r)}
 }
@@ -249,7 +249,7 @@ func (u *turn) finish() stream.Outcome {
 	out := u.stream.End()
 	a := answer.Parse(u.p.Text, true)
 	var within []stream.Placed
-	var behind []store.Piece
+	var behind []domain.Piece
 	place := func(a answer.Answer, end int) {
 		for _, m := range a.Media {
 			taken, _ := u.room.take(u.options.To, []string{m.Path})

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -71,8 +71,8 @@ type Options struct {
 	// Files takes files that a text names, where it is time for them: in blocks, as soon as the text before them was sent. Pieces
 	// send those that it could take; none: there is nothing to send now. Sent is called once they are on their way. Nil: all
 	// files go with the answer.
-	Files func(ctx context.Context, paths []string, voice bool) (e store.Early, sent func())
-	// What the run's earlier attempts have sent; see [store.Run].
+	Files func(ctx context.Context, paths []string, voice bool) (e domain.Early, sent func())
+	// What the run's earlier attempts have sent; see [domain.Run].
 	Said      string
 	PreviewID int64
 }
@@ -101,7 +101,7 @@ type Block struct {
 // Surface is the chat that a turn is shown in, for the run that the turn is of.
 type Surface interface {
 	// Early sends something for good. An error says that nothing was sent, and ends the early sending. It is not cancelled.
-	Early(ctx context.Context, e store.Early) (preview int64, err error)
+	Early(ctx context.Context, e domain.Early) (preview int64, err error)
 	// Show changes the text of a preview that was sent, with the buttons as they are. An error is not an end: the next one
 	// may succeed, but for [ErrLate].
 	Show(ctx context.Context, preview int64, text string) error

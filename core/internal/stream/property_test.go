@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -131,7 +131,7 @@ func (d *drawn) text() {
 			d.restarted, d.smooth = true, false
 		case 8: // The turn asks something.
 			d.room.mu.Lock()
-			d.room.post(store.Piece{To: d.options.To, Text: question})
+			d.room.post(domain.Piece{To: d.options.To, Text: question})
 			d.asked = len(d.room.pieces)
 			d.room.mu.Unlock()
 			d.stream.Leave()

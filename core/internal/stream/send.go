@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // follow tells whether the text in the making goes on with what was said, so that more of it can be sent. One that has not
@@ -101,7 +101,7 @@ func (s *Stream) send(ctx context.Context, p agent.Progress) time.Time {
 
 // early is something to send, and what is so once it is.
 type early struct {
-	store.Early
+	domain.Early
 	sent func()
 }
 
@@ -142,7 +142,7 @@ func (s *Stream) due(ctx context.Context, p agent.Progress) (e early, next time.
 	}
 	if s.said != s.stored && !s.anew {
 		// As above, for a text of which all had been sent when it was over.
-		return early{Early: store.Early{Said: s.said}}, time.Time{}, true
+		return early{Early: domain.Early{Said: s.said}}, time.Time{}, true
 	}
 
 	a := s.making
@@ -220,9 +220,9 @@ func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 
 // used tells of the tools that were used.
 func (s *Stream) used() early {
-	var pieces []store.Piece
+	var pieces []domain.Piece
 	for _, text := range chunk.Split(s.options.Tools(s.tools), s.options.Rule) {
-		pieces = append(pieces, store.Piece{To: s.options.To, Text: text})
+		pieces = append(pieces, domain.Piece{To: s.options.To, Text: text})
 	}
 	return early{Early: s.inPlace(pieces), sent: func() { s.tools = nil }}
 }
@@ -284,8 +284,8 @@ func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, d
 }
 
 // inPlace sends the pieces in the place of the preview. What is said stays as it is.
-func (s *Stream) inPlace(pieces []store.Piece) store.Early {
-	e := store.Early{Pieces: pieces, Said: s.stored}
+func (s *Stream) inPlace(pieces []domain.Piece) domain.Early {
+	e := domain.Early{Pieces: pieces, Said: s.stored}
 	if s.preview != 0 {
 		e.Pieces[0].Edits, e.Pieces[0].OrSend, e.Unpreview = s.preview, true, true
 	}
@@ -303,7 +303,7 @@ func (s *Stream) commit(ctx context.Context, e early) bool {
 	}
 	preview, err := s.surface.Early(context.WithoutCancel(ctx), e.Early)
 	if err != nil {
-		if s.silent = true; errors.Is(err, store.ErrFenced) {
+		if s.silent = true; errors.Is(err, domain.ErrFenced) {
 			s.cancel()
 		}
 		return false

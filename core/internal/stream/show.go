@@ -11,7 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // maxRunning is how many tools are shown at work.
@@ -72,14 +72,14 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 		return false
 	}
 	to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
-	piece := store.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
-	return s.commit(ctx, early{Early: store.Early{Preview: &piece, Said: s.stored}})
+	piece := domain.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
+	return s.commit(ctx, early{Early: domain.Early{Preview: &piece, Said: s.stored}})
 }
 
 // leave deletes the preview if something was sent behind it.
 func (s *Stream) leave(ctx context.Context) {
 	if s.behind.Swap(false) && s.preview != 0 && !s.silent {
-		s.commit(ctx, early{Early: store.Early{Pieces: []store.Piece{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
+		s.commit(ctx, early{Early: domain.Early{Pieces: []domain.Piece{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/stream"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -724,7 +724,7 @@ func TestFencedRunShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := start(t, stream.Options{Mode: stream.Preview, Interval: time.Second, Rule: chunk.Rule{Limit: chat.TextLimit{Max: 10, Unit: chat.Runes}}})
 		u.write("One")
-		u.room.err = store.ErrFenced
+		u.room.err = domain.ErrFenced
 		u.write(" two three four")
 		u.room.err = nil
 		pass(5 * time.Second)
@@ -737,7 +737,7 @@ func TestFencedRunShowsNothing(t *testing.T) {
 func TestRest(t *testing.T) {
 	t.Parallel()
 	o := stream.Options{Prefix: "Bot:", Rule: chunk.Rule{Limit: chat.TextLimit{Max: 100, Unit: chat.Runes}}}
-	texts := func(pieces []store.Piece) (list []string) {
+	texts := func(pieces []domain.Piece) (list []string) {
 		for _, p := range pieces {
 			list = append(list, p.Text)
 		}

@@ -18,10 +18,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/media"
-	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -148,7 +148,7 @@ type noRows struct{}
 func (noRows) PutMedia(context.Context, string, chat.Media, time.Time) error { return nil }
 
 func (noRows) Media(context.Context, string, chat.MediaRef) (chat.Media, error) {
-	return chat.Media{}, store.ErrNotFound
+	return chat.Media{}, domain.ErrNotFound
 }
 
 // A plugin that brings more than the host can hold, at a time and without end, leaves the host its memory.

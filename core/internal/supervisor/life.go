@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/handshake"
@@ -76,7 +76,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
 		}
 	}
-	err = i.options.Processes.RecordProcess(ctx, store.Process{
+	err = i.options.Processes.RecordProcess(ctx, domain.Process{
 		Kind: "plugin", Name: i.spec.Name, PID: pid, StartTime: started, BootID: process.BootID(),
 	})
 	if err != nil {

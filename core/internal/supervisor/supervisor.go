@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/store"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -35,7 +35,7 @@ type Spec struct {
 
 // Processes remembers child processes, so that the host's next life can end them.
 type Processes interface {
-	RecordProcess(ctx context.Context, p store.Process) error
+	RecordProcess(ctx context.Context, p domain.Process) error
 	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
 }
 

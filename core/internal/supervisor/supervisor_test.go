@@ -17,10 +17,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/journal"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/core/internal/remote"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 	"github.com/clawhost/clawhost/sdk"
@@ -164,7 +164,7 @@ type records struct {
 	early []int // forgotten while they lived
 }
 
-func (r *records) RecordProcess(_ context.Context, p store.Process) error {
+func (r *records) RecordProcess(_ context.Context, p domain.Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.full > 0 {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -30,8 +30,8 @@ func chatName(a chat.Address) string {
 }
 
 // sessions are all sessions, in the order of their keys.
-func (s *Server) sessions(ctx context.Context) ([]store.Session, error) {
-	var all []store.Session
+func (s *Server) sessions(ctx context.Context) ([]domain.Session, error) {
+	var all []domain.Session
 	for after := ""; len(all) < maxSessions; after = all[len(all)-1].Key {
 		list, err := s.options.Store.Sessions(ctx, after, page)
 		if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) sessions(ctx context.Context) ([]store.Session, error) {
 
 // reachable are the chats that a caller may have the agent write to, beside his own. Anybody but an owner: none. An owner:
 // the direct chats of owners, and the groups that owners may write in, as far as there is a session of them.
-func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]store.Session, error) {
+func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]domain.Session, error) {
 	if caller.Authority != chat.Owner {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]store.Ses
 		return nil, err
 	}
 	seen := map[chat.Address]bool{caller.Address: true, {}: true}
-	return slices.DeleteFunc(all, func(one store.Session) bool {
+	return slices.DeleteFunc(all, func(one domain.Session) bool {
 		if seen[one.Route] || !s.owns(one) {
 			return true
 		}
@@ -66,7 +66,7 @@ func (s *Server) reachable(ctx context.Context, caller chat.Caller) ([]store.Ses
 }
 
 // owns tells whether a session's chat is one that owners read, or write in.
-func (s *Server) owns(one store.Session) bool {
+func (s *Server) owns(one domain.Session) bool {
 	if one.Kind != chat.Direct {
 		return s.options.Group(one.Route.Channel, one.Route.Chat)
 	}
@@ -84,7 +84,7 @@ func (s *Server) isOwner(person string) bool {
 }
 
 // chatNames lists chats for the model.
-func chatNames(chats []store.Session) string {
+func chatNames(chats []domain.Session) string {
 	const most = 30
 	var names []string
 	for _, c := range chats[:min(len(chats), most)] {

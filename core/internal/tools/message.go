@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/answer"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -116,7 +116,7 @@ func (s *Server) target(ctx context.Context, caller chat.Caller, name string) (c
 	if err != nil {
 		return chat.Address{}, 0, err
 	}
-	i := slices.IndexFunc(chats, func(c store.Session) bool { return chatName(c.Route) == name })
+	i := slices.IndexFunc(chats, func(c domain.Session) bool { return chatName(c.Route) == name })
 	switch {
 	case i >= 0:
 		return chats[i].Route, chats[i].Kind, nil

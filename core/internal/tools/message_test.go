@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -24,7 +24,7 @@ func address(channel string, id chat.ID, thread ...chat.ThreadID) chat.Address {
 }
 
 // chats are the sessions of a host whose owners are telegram:anna, webchat:anna, discord:anna and discord:77.
-var chats = []store.Session{
+var chats = []domain.Session{
 	direct("discord:77", address("discord", "900"), "77"),
 	direct("discord:78", address("discord", "901"), "78"),
 	direct("discord:79@lid", address("discord", "902"), "79@lid", "77"),
@@ -41,8 +41,8 @@ var chats = []store.Session{
 	direct("webchat:odd:key:of:no:form", address("webchat", "odd"), "odd"),
 }
 
-func direct(key string, route chat.Address, person ...chat.UserID) store.Session {
-	return store.Session{Key: key, Kind: chat.Direct, Route: route, Peer: person}
+func direct(key string, route chat.Address, person ...chat.UserID) domain.Session {
+	return domain.Session{Key: key, Kind: chat.Direct, Route: route, Peer: person}
 }
 
 func TestWhoMayWriteWhere(t *testing.T) {
@@ -277,7 +277,7 @@ func TestReachIsClosed(t *testing.T) {
 				continue
 			}
 			keys[key] = true
-			one := store.Session{Key: key, Kind: kind, Route: address(on, where)}
+			one := domain.Session{Key: key, Kind: kind, Route: address(on, where)}
 			if kind == chat.Direct {
 				one.Peer = []chat.UserID{who}
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/tools"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -25,7 +25,7 @@ type rig struct {
 
 	mu       sync.Mutex
 	plugins  []tools.Plugin
-	sessions []store.Session
+	sessions []domain.Session
 	history  map[string][]chat.TranscriptEntry
 	posts    []tools.Post
 	uses     []tools.Use
@@ -85,15 +85,15 @@ func (r *rig) log() string {
 	return r.logs.String()
 }
 
-func (r *rig) Session(_ context.Context, key string) (store.Session, error) {
-	i := slices.IndexFunc(r.sessions, func(s store.Session) bool { return s.Key == key })
+func (r *rig) Session(_ context.Context, key string) (domain.Session, error) {
+	i := slices.IndexFunc(r.sessions, func(s domain.Session) bool { return s.Key == key })
 	if i < 0 {
-		return store.Session{}, store.ErrNotFound
+		return domain.Session{}, domain.ErrNotFound
 	}
 	return r.sessions[i], nil
 }
 
-func (r *rig) Sessions(_ context.Context, after string, limit int) (list []store.Session, err error) {
+func (r *rig) Sessions(_ context.Context, after string, limit int) (list []domain.Session, err error) {
 	for _, s := range r.sessions {
 		if s.Key > after && len(list) < limit {
 			list = append(list, s)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -84,25 +84,25 @@ func (s *Server) lookAtSessions(ctx context.Context, t *Turn, arguments json.Raw
 
 // visible are the sessions that a caller may look at: an owner in a direct chat all, anybody else his own. What an owner's
 // turn reads in a group, the group would read.
-func (s *Server) visible(ctx context.Context, caller chat.Caller) ([]store.Session, error) {
+func (s *Server) visible(ctx context.Context, caller chat.Caller) ([]domain.Session, error) {
 	if caller.Authority == chat.Owner && caller.Kind == chat.Direct {
 		return s.sessions(ctx)
 	}
 	own, err := s.options.Store.Session(ctx, caller.Session)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return nil, nil
 	}
-	return []store.Session{own}, err
+	return []domain.Session{own}, err
 }
 
-func (s *Server) listSessions(visible []store.Session, caller chat.Caller, limit int) string {
-	last := func(one store.Session) time.Time {
+func (s *Server) listSessions(visible []domain.Session, caller chat.Caller, limit int) string {
+	last := func(one domain.Session) time.Time {
 		if one.InteractedAt.IsZero() {
 			return one.CreatedAt
 		}
 		return one.InteractedAt
 	}
-	slices.SortStableFunc(visible, func(a, b store.Session) int { return last(b).Compare(last(a)) })
+	slices.SortStableFunc(visible, func(a, b domain.Session) int { return last(b).Compare(last(a)) })
 	list := []listedSession{}
 	for _, one := range visible[:min(len(visible), limit)] {
 		l := listedSession{
@@ -118,11 +118,11 @@ func (s *Server) listSessions(visible []store.Session, caller chat.Caller, limit
 }
 
 // readSession shows the newest messages of a session, as far as there is room.
-func (s *Server) readSession(ctx context.Context, visible []store.Session, name string, limit int) (string, error) {
-	named := func(match func(store.Session) bool) int { return slices.IndexFunc(visible, match) }
-	i := named(func(one store.Session) bool { return one.Key == name })
+func (s *Server) readSession(ctx context.Context, visible []domain.Session, name string, limit int) (string, error) {
+	named := func(match func(domain.Session) bool) int { return slices.IndexFunc(visible, match) }
+	i := named(func(one domain.Session) bool { return one.Key == name })
 	if i < 0 {
-		i = named(func(one store.Session) bool { return name != "" && one.Label == name })
+		i = named(func(one domain.Session) bool { return name != "" && one.Label == name })
 	}
 	if i < 0 {
 		return "", Refusal(fmt.Sprintf(`There is no session %q that you may read from here; the action "list" shows those that there are.`, wire.Cut(name, wire.MaxSession)))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,7 +16,7 @@ var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 
 func sessionsRig(t *testing.T) *rig {
 	r := newRig(t)
-	r.sessions = []store.Session{
+	r.sessions = []domain.Session{
 		{Key: "discord:group:g", Kind: chat.Group, Title: "Family", Route: address("discord", "g"), InteractedAt: noon, Label: "chores"},
 		{Key: "telegram:anna", Kind: chat.Direct, Route: address("telegram", "anna"), InteractedAt: noon.Add(-time.Hour), Model: "sonnet"},
 		{Key: "telegram:bob", Kind: chat.Direct, CreatedAt: noon.Add(time.Hour)},

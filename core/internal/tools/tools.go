@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/session"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -37,8 +37,8 @@ type Plugin struct {
 
 // Store is what the host's own tools read.
 type Store interface {
-	Session(ctx context.Context, key string) (store.Session, error)
-	Sessions(ctx context.Context, after string, limit int) ([]store.Session, error)
+	Session(ctx context.Context, key string) (domain.Session, error)
+	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 }
 

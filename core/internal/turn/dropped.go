@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // tellDropped tells the chat how many of its messages were dropped because too many waited: once, whichever runs get the notes of
@@ -13,7 +13,7 @@ import (
 func (h *Handler) tellDropped(ctx context.Context, run *conversation.Turn) error {
 	dropped := 0
 	for _, n := range run.Notes {
-		if n.Kind == store.NoteOverflow {
+		if n.Kind == domain.NoteOverflow {
 			dropped += n.Count
 		}
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // reply sends the answer and completes the run, in one transaction.
 func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Result, sent Sent, reply func(context.Context, agent.Result) (Reply, error)) error {
 	visible := answer.Parse(r.Text, true).Text
-	done := store.Completion{
-		State:   store.RunDone,
+	done := domain.Completion{
+		State:   domain.RunDone,
 		Covered: r.Covered,
 		Turn:    h.figures(run, r),
 		Answer:  visible,
@@ -40,11 +40,11 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 }
 
 // onto has the first piece take the preview's place. With no piece the preview is taken back.
-func onto(run *conversation.Turn, preview int64, pieces []store.Piece) []store.Piece {
+func onto(run *conversation.Turn, preview int64, pieces []domain.Piece) []domain.Piece {
 	switch {
 	case preview == 0:
 	case len(pieces) == 0:
-		return []store.Piece{{To: run.Message.Message.Address(), Edits: preview}}
+		return []domain.Piece{{To: run.Message.Message.Address(), Edits: preview}}
 	default:
 		pieces[0].Edits, pieces[0].OrSend = preview, true
 	}
@@ -52,18 +52,18 @@ func onto(run *conversation.Turn, preview int64, pieces []store.Piece) []store.P
 }
 
 // speaks tells whether pieces say anything.
-func speaks(pieces []store.Piece) bool {
-	return slices.ContainsFunc(pieces, func(p store.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
+func speaks(pieces []domain.Piece) bool {
+	return slices.ContainsFunc(pieces, func(p domain.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
-func (h *Handler) figures(run *conversation.Turn, r agent.Result) *store.TurnFigures {
-	return &store.TurnFigures{
-		Usage: store.Usage{
+func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFigures {
+	return &domain.TurnFigures{
+		Usage: domain.Usage{
 			Turns: 1, InputTokens: r.InputTokens, CacheTokens: r.CacheTokens, OutputTokens: r.OutputTokens, CostMicros: r.CostMicros,
 		},
 		Day:   time.Now().In(h.options.Zone).Format(time.DateOnly),
 		Model: r.Model, ContextTokens: r.ContextTokens, ContextWindow: r.ContextWindow,
-		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == store.OriginFlush,
+		Compactions: int64(r.Compactions), Flush: run.Message.Message.Origin == domain.OriginFlush,
 	}
 }
 
@@ -73,15 +73,15 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	now := time.Now()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
-		if err := h.complete(ctx, run, store.Completion{
-			State: store.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Pieces: h.left(run, sent),
+		if err := h.complete(ctx, run, domain.Completion{
+			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Pieces: h.left(run, sent),
 			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
-			Notes:      []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintStopped}},
+			Notes:      []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}},
 		}); err != nil {
 			return err
 		}
 		return agent.ErrStopped
-	case errors.Is(cause, store.ErrFenced):
+	case errors.Is(cause, domain.ErrFenced):
 		if pieces := h.left(run, sent); len(pieces) > 0 {
 			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", pieces...); err != nil {
 				h.log.Warn("leave what an interrupted turn has shown", "run", run.ID, "error", err)
@@ -96,10 +96,10 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	if unusable, ok := errors.AsType[*Unusable](err); ok {
 		// A run that failed leaves the notes that Claude has not read to the next one.
-		return h.complete(ctx, run, store.Completion{
-			State: store.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
+		return h.complete(ctx, run, domain.Completion{
+			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
 			Pieces: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
-			Notes:  []store.Note{{Kind: store.NoteEvent, At: now, Text: unusable.Event}},
+			Notes:  []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
 		})
 	}
 	var failure *agent.Failure
@@ -111,16 +111,16 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	}
 	h.log.Error("a turn failed", "session", run.Session.Key, "run", run.ID, "class", failure.Class, "error", failure)
 	said := h.options.Trouble(run, failure)
-	done := store.Completion{
-		State: store.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
+	done := domain.Completion{
+		State: domain.RunFailed, Error: failure.Error(), Covered: r.Covered, Turn: h.figures(run, r), Answer: said,
 		Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: said, At: now}},
 	}
 	cutOff := failure.Class == agent.Died || failure.Class == agent.GivenUp
 	if cutOff {
-		done.Notes = []store.Note{{Kind: store.NoteHint, At: now, Text: envelope.HintCutOff}}
+		done.Notes = []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintCutOff}}
 	}
 	switch m := run.Message.Message; {
-	case m.Origin == store.OriginFlush, m.Origin == store.OriginHeartbeat: // nobody asked for these; the log has it
+	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has it
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
 		done.Pieces = onto(run, sent.Preview, nil)
 	default:
@@ -139,7 +139,7 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 }
 
 // left is what stays in the chat of an answer that was broken off: what was shown of it.
-func (h *Handler) left(run *conversation.Turn, sent Sent) []store.Piece {
+func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.Piece {
 	if sent.Shown == "" {
 		return onto(run, sent.Preview, nil)
 	}
@@ -159,7 +159,7 @@ func tries(f *agent.Failure) int {
 }
 
 // notice is what the chat is told by the host; a silent turn tells it nothing.
-func (h *Handler) notice(run *conversation.Turn, text string) []store.Piece {
+func (h *Handler) notice(run *conversation.Turn, text string) []domain.Piece {
 	if run.Message.Message.Silent {
 		return nil
 	}
@@ -167,12 +167,12 @@ func (h *Handler) notice(run *conversation.Turn, text string) []store.Piece {
 }
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
-func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c store.Completion) error {
+func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
 	if speaks(c.Pieces) {
-		c.Undelivered = func(dead []store.DeadPiece) []store.Piece { return h.options.Undelivered(run, dead) }
+		c.Undelivered = func(dead []domain.DeadPiece) []domain.Piece { return h.options.Undelivered(run, dead) }
 	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
-		if errors.Is(err, store.ErrFenced) && c.Turn != nil {
+		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
 			h.spent(ctx, run, c.Turn)
 		}
 		return fmt.Errorf("complete run %d: %w", run.ID, err)
@@ -181,14 +181,14 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c store.
 		h.log.Info("a turn has ended", "session", run.Session.Key, "run", run.ID, "outcome", c.State, "took", took(run), "model", f.Model,
 			"tokens_in", f.Usage.InputTokens+f.Usage.CacheTokens, "tokens_out", f.Usage.OutputTokens)
 	}
-	if run.Lane == store.TurnLane {
+	if run.Lane == domain.TurnLane {
 		h.options.Over(context.WithoutCancel(ctx), run, c)
 	}
 	return nil
 }
 
 // spent counts what a turn cost that somebody interrupted.
-func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *store.TurnFigures) {
+func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
 	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
 		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
 	}

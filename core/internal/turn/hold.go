@@ -13,7 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 const (
@@ -77,7 +77,7 @@ func (h *Handler) hold(ctx context.Context, run *conversation.Turn, f *agent.Fai
 // tellHeld tells a run's chat that its message is kept, once for each class.
 func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent.Failure) {
 	m := run.Message.Message
-	if m.Origin == store.OriginFlush || m.Origin == store.OriginHeartbeat {
+	if m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat {
 		return
 	}
 	pieces := h.notice(run, h.options.Trouble(run, f))
@@ -100,7 +100,7 @@ func (h *Handler) begun(run *conversation.Turn, err error) {
 
 // handled takes that all files of a run could be had and kept.
 func (h *Handler) handled(run *conversation.Turn) {
-	files := slices.ContainsFunc(append([]store.Queued{run.Message}, run.More...), func(q store.Queued) bool { return len(q.Message.Media) > 0 })
+	files := slices.ContainsFunc(append([]domain.Queued{run.Message}, run.More...), func(q domain.Queued) bool { return len(q.Message.Media) > 0 })
 	h.endOutage(agent.NoRoom, run, files)
 	h.endOutage(agent.ChannelAway, run, files)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
 )
 
@@ -16,7 +16,7 @@ import (
 func (r *room) Tell(_, text string) { r.owners = append(r.owners, text) }
 
 // wait has a turn tried that cannot begin, and waits until it may be tried again.
-func (r *room) wait(t *testing.T, h *turn.Handler, run *store.Run) time.Duration {
+func (r *room) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duration {
 	t.Helper()
 	var held *agent.HeldError
 	if err := h.Handle(t.Context(), run, nil); !errors.As(err, &held) || held.Wait < time.Second || held.Wait > 2*time.Minute {
@@ -83,7 +83,7 @@ func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &room{}
 				h := r.handler()
-				handle := func(run *store.Run) error {
+				handle := func(run *domain.Run) error {
 					r.results, r.turns = []outcome{{result: agent.Result{Text: "hello"}}}, nil
 					return h.Handle(t.Context(), run, nil)
 				}

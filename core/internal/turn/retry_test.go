@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 func TestRetries(t *testing.T) {
@@ -23,19 +23,19 @@ func TestRetries(t *testing.T) {
 		results func() []outcome
 		tries   int
 		took    time.Duration
-		state   store.RunState
+		state   domain.RunState
 		said    string
 		input   int64
 		failed  []agent.Class // what the later tries know of those before
 	}{
-		"it passes":              {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, store.RunDone, "hi", 5, []agent.Class{agent.Overloaded, agent.Server}},
-		"it does not pass":       {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, store.RunFailed, "trouble: overloaded", 12, []agent.Class{agent.Overloaded, agent.Overloaded, agent.Overloaded}},
-		"nothing that passes":    {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, store.RunFailed, "trouble: auth", 0, nil},
-		"a limit that ends soon": {func() []outcome { return []outcome{soon(30 * time.Second), answered} }, 2, 30 * time.Second, store.RunDone, "hi", 2, []agent.Class{agent.RateLimit}},
-		"a limit that does not":  {func() []outcome { return []outcome{soon(time.Hour)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
-		"a limit that is over":   {func() []outcome { return []outcome{soon(-time.Second)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
-		"a limit of no end":      {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, store.RunFailed, "trouble: rate_limit", 0, nil},
-		"then something else":    {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, store.RunFailed, "trouble: content_filter", 3, []agent.Class{agent.Overloaded}},
+		"it passes":              {func() []outcome { return []outcome{failed, failure(agent.Server), answered} }, 3, 20 * time.Second, domain.RunDone, "hi", 5, []agent.Class{agent.Overloaded, agent.Server}},
+		"it does not pass":       {func() []outcome { return []outcome{failed, failed, failed, failed} }, 4, 65 * time.Second, domain.RunFailed, "trouble: overloaded", 12, []agent.Class{agent.Overloaded, agent.Overloaded, agent.Overloaded}},
+		"nothing that passes":    {func() []outcome { return []outcome{failure(agent.Auth)} }, 1, 0, domain.RunFailed, "trouble: auth", 0, nil},
+		"a limit that ends soon": {func() []outcome { return []outcome{soon(30 * time.Second), answered} }, 2, 30 * time.Second, domain.RunDone, "hi", 2, []agent.Class{agent.RateLimit}},
+		"a limit that does not":  {func() []outcome { return []outcome{soon(time.Hour)} }, 1, 0, domain.RunFailed, "trouble: rate_limit", 0, nil},
+		"a limit that is over":   {func() []outcome { return []outcome{soon(-time.Second)} }, 1, 0, domain.RunFailed, "trouble: rate_limit", 0, nil},
+		"a limit of no end":      {func() []outcome { return []outcome{failure(agent.RateLimit)} }, 1, 0, domain.RunFailed, "trouble: rate_limit", 0, nil},
+		"then something else":    {func() []outcome { return []outcome{failed, failure(agent.ContentFilter)} }, 2, 5 * time.Second, domain.RunFailed, "trouble: content_filter", 3, []agent.Class{agent.Overloaded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestStopBetweenTries(t *testing.T) {
 		if err := r.handler().Handle(ctx, message(1), nil); err == nil {
 			t.Error("it goes on")
 		}
-		if took := time.Since(began); took != 2*time.Second || r.completed[0].State != store.RunCancelled {
+		if took := time.Since(began); took != 2*time.Second || r.completed[0].State != domain.RunCancelled {
 			t.Errorf("%v, %s", took, r.completed[0].State)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // run has Claude do the turn. Where the claude session cannot go on, the message runs once more in a fresh one. The chat is
@@ -86,7 +86,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 
 // move has a run be of its session's new claude session, in which nothing of its answer is said. What else there is of the
 // session stays.
-func move(run *conversation.Turn, s store.Session) {
+func move(run *conversation.Turn, s domain.Session) {
 	run.Said, run.Preview = "", 0
 	run.Message.ClaudeSession, run.Message.ConsumedAt = s.ClaudeSession, time.Time{}
 	for i := range run.More {
@@ -100,7 +100,7 @@ func move(run *conversation.Turn, s store.Session) {
 
 // consumed marks the message as read by Claude. It only speeds a recovery up, so a failure is no reason to end the turn.
 func (h *Handler) consumed(ctx context.Context, run *conversation.Turn) {
-	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, store.ErrFenced) {
+	if err := h.options.Store.Consumed(ctx, run.ID); err != nil && !errors.Is(err, domain.ErrFenced) {
 		h.log.Warn("mark a message as consumed", "run", run.ID, "error", err)
 	}
 }

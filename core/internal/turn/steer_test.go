@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // A message whose files take too long waits for a turn of its own, and nothing that came behind it overtakes it. What stands
@@ -34,8 +34,8 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 					t.Fatal(err)
 				}
 				steer := r.turns[0].Steer
-				r.joined = []store.Queued{
-					{UUID: "a", Message: store.Message{Text: "one"}}, {UUID: "b", Message: store.Message{Text: "two"}}, {UUID: "c", Message: store.Message{Text: "three"}},
+				r.joined = []domain.Queued{
+					{UUID: "a", Message: domain.Message{Text: "one"}}, {UUID: "b", Message: domain.Message{Text: "two"}}, {UUID: "c", Message: domain.Message{Text: "three"}},
 				}
 				began := time.Now()
 				told, err := steer(t.Context())
@@ -48,7 +48,7 @@ func TestASlowMessageIsNotOvertaken(t *testing.T) {
 				if test.slow != nil && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
-				r.joined = []store.Queued{{UUID: "d", Message: store.Message{Text: "four"}}}
+				r.joined = []domain.Queued{{UUID: "d", Message: domain.Message{Text: "four"}}}
 				told, err = steer(t.Context())
 				if err != nil || (len(told) == 0) != (test.slow != nil) {
 					t.Errorf("then it is told %+v, error %v", told, err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -27,11 +27,11 @@ const maxOpenings = 5
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
-	Rebind(ctx context.Context, run int64, notice ...store.Piece) (store.Session, error)
-	Join(ctx context.Context, run int64) ([]store.Queued, error)
-	Complete(ctx context.Context, run int64, c store.Completion) error
-	Spent(ctx context.Context, session, claudeSession string, f store.TurnFigures) error
-	Post(ctx context.Context, key string, pieces ...store.Piece) (int64, error)
+	Rebind(ctx context.Context, run int64, notice ...domain.Piece) (domain.Session, error)
+	Join(ctx context.Context, run int64) ([]domain.Queued, error)
+	Complete(ctx context.Context, run int64, c domain.Completion) error
+	Spent(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
+	Post(ctx context.Context, key string, pieces ...domain.Piece) (int64, error)
 }
 
 // Owners are those who run the host.
@@ -59,8 +59,8 @@ type View interface {
 
 // Reply is what a chat gets of an answer.
 type Reply struct {
-	Pieces []store.Piece        // none when there is nothing to send
-	Files  []store.OutgoingFile // that the pieces deal with
+	Pieces []domain.Piece        // none when there is nothing to send
+	Files  []domain.OutgoingFile // that the pieces deal with
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
@@ -85,24 +85,24 @@ type Options struct {
 	// Ask has people decide on what Claude asks. Over is told how a turn has ended, once its run is completed: no answer to what
 	// it asked matters any more.
 	Ask  func(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision
-	Over func(ctx context.Context, run *conversation.Turn, c store.Completion)
+	Over func(ctx context.Context, run *conversation.Turn, c domain.Completion)
 	// Prompt builds what Claude reads, with the files that it needs. Its error is that of a context that ended, an [*Unusable], or an
 	// [*agent.Failure] that says that the files cannot be had for now.
 	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
 	Prompt  func(ctx context.Context, run *conversation.Turn, added []string) (string, error)
-	Steered func(ctx context.Context, m store.Queued) (string, error)
+	Steered func(ctx context.Context, m domain.Queued) (string, error)
 	// Notice makes pieces of a text of the host's.
-	Notice func(run *conversation.Turn, text string) []store.Piece
+	Notice func(run *conversation.Turn, text string) []domain.Piece
 	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
 	Offer func(ctx context.Context, run *conversation.Turn, why string) error
 	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-	Undelivered func(run *conversation.Turn, dead []store.DeadPiece) []store.Piece
+	Undelivered func(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece
 	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
 	Retries int
 	// Trouble is what a run's chat is told of a failure.
 	Trouble func(run *conversation.Turn, f *agent.Failure) string
 	// Next is what must run before all that waits, after a turn with this result; nil: nothing.
-	Next func(run *conversation.Turn, result agent.Result) *store.Inbound
+	Next func(run *conversation.Turn, result agent.Result) *domain.Inbound
 	// View begins to show the chat what the turn does.
 	View func(ctx context.Context, run *conversation.Turn) View
 	// Retire is told of a claude session that will not be used again.
@@ -137,13 +137,13 @@ func New(options Options, log hclog.Logger) *Handler {
 // Handle answers the message of a run and completes the run. An error means that the run is not completed and goes back
 // to its lane, but for [agent.ErrStopped]: the run is completed as cancelled. Nudged fires when messages wait that the
 // running turn could be told.
-func (h *Handler) Handle(ctx context.Context, claimed *store.Run, nudged <-chan struct{}) error {
+func (h *Handler) Handle(ctx context.Context, claimed *domain.Run, nudged <-chan struct{}) error {
 	run := h.options.Conversations.Turn(claimed)
 	if run.Message.Message.Command != nil {
 		return h.command(ctx, run)
 	}
 	err := h.answer(ctx, run, nudged)
-	if errors.Is(err, store.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
+	if errors.Is(err, domain.ErrFenced) || errors.Is(err, agent.ErrShutdown) {
 		h.log.Info("a turn was interrupted", "session", run.Session.Key, "run", run.ID, "took", took(run), "by", err)
 	}
 	return err
@@ -192,10 +192,10 @@ func took(run *conversation.Turn) time.Duration {
 // command answers a slash command.
 func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 	answer, err := h.options.Command(ctx, run)
-	done := store.Completion{State: store.RunDone, Answer: answer}
+	done := domain.Completion{State: domain.RunDone, Answer: answer}
 	if err != nil {
 		h.log.Error("a command failed", "session", run.Session.Key, "error", err)
-		done.State, done.Error = store.RunFailed, err.Error()
+		done.State, done.Error = domain.RunFailed, err.Error()
 	}
 	if answer == "" && run.Message.Message.Command.Plain {
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
@@ -227,5 +227,5 @@ func (h *Handler) context(ctx context.Context, run *conversation.Turn) ([]string
 // housekeeping tells whether a run is for the conversation itself, not for something that is said in it.
 func housekeeping(run *conversation.Turn) bool {
 	origin := run.Message.Message.Origin
-	return origin == store.OriginFlush || origin == store.OriginCompact
+	return origin == domain.OriginFlush || origin == domain.OriginCompact
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -34,21 +34,21 @@ type room struct {
 	missing   error // what Prompt says
 	command   string
 	cmdErr    error
-	completed []store.Completion
+	completed []domain.Completion
 	consumed  int
 	marked    int // consumed when it was rebound
 	rebound   int
-	noticed   []store.Piece
+	noticed   []domain.Piece
 	retired   []string
 	refuse    error // what Complete says
 	spent     int64 // input tokens of turns that were not completed
-	joined    []store.Queued
+	joined    []domain.Queued
 	slow      map[string]time.Duration // how long it takes to bring the files of messages
-	next      *store.Inbound
-	over      []store.RunState
-	overFiles []store.OutgoingFile
+	next      *domain.Inbound
+	over      []domain.RunState
+	overFiles []domain.OutgoingFile
 	view      view
-	posted    []store.Piece
+	posted    []domain.Piece
 	offered   []string
 	retries   int
 	offerErr  error
@@ -63,7 +63,7 @@ type view struct {
 	progress []agent.Progress
 	sent     turn.Sent
 	said     string
-	files    []store.OutgoingFile
+	files    []domain.OutgoingFile
 	unkept   error // what Reply says
 	ended    int
 	anew     int
@@ -102,14 +102,14 @@ func (r *room) Consumed(context.Context, int64) error {
 	return nil
 }
 
-func (r *room) Rebind(_ context.Context, _ int64, notice ...store.Piece) (store.Session, error) {
+func (r *room) Rebind(_ context.Context, _ int64, notice ...domain.Piece) (domain.Session, error) {
 	r.rebound++
 	r.noticed = append(r.noticed, notice...)
 	r.marked = r.consumed
-	return store.Session{ClaudeSession: "fresh"}, nil
+	return domain.Session{ClaudeSession: "fresh"}, nil
 }
 
-func (r *room) Post(_ context.Context, key string, pieces ...store.Piece) (int64, error) {
+func (r *room) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
 	if r.postErr != nil {
 		return 0, r.postErr
 	}
@@ -118,9 +118,9 @@ func (r *room) Post(_ context.Context, key string, pieces ...store.Piece) (int64
 	return 1, nil
 }
 
-func (r *room) Join(context.Context, int64) ([]store.Queued, error) { return r.joined, nil }
+func (r *room) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }
 
-func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error {
+func (r *room) Complete(ctx context.Context, _ int64, c domain.Completion) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -128,7 +128,7 @@ func (r *room) Complete(ctx context.Context, _ int64, c store.Completion) error 
 	return r.refuse
 }
 
-func (r *room) Spent(ctx context.Context, session, claude string, f store.TurnFigures) error {
+func (r *room) Spent(ctx context.Context, session, claude string, f domain.TurnFigures) error {
 	if ctx.Err() != nil || session != "s" || claude != "old" {
 		return errors.New("nobody's")
 	}
@@ -166,10 +166,10 @@ func (r *room) handler() *turn.Handler {
 			return "[host] " + run.Message.Message.Text + " " + slices.Concat(added, []string{""})[0] + opening(run), nil
 		},
 		Ask: func(context.Context, *conversation.Turn, agent.Question) agent.Decision { return agent.Decision{} },
-		Over: func(_ context.Context, _ *conversation.Turn, c store.Completion) {
+		Over: func(_ context.Context, _ *conversation.Turn, c domain.Completion) {
 			r.over, r.overFiles = append(r.over, c.State), append(r.overFiles, c.Files...)
 		},
-		Steered: func(ctx context.Context, m store.Queued) (string, error) {
+		Steered: func(ctx context.Context, m domain.Queued) (string, error) {
 			select {
 			case <-time.After(r.slow[m.UUID]):
 				return "[host] " + m.Message.Text, nil
@@ -178,8 +178,8 @@ func (r *room) handler() *turn.Handler {
 			}
 		},
 		Profile: func(*conversation.Turn) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
-		Notice:  func(_ *conversation.Turn, text string) []store.Piece { return piece(text) },
-		Next:    func(*conversation.Turn, agent.Result) *store.Inbound { return r.next },
+		Notice:  func(_ *conversation.Turn, text string) []domain.Piece { return piece(text) },
+		Next:    func(*conversation.Turn, agent.Result) *domain.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(_ *conversation.Turn, f *agent.Failure) string { return "trouble: " + f.Class.String() }, Owners: r,
 		Retries: r.retries,
@@ -190,7 +190,7 @@ func (r *room) handler() *turn.Handler {
 			r.offered = append(r.offered, why)
 			return r.offerErr
 		},
-		Undelivered: func(run *conversation.Turn, dead []store.DeadPiece) []store.Piece {
+		Undelivered: func(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
 			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
 		},
 		View:   func(context.Context, *conversation.Turn) turn.View { return &r.view },
@@ -206,17 +206,17 @@ func opening(run *conversation.Turn) string {
 	return "(" + run.Session.ClaudeSession + " begins)"
 }
 
-func piece(text string) []store.Piece {
+func piece(text string) []domain.Piece {
 	if text == "" || text == "NO_REPLY" {
 		return nil
 	}
-	return []store.Piece{{Text: text}}
+	return []domain.Piece{{Text: text}}
 }
 
-func message(attempts int) *store.Run {
-	return &store.Run{
-		ID: 7, Lane: store.TurnLane, Session: store.Session{Key: "s", ClaudeStarted: true},
-		Message: store.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: store.Message{Text: "hello"}},
+func message(attempts int) *domain.Run {
+	return &domain.Run{
+		ID: 7, Lane: domain.TurnLane, Session: domain.Session{Key: "s", ClaudeStarted: true},
+		Message: domain.Queued{UUID: "u", ClaudeSession: "old", Attempts: attempts, Message: domain.Message{Text: "hello"}},
 	}
 }
 
@@ -226,17 +226,17 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 	const plain, ends = "⚡ Claude runs tools without asking in this turn.", "⚡ Claude runs tools without asking in this turn. `/elevated ask` ends that."
 	for name, test := range map[string]struct {
 		mode    string
-		message store.Message
+		message domain.Message
 		want    string
 	}{
-		"asks":                      {mode: "acceptEdits", message: store.Message{Authority: chat.Owner}},
-		"an owner's conversation":   {mode: "bypassPermissions", message: store.Message{Authority: chat.Owner}, want: ends},
-		"an owner's single message": {mode: "bypassPermissions", message: store.Message{Authority: chat.Owner, Overrides: store.Overrides{Permission: "bypassPermissions"}}, want: plain},
-		"somebody's":                {mode: "bypassPermissions", message: store.Message{Authority: chat.Other}, want: plain},
-		"a plugin's":                {mode: "bypassPermissions", message: store.Message{Authority: chat.Authorised, Origin: store.OriginPlugin}, want: plain},
-		"one that tells nobody":     {mode: "bypassPermissions", message: store.Message{Silent: true}},
-		"housekeeping":              {mode: "bypassPermissions", message: store.Message{Origin: store.OriginFlush}},
-		"a heartbeat":               {mode: "bypassPermissions", message: store.Message{Origin: store.OriginHeartbeat}}, // its answer says it
+		"asks":                      {mode: "acceptEdits", message: domain.Message{Authority: chat.Owner}},
+		"an owner's conversation":   {mode: "bypassPermissions", message: domain.Message{Authority: chat.Owner}, want: ends},
+		"an owner's single message": {mode: "bypassPermissions", message: domain.Message{Authority: chat.Owner, Overrides: domain.Overrides{Permission: "bypassPermissions"}}, want: plain},
+		"somebody's":                {mode: "bypassPermissions", message: domain.Message{Authority: chat.Other}, want: plain},
+		"a plugin's":                {mode: "bypassPermissions", message: domain.Message{Authority: chat.Authorised, Origin: domain.OriginPlugin}, want: plain},
+		"one that tells nobody":     {mode: "bypassPermissions", message: domain.Message{Silent: true}},
+		"housekeeping":              {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginFlush}},
+		"a heartbeat":               {mode: "bypassPermissions", message: domain.Message{Origin: domain.OriginHeartbeat}}, // its answer says it
 	} {
 		r := &room{mode: test.mode, results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
@@ -244,9 +244,9 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
-		var want []store.Piece
+		var want []domain.Piece
 		if test.want != "" {
-			want = []store.Piece{{Text: test.want, Silent: true}}
+			want = []domain.Piece{{Text: test.want, Silent: true}}
 		}
 		if diff := cmp.Diff(want, r.posted); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -264,14 +264,14 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 // Whoever is told something is told first what did not arrive; a silent turn tells nobody.
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string][]store.Piece{"hi": piece("7 lost news"), "NO_REPLY": nil} {
+	for said, want := range map[string][]domain.Piece{"hi": piece("7 lost news"), "NO_REPLY": nil} {
 		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
 		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 			t.Fatal(err)
 		}
-		var got []store.Piece
+		var got []domain.Piece
 		if tell := r.completed[0].Undelivered; tell != nil {
-			got = tell([]store.DeadPiece{{Text: "news"}})
+			got = tell([]domain.DeadPiece{{Text: "news"}})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", said, diff)
@@ -293,28 +293,28 @@ func TestHandle(t *testing.T) {
 	silent := message(1)
 	silent.Message.Message.Silent = true
 	for name, test := range map[string]struct {
-		run     *store.Run
+		run     *domain.Run
 		results []outcome
 		added   []string
 		addErr  error
-		state   store.RunState
+		state   domain.RunState
 		said    []string
 		turns   int
 		rebound int
 		notes   int // hints for the next turn
 	}{
-		"an answer":                  {run: message(1), results: []outcome{answered}, state: store.RunDone, said: []string{"hi"}, turns: 1},
-		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: store.RunDone, turns: 1},
-		"a silent turn's long talk":  {run: deaf, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, turns: 2, rebound: 1},
-		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: store.RunFailed, said: []string{"trouble: auth"}, turns: 1},
-		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
-		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: store.RunFailed, said: []string{"trouble: context_overflow"}, turns: 1},
-		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: store.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: store.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
-		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: store.RunFailed, said: []string{"trouble: hook"}},
-		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: store.RunFailed, said: []string{"trouble: died"}, turns: 1, notes: 1},
-		"the host always dies of it": {run: message(11), state: store.RunFailed, said: []string{"trouble: given_up, unread"}, notes: 1},
+		"an answer":                  {run: message(1), results: []outcome{answered}, state: domain.RunDone, said: []string{"hi"}, turns: 1},
+		"a plugin's silent turn":     {run: silent, results: []outcome{answered}, state: domain.RunDone, turns: 1},
+		"a silent turn's long talk":  {run: deaf, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, turns: 2, rebound: 1},
+		"a failure is told":          {run: message(1), results: []outcome{failure(agent.Auth)}, state: domain.RunFailed, said: []string{"trouble: auth"}, turns: 1},
+		"a long talk begins anew":    {run: message(1), results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
+		"a message that is too long": {run: message(1), results: []outcome{failure(agent.ContextOverflow), failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "trouble: context_overflow"}, turns: 2, rebound: 1},
+		"one that begins a session":  {run: first, results: []outcome{failure(agent.ContextOverflow)}, state: domain.RunFailed, said: []string{"trouble: context_overflow"}, turns: 1},
+		"a copy of a long talk":      {run: copied, results: []outcome{failure(agent.ContextOverflow), answered}, state: domain.RunDone, said: []string{"Our conversation had become too long for the model. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
+		"a lost transcript":          {run: message(2), results: []outcome{failure(agent.TranscriptMissing), answered}, state: domain.RunDone, said: []string{"The record of our conversation is gone from this machine. I began a new one and no longer know what was said before.", "hi"}, turns: 2, rebound: 1},
+		"a required hook that fails": {run: message(1), addErr: errors.New("down"), state: domain.RunFailed, said: []string{"trouble: hook"}},
+		"claude always dies of it":   {run: message(10), results: []outcome{failure(agent.Died)}, state: domain.RunFailed, said: []string{"trouble: died"}, turns: 1, notes: 1},
+		"the host always dies of it": {run: message(11), state: domain.RunFailed, said: []string{"trouble: given_up, unread"}, notes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -357,7 +357,7 @@ func TestHandle(t *testing.T) {
 			if r.view.anew != test.rebound {
 				t.Errorf("the view began anew %d times", r.view.anew)
 			}
-			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[store.RunState]chat.Role{store.RunDone: chat.Assistant, store.RunFailed: chat.System}[test.state] {
+			if len(c.Transcript) != 1 || c.Transcript[0].Role != map[domain.RunState]chat.Role{domain.RunDone: chat.Assistant, domain.RunFailed: chat.System}[test.state] {
 				t.Errorf("transcript %+v", c.Transcript)
 			}
 			if len(c.Notes) != test.notes {
@@ -404,8 +404,8 @@ func TestSteering(t *testing.T) {
 	t.Parallel()
 	r := &room{
 		results: []outcome{{result: agent.Result{Text: "both", Covered: []string{"v"}}}},
-		joined:  []store.Queued{{UUID: "v", Message: store.Message{Text: "and this"}}},
-		next:    &store.Inbound{EventID: "flush"},
+		joined:  []domain.Queued{{UUID: "v", Message: domain.Message{Text: "and this"}}},
+		next:    &domain.Inbound{EventID: "flush"},
 	}
 	nudged := make(chan struct{})
 	run := message(1)
@@ -470,7 +470,7 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 // The host's own housekeeping asks no hooks, is not steered, and troubles the chat only if somebody there asked for it.
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()
-	for _, origin := range []store.Origin{store.OriginFlush, store.OriginCompact} {
+	for _, origin := range []domain.Origin{domain.OriginFlush, domain.OriginCompact} {
 		r := &room{results: []outcome{failure(agent.Server)}, addErr: errors.New("a hook is down")}
 		run := message(1)
 		run.Message.Message.Origin = origin
@@ -481,7 +481,7 @@ func TestHousekeeping(t *testing.T) {
 			t.Error("it can be steered")
 		}
 		c := r.completed[0]
-		if told := origin == store.OriginCompact; c.State != store.RunFailed || (len(c.Pieces) != 0) != told || c.Turn.Flush != (origin == store.OriginFlush) {
+		if told := origin == domain.OriginCompact; c.State != domain.RunFailed || (len(c.Pieces) != 0) != told || c.Turn.Flush != (origin == domain.OriginFlush) {
 			t.Errorf("%s: %+v", origin, c)
 		}
 	}
@@ -490,16 +490,16 @@ func TestHousekeeping(t *testing.T) {
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	run := message(1)
-	run.Lane, run.Message.Message.Command = store.ControlLane, &store.Command{Name: "status"}
+	run.Lane, run.Message.Message.Command = domain.ControlLane, &domain.Command{Name: "status"}
 	for name, test := range map[string]struct {
 		answer string
 		err    error
-		state  store.RunState
+		state  domain.RunState
 		pieces int
 	}{
-		"an answer": {answer: "fine", state: store.RunDone, pieces: 1},
-		"no answer": {state: store.RunDone},
-		"a failure": {answer: "it failed", err: errors.New("why"), state: store.RunFailed, pieces: 1},
+		"an answer": {answer: "fine", state: domain.RunDone, pieces: 1},
+		"no answer": {state: domain.RunDone},
+		"a failure": {answer: "it failed", err: errors.New("why"), state: domain.RunFailed, pieces: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -523,7 +523,7 @@ func TestTheEndOfAContext(t *testing.T) {
 	}{
 		"stopped":        {cause: agent.ErrStopped, err: agent.ErrStopped, cancelled: true},
 		"the host's end": {cause: agent.ErrShutdown, err: agent.ErrShutdown},
-		"a lost lane":    {cause: store.ErrFenced, err: store.ErrFenced},
+		"a lost lane":    {cause: domain.ErrFenced, err: domain.ErrFenced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -533,11 +533,11 @@ func TestTheEndOfAContext(t *testing.T) {
 			if err := r.handler().Handle(ctx, message(1), nil); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
-			if lost := errors.Is(test.cause, store.ErrFenced); (r.spent == 3) != lost {
+			if lost := errors.Is(test.cause, domain.ErrFenced); (r.spent == 3) != lost {
 				t.Errorf("spent %d", r.spent)
 			}
 			if test.cancelled {
-				if len(r.completed) != 1 || r.completed[0].State != store.RunCancelled || len(r.completed[0].Pieces) != 0 ||
+				if len(r.completed) != 1 || r.completed[0].State != domain.RunCancelled || len(r.completed[0].Pieces) != 0 ||
 					len(r.completed[0].Notes) != 1 || r.completed[0].Notes[0].Text != envelope.HintStopped {
 					t.Errorf("completed %+v", r.completed)
 				}
@@ -578,7 +578,7 @@ func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 			t.Fatalf("error %v, completed %+v", err, r.completed)
 		}
 		c := r.completed[0]
-		if diff := cmp.Diff(piece("trouble: unresumable"), c.Pieces); diff != "" || c.State != store.RunFailed || len(c.Notes)+len(r.offered) != 0 {
+		if diff := cmp.Diff(piece("trouble: unresumable"), c.Pieces); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
 			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
 		}
 	}
@@ -597,8 +597,8 @@ func TestABeginningAnewIsToldAlsoWhereTheTurnGoesBack(t *testing.T) {
 
 func TestALostLaneDropsTheResult(t *testing.T) {
 	t.Parallel()
-	r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: store.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) {
+	r := &room{results: []outcome{{result: agent.Result{InputTokens: 3}}}, refuse: domain.ErrFenced}
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) {
 		t.Error(err)
 	}
 	if r.spent != 3 {
@@ -618,10 +618,10 @@ func TestNothingToBeRead(t *testing.T) {
 		t.Fatalf("%d turns, completed %+v", len(r.turns), r.completed)
 	}
 	c := r.completed[0]
-	if c.State != store.RunFailed || len(c.Pieces) != 1 || c.Pieces[0].Text != "I could not take it." || c.Pieces[0].Edits != 5 || c.Turn != nil {
+	if c.State != domain.RunFailed || len(c.Pieces) != 1 || c.Pieces[0].Text != "I could not take it." || c.Pieces[0].Edits != 5 || c.Turn != nil {
 		t.Errorf("completed %+v", c)
 	}
-	if len(c.Notes) != 1 || c.Notes[0].Kind != store.NoteEvent || c.Notes[0].Text != "A file was sent." {
+	if len(c.Notes) != 1 || c.Notes[0].Kind != domain.NoteEvent || c.Notes[0].Text != "A file was sent." {
 		t.Errorf("noted %+v", c.Notes)
 	}
 }
@@ -630,12 +630,12 @@ func TestNothingToBeRead(t *testing.T) {
 func TestDroppedMessagesAreTold(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		notes []store.Note
+		notes []domain.Note
 		want  string
 	}{
-		"none": {notes: []store.Note{{Kind: store.NoteEvent, Count: 1}}},
-		"one":  {notes: []store.Note{{Kind: store.NoteOverflow, Count: 1}}, want: "1 message was dropped, because too many waited. Claude is told how it began."},
-		"many": {notes: []store.Note{{Kind: store.NoteOverflow, Count: 1}, {Kind: store.NoteOverflow, Count: 4}}, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
+		"none": {notes: []domain.Note{{Kind: domain.NoteEvent, Count: 1}}},
+		"one":  {notes: []domain.Note{{Kind: domain.NoteOverflow, Count: 1}}, want: "1 message was dropped, because too many waited. Claude is told how it began."},
+		"many": {notes: []domain.Note{{Kind: domain.NoteOverflow, Count: 1}, {Kind: domain.NoteOverflow, Count: 4}}, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
 	} {
 		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)

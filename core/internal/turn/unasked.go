@@ -6,7 +6,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -14,7 +14,7 @@ import (
 // chat is not told, and that the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
 	m := run.Message.Message
-	if !p.Unasked() || m.Origin == store.OriginHeartbeat || housekeeping(run) {
+	if !p.Unasked() || m.Origin == domain.OriginHeartbeat || housekeeping(run) {
 		return nil // A heartbeat's answer says it, if there is one.
 	}
 	pieces := h.notice(run, Unasked(m))
@@ -31,7 +31,7 @@ func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.
 }
 
 // Unasked says that the turn of a message asks nothing before it runs a tool.
-func Unasked(m store.Message) string {
+func Unasked(m domain.Message) string {
 	const said = "⚡ Claude runs tools without asking in this turn."
 	if m.Authority == chat.Owner && m.Overrides.Permission == "" {
 		return said + " `/elevated ask` ends that."

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
 )
 
@@ -21,21 +21,21 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 		said    string
 		outcome outcome
 		cause   error
-		want    []store.Piece
-		posted  []store.Piece
-		state   store.RunState
+		want    []domain.Piece
+		posted  []domain.Piece
+		state   domain.RunState
 		history int
 	}{
-		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []store.Piece{{Text: "hello there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
-		"no preview":                   {outcome: answered, want: []store.Piece{{Text: "hello there"}}, state: store.RunDone, history: 1},
-		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []store.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: store.RunDone, history: 1},
-		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: store.RunDone, history: 1},
-		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []store.Piece{{Edits: 5}}, state: store.RunDone},
-		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []store.Piece{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: store.RunFailed, history: 1},
-		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []store.Piece{{Text: "hel", Edits: 5, OrSend: true}}, state: store.RunCancelled, history: 1},
-		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []store.Piece{{Edits: 5}}, state: store.RunCancelled, history: 1},
-		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: store.ErrFenced, posted: []store.Piece{{Text: "hel", Edits: 5, OrSend: true}}},
-		"interrupted with nothing yet": {outcome: outcome{err: errBlocks}, cause: store.ErrFenced},
+		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []domain.Piece{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"no preview":                   {outcome: answered, want: []domain.Piece{{Text: "hello there"}}, state: domain.RunDone, history: 1},
+		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []domain.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: domain.RunDone, history: 1},
+		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.Piece{{Edits: 5}}, state: domain.RunDone},
+		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.Piece{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
+		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.Piece{{Text: "hel", Edits: 5, OrSend: true}}, state: domain.RunCancelled, history: 1},
+		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.Piece{{Edits: 5}}, state: domain.RunCancelled, history: 1},
+		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.Piece{{Text: "hel", Edits: 5, OrSend: true}}},
+		"interrupted with nothing yet": {outcome: outcome{err: errBlocks}, cause: domain.ErrFenced},
 		"the host's end":               {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 			if diff := cmp.Diff(test.want, c.Pieces); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
 				t.Error(diff, c.State, c.Transcript)
 			}
-			if diff := cmp.Diff([]store.RunState{test.state}, r.over); diff != "" {
+			if diff := cmp.Diff([]domain.RunState{test.state}, r.over); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -76,18 +76,18 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 // shown goes.
 func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := []store.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
-	gone := []store.Piece{{Edits: 9}}
+	told := []domain.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
+	gone := []domain.Piece{{Edits: 9}}
 	for name, test := range map[string]struct {
-		change  func(*room, *store.Message)
-		want    []store.Piece
+		change  func(*room, *domain.Message)
+		want    []domain.Piece
 		offered int
 	}{
-		"a person's":          {func(*room, *store.Message) {}, gone, 1},
-		"nobody can be asked": {func(r *room, _ *store.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
-		"a plugin's":          {func(_ *room, m *store.Message) { m.Origin = store.OriginPlugin }, told, 0},
-		"a heartbeat's":       {func(_ *room, m *store.Message) { m.Origin = store.OriginHeartbeat }, nil, 0},
-		"a silent one":        {func(_ *room, m *store.Message) { m.Silent = true }, gone, 0},
+		"a person's":          {func(*room, *domain.Message) {}, gone, 1},
+		"nobody can be asked": {func(r *room, _ *domain.Message) { r.offerErr = errors.New("the disk is full") }, told, 1},
+		"a plugin's":          {func(_ *room, m *domain.Message) { m.Origin = domain.OriginPlugin }, told, 0},
+		"a heartbeat's":       {func(_ *room, m *domain.Message) { m.Origin = domain.OriginHeartbeat }, nil, 0},
+		"a silent one":        {func(_ *room, m *domain.Message) { m.Silent = true }, gone, 0},
 	} {
 		r, run := &room{}, message(11)
 		run.Preview = 9
@@ -104,10 +104,10 @@ func TestARunThatIsGivenUp(t *testing.T) {
 // The files of an answer are noted with it, and told of only once that is durable.
 func TestTheFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	files := []store.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
+	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}
 	answered := outcome{result: agent.Result{Text: "here it is"}}
-	r := &room{results: []outcome{answered}, view: view{files: files}, refuse: store.ErrFenced}
-	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, store.ErrFenced) || r.overFiles != nil {
+	r := &room{results: []outcome{answered}, view: view{files: files}, refuse: domain.ErrFenced}
+	if err := r.handler().Handle(t.Context(), message(1), nil); !errors.Is(err, domain.ErrFenced) || r.overFiles != nil {
 		t.Errorf("%v, told of %+v", err, r.overFiles)
 	}
 	r.refuse, r.results = nil, []outcome{answered}

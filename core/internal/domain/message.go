@@ -1,4 +1,4 @@
-package store
+package domain
 
 import (
 	"cmp"
@@ -33,8 +33,22 @@ type Message struct {
 	Edition chat.EventID `json:"edition,omitempty"`
 }
 
+// ByPerson reports whether somebody wrote the message who can come back to a session.
+func (m Message) ByPerson() bool {
+	return m.Origin == "" && m.Sender.ID != "" && !m.Sender.IsBot && !m.Sender.IsSelf
+}
+
+// FromChat reports whether the message came from where it says, as a person's does: a plugin, and the host itself, may only
+// think that there is such a chat.
+func (m Message) FromChat() bool { return m.Origin == "" || m.Origin == OriginCompact }
+
 // Written is the text as it was written.
 func (m Message) Written() string { return cmp.Or(m.Raw, m.Text) }
+
+// Address is where the message came from and where its answer goes.
+func (m Message) Address() chat.Address {
+	return chat.Address{Channel: m.Channel, Chat: m.Chat.ID, Thread: m.Thread}
+}
 
 // Origin is what a message comes from that no person wrote.
 type Origin string
@@ -54,11 +68,6 @@ type Command struct {
 	And  []Command `json:"and,omitempty"` // further ones of the same message: several directives and nothing else
 	// Plain says that the host has made it of a message that is none: the answer to a question.
 	Plain bool `json:"plain,omitempty"`
-}
-
-// Address is where the message came from and where its answer goes.
-func (m Message) Address() chat.Address {
-	return chat.Address{Channel: m.Channel, Chat: m.Chat.ID, Thread: m.Thread}
 }
 
 // Inbound is an event to accept.
@@ -84,60 +93,8 @@ type Inbound struct {
 	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
 	// lane, and cannot be told to the running turn. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
 	Receipt func(Acceptance) Piece
-	// Reacts says that the message, which has an id and waits in the turn lane, shows how far its answer is: see [Store.Reactions].
+	// Reacts says that the message, which has an id and waits in the turn lane, shows how far its answer is: the store lists it under Reactions.
 	Reacts bool
-}
-
-// Mode is what becomes of a message that arrives while its session's turn runs.
-type Mode string
-
-// The modes. Any other, the zero one among them, counts as Followup.
-const (
-	Followup     Mode = "followup"      // it waits for a turn of its own, which begins when the lane has been quiet
-	Queue        Mode = "queue"         // the same, without the wait for quiet
-	Collect      Mode = "collect"       // it waits for a turn together with others
-	Steer        Mode = "steer"         // it is told to the running turn, or waits like Followup
-	SteerBacklog Mode = "steer-backlog" // the same
-	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits, or waits where any of that is of a higher authority
-)
-
-// Drop is which message is dropped when too many wait.
-type Drop string
-
-// The ways to drop. Any other, the zero one among them, counts as DropSummarize.
-const (
-	DropOld       Drop = "old"       // the one that has waited for the longest
-	DropNew       Drop = "new"       // the new one
-	DropSummarize Drop = "summarize" // the oldest, of which the next turn is told a line
-)
-
-// Queueing is how a message waits in the turn lane.
-type Queueing struct {
-	Mode Mode
-	// Quiet is how long after it came a message is claimed that came to others, or to a running turn. What is collected
-	// waits for the quiet after the last of it, for five times as long at most.
-	Quiet time.Duration
-	Cap   int // more waiting messages are dropped, where a burst is one; zero: no limit
-	Drop  Drop
-}
-
-// Burst joins messages that come in quick succession into one turn. The zero Burst joins none.
-type Burst struct {
-	Window time.Duration // a message that comes within it of the one before joins it
-	By     string        // who wrote: only messages of the same are joined; "": none
-	// The bounds of a burst; a message that goes beyond one begins another.
-	Messages int
-	Bytes    int
-	Wait     time.Duration // from the first message
-	// Now says that the message ends the burst: what it joins, and itself, are claimed at once.
-	Now bool
-}
-
-// Expiry is when a session begins a new claude session by itself: at a message of a person who comes back to it. The zero
-// Expiry is never.
-type Expiry struct {
-	Idle  time.Duration // without a person's message for so long; zero: never
-	Since time.Time     // claude sessions that were begun before are over; zero: none
 }
 
 // Acceptance is what became of an accepted event.
@@ -174,4 +131,39 @@ type Overheard struct {
 	// Transcript is what the session's history gets.
 	Transcript []chat.TranscriptEntry
 	Starter    string // what the session's thread began with; empty: it is not told
+}
+
+// Elsewhere is what a session is told of a message to its chat that did not come from it. The zero Elsewhere tells nothing.
+type Elsewhere struct {
+	Session string               // who says it; empty: no session does
+	Said    chat.TranscriptEntry // without a time; a text that is empty is not told
+	Note    string               // what the session's next turn is told
+}
+
+// Queued is an inbox row.
+type Queued struct {
+	Seq           int64
+	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
+	Message       Message
+	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
+	ClaudeSession string    // the claude session that it was first claimed for
+	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
+	ReceivedAt    time.Time
+	Attempts      int // how often it was claimed and not released
+}
+
+// CameBefore tells whether a message came before a command that is carried out now.
+func (q Queued) CameBefore(command time.Time) bool {
+	return q.ReceivedAt.Before(command) || time.Until(q.ReceivedAt) > MaxSkew
+}
+
+// Found is a message of the turn lanes that was found by the network's id. The zero Found is none.
+type Found struct {
+	Session  string
+	Standing Standing
+	Message  Message
+	UUID     string // the message's for claude
+	// Run is the one that the message was told to, and ClaudeSession that run's; zero: it was told to none.
+	Run           int64
+	ClaudeSession string
 }

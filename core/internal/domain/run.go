@@ -1,10 +1,26 @@
-package store
+package domain
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// Early is what a run sends before it is completed.
+type Early struct {
+	Pieces []Piece
+	// Said is the part of the text in the making that was sent, these pieces included.
+	Said string
+	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
+	Preview *Piece
+	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
+	Unpreview bool
+	// Told, where it is not nil, is what the run's next attempt is to know of the files of the pieces by [Run], and Files are those
+	// of a conversation's outgoing folder that the pieces deal with.
+	Told  *Told
+	Files []OutgoingFile
+}
 
 // NoteKind is what sort of thing a session's next turn is told.
 type NoteKind string
@@ -27,18 +43,6 @@ type Note struct {
 	Sender string // who wrote, where it is a message
 	Text   string
 	Count  int // NoteOverflow: how many dropped messages it stands for; else 1
-}
-
-// Queued is an inbox row.
-type Queued struct {
-	Seq           int64
-	Burst         int64 // the Seq of the first message of its burst; its own if it is alone
-	Message       Message
-	UUID          string    // the message's id for claude, derived from channel and event id, or Edition
-	ClaudeSession string    // the claude session that it was first claimed for
-	ConsumedAt    time.Time // when claude echoed the uuid; zero: not known to be consumed
-	ReceivedAt    time.Time
-	Attempts      int // how often it was claimed and not released
 }
 
 // Run is a claimed lane head.
@@ -79,44 +83,6 @@ type Telling struct {
 	Files  []OutgoingFile // of a conversation's outgoing folder that Pieces deal with, where it is for the run's own chat
 }
 
-// Session is a session's row.
-type Session struct {
-	Key           string
-	ClaudeSession string // the uuid of claude's session
-	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
-	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
-	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
-	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
-	Kind          chat.Kind
-	Title         string
-	Route         chat.Address  // where its last message came from; zero: only plugins and the host have had it do something
-	Peer          []chat.UserID // all ids of the person whose direct chat the Route is; none for a group
-	CreatedAt     time.Time
-	ResetAt       time.Time // when the claude session was begun
-	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
-	Model         string    // the model of the last turn
-	Usage         Usage
-	ContextTokens int64 // used by the last request
-	ContextWindow int64
-	Overrides     Overrides
-	Label         string // at most [MaxLabel] characters
-	Compactions   int64  // of the claude session
-	FlushedAt     time.Time
-	Flushed       int64 // Compactions at the last memory flush plus one; zero: there was none in this claude session
-}
-
-// MaxLabel is the longest label of a session, in characters.
-const MaxLabel = 64
-
-// Usage is what turns cost. In a Session it is the sum over its life.
-type Usage struct {
-	Turns        int64
-	InputTokens  int64 // without cached ones
-	CacheTokens  int64 // read and created
-	OutputTokens int64
-	CostMicros   int64 // millionths of a dollar
-}
-
 // RunState is how a run ended.
 type RunState string
 
@@ -127,6 +93,18 @@ const (
 	RunCancelled RunState = "cancelled"
 	RunLost      RunState = "lost"
 )
+
+// Stage is what the messages of a run show that ended so.
+func (s RunState) Stage() Stage {
+	switch s {
+	case RunDone:
+		return StageDone
+	case RunFailed:
+		return StageFailed
+	default:
+		return StageDropped
+	}
+}
 
 // Completion ends a run.
 type Completion struct {
@@ -173,15 +151,19 @@ type TurnFigures struct {
 	Flush         bool  // it was a memory flush
 }
 
-// DayUsage is what one model cost on one day.
-type DayUsage struct {
-	Day   string
-	Model string
-	Usage Usage
-}
-
 // Followed is an entry of any session's history.
 type Followed struct {
 	Session string
 	Entry   chat.TranscriptEntry
+}
+
+// ToolUse is what a plugin's tool told the host of one of its uses.
+type ToolUse struct {
+	Turn    string          `json:"turn"`
+	Plugin  string          `json:"plugin"`
+	Tool    string          `json:"tool"` // as its plugin names it
+	At      time.Time       `json:"at"`
+	Took    time.Duration   `json:"took"` // kept in milliseconds
+	Failed  bool            `json:"failed"`
+	Details json.RawMessage `json:"details"`
 }

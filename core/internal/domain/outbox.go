@@ -1,10 +1,19 @@
-package store
+package domain
 
 import (
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
+
+// DestinationStatus is a destination with undelivered pieces.
+type DestinationStatus struct {
+	To        chat.Address `json:"to"`
+	Pending   int          `json:"pending"`
+	NextAt    time.Time    `json:"next_at"` // zero: being sent
+	Attempts  int          `json:"attempts"`
+	LastError string       `json:"last_error,omitempty"`
+}
 
 // Piece is a message for a chat, or a change of one.
 type Piece struct {
@@ -23,28 +32,6 @@ type Piece struct {
 	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own, in the place of the old one
 	// where that can be deleted; else it is let be. Files cannot be edited in.
 	OrSend bool
-}
-
-// Elsewhere is what a session is told of a message to its chat that did not come from it. The zero Elsewhere tells nothing.
-type Elsewhere struct {
-	Session string               // who says it; empty: no session does
-	Said    chat.TranscriptEntry // without a time; a text that is empty is not told
-	Note    string               // what the session's next turn is told
-}
-
-// Early is what a run sends before it is completed.
-type Early struct {
-	Pieces []Piece
-	// Said is the part of the text in the making that was sent, these pieces included.
-	Said string
-	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
-	Preview *Piece
-	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
-	Unpreview bool
-	// Told, where it is not nil, is what the run's next attempt is to know of the files of the pieces by [Run], and Files are those
-	// of a conversation's outgoing folder that the pieces deal with.
-	Told  *Told
-	Files []OutgoingFile
 }
 
 // Delivery is a piece that was claimed for sending.
@@ -82,4 +69,25 @@ type DeadPiece struct {
 	RunID     int64        `json:"run_id,omitempty"`  // zero: no run's
 	Session   string       `json:"session,omitempty"` // the run's
 	Media     []chat.Media `json:"media,omitempty"`
+}
+
+// Stage is how far a message is on its way to an answer, as its chat is shown it.
+type Stage string
+
+// The stages. The last three are ends.
+const (
+	StageWaiting Stage = "waiting"
+	StageRunning Stage = "running" // a turn has it, or had it and tries again
+	StageDone    Stage = "done"
+	StageFailed  Stage = "failed"
+	StageDropped Stage = "dropped" // it was taken back, stopped or interrupted, or was one too many: nobody waits for it
+)
+
+// Reaction is a message that does not show how far its answer is.
+type Reaction struct {
+	EventID   chat.EventID
+	To        chat.Address
+	Message   chat.MessageID
+	Stage     Stage // what it is to show
+	ChangedAt time.Time
 }

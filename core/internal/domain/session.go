@@ -1,0 +1,107 @@
+package domain
+
+import (
+	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// DirectChat is a direct chat that its person has written in to the agent.
+type DirectChat struct {
+	Chat   chat.ID
+	Person []chat.UserID // all their ids, the channel's own first
+}
+
+// Overrides are what the people of a session have chosen for it, or by directives for one message. An empty field
+// inherits. The values are checked by whoever sets them.
+type Overrides struct {
+	Model      string         `json:"model,omitempty"`      // an alias of the config, or a name that the CLI knows
+	Effort     string         `json:"effort,omitempty"`     // low, medium, high, xhigh, max
+	Permission string         `json:"permission,omitempty"` // a permission mode of the CLI
+	Verbose    string         `json:"verbose,omitempty"`    // off, on, full
+	Reasoning  string         `json:"reasoning,omitempty"`  // off, on, stream
+	Usage      string         `json:"usage,omitempty"`      // off, tokens, full
+	Queue      QueueOverrides `json:"queue,omitzero"`
+	Send       string         `json:"send,omitempty"`       // allow, deny
+	Activation string         `json:"activation,omitempty"` // mention, always
+	TTS        string         `json:"tts,omitempty"`        // off, inbound, always, tagged
+}
+
+// Over returns the overrides with what they leave empty taken from others.
+func (o Overrides) Over(base Overrides) Overrides {
+	fill(&o.Model, base.Model)
+	fill(&o.Effort, base.Effort)
+	fill(&o.Permission, base.Permission)
+	fill(&o.Verbose, base.Verbose)
+	fill(&o.Reasoning, base.Reasoning)
+	fill(&o.Usage, base.Usage)
+	fill(&o.Queue.Mode, base.Queue.Mode)
+	fill(&o.Queue.Debounce, base.Queue.Debounce)
+	fill(&o.Queue.Cap, base.Queue.Cap)
+	fill(&o.Queue.Drop, base.Queue.Drop)
+	fill(&o.Send, base.Send)
+	fill(&o.Activation, base.Activation)
+	fill(&o.TTS, base.TTS)
+	return o
+}
+
+// QueueOverrides are those of [Queueing].
+type QueueOverrides struct {
+	Mode     Mode           `json:"mode,omitempty"`
+	Debounce *time.Duration `json:"debounce,omitempty"`
+	Cap      int            `json:"cap,omitempty"`
+	Drop     Drop           `json:"drop,omitempty"`
+}
+
+// Session is a session's row.
+type Session struct {
+	Key           string
+	ClaudeSession string // the uuid of claude's session
+	Replaced      bool   // in a run: another claude session is the session's by now, and what is written goes there
+	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not begun
+	ForkOf        string // the claude session that it begins as a copy of, where it is not started; empty: none
+	Starter       string // what its thread began with, where it is not started; empty: that is not known, or there is none
+	Kind          chat.Kind
+	Title         string
+	Route         chat.Address  // where its last message came from; zero: only plugins and the host have had it do something
+	Peer          []chat.UserID // all ids of the person whose direct chat the Route is; none for a group
+	CreatedAt     time.Time
+	ResetAt       time.Time // when the claude session was begun
+	InteractedAt  time.Time // the last message of a person, commands not counted; zero: there was none
+	Model         string    // the model of the last turn
+	Usage         Usage
+	ContextTokens int64 // used by the last request
+	ContextWindow int64
+	Overrides     Overrides
+	Label         string // at most [MaxLabel] characters
+	Compactions   int64  // of the claude session
+	FlushedAt     time.Time
+	Flushed       int64 // Compactions at the last memory flush plus one; zero: there was none in this claude session
+}
+
+// Usage is what turns cost. In a Session it is the sum over its life.
+type Usage struct {
+	Turns        int64
+	InputTokens  int64 // without cached ones
+	CacheTokens  int64 // read and created
+	OutputTokens int64
+	CostMicros   int64 // millionths of a dollar
+}
+
+// DayUsage is what one model cost on one day.
+type DayUsage struct {
+	Day   string
+	Model string
+	Usage Usage
+}
+
+// fill sets an empty field.
+func fill[T comparable](field *T, value T) {
+	var empty T
+	if *field == empty {
+		*field = value
+	}
+}
+
+// MaxLabel is the longest label of a session, in characters.
+const MaxLabel = 64
