@@ -33,7 +33,7 @@ func TestExercise(t *testing.T) {
 		},
 		Without: []sdktest.Feature{
 			sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Threads, sdktest.Reactions, sdktest.Edits, sdktest.Deletions,
-			sdktest.Answers,
+			sdktest.Answers, sdktest.Cuts, sdktest.Repeats,
 		},
 		BadConfigs: []any{
 			`{"listen": 7777}`,

@@ -252,6 +252,8 @@ func (n *fakeNetwork) Revoke() {
 	n.server.Close(authenticationFailed)
 }
 
+func (n *fakeNetwork) Cut(chat.ID) { n.server.Fail("POST", "/messages", 1, discordtest.CutAfter()) }
+
 func (n *fakeNetwork) Fail(_ chat.ID, reason chat.Reason) bool {
 	// What stands before Discord could say the token back.
 	fault, ok := map[chat.Reason]discordtest.Fault{

@@ -183,6 +183,8 @@ func (n *fakeNetwork) Revoke() {
 	n.Return()
 }
 
+func (n *fakeNetwork) Cut(chat.ID) { n.server.Fail("sendMessage", 1, telegramtest.CutAfter()) }
+
 func (n *fakeNetwork) Fail(_ chat.ID, reason chat.Reason) bool {
 	// Behind each of its own words a server of somebody's could say the token back.
 	fault, ok := map[chat.Reason]telegramtest.Fault{
@@ -226,7 +228,7 @@ func TestExercise(t *testing.T) {
 			return &fakeNetwork{t: t, server: s, written: map[string]telegramtest.Message{}}, map[string]any{"token": s.Token(), "api_endpoint": s.URL()}
 		},
 		Chats:   []chat.ID{"7", "8"},
-		Without: []sdktest.Feature{sdktest.Deletions}, // Bots are not told of them.
+		Without: []sdktest.Feature{sdktest.Deletions, sdktest.Repeats}, // Bots are not told of them, and cannot send by a key.
 		BadConfigs: []any{
 			map[string]any{},
 			map[string]any{"token": ""},

@@ -41,7 +41,7 @@ func TestExercise(t *testing.T) {
 			chat.RateLimited, chat.NotConnected, chat.ChatNotFound, chat.Forbidden, chat.TooLong, chat.MediaRejected, chat.TargetGone,
 			chat.Invalid,
 		},
-		Without: []sdktest.Feature{sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Deletions, sdktest.Answers},
+		Without: []sdktest.Feature{sdktest.Absences, sdktest.Accounts, sdktest.Groups, sdktest.Reactions, sdktest.Deletions, sdktest.Answers, sdktest.Cuts},
 		BadConfigs: []any{
 			map[string]string{"listen": "0.0.0.0:7080"},
 			map[string]string{"listen": "nowhere"},

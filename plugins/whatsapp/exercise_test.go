@@ -335,8 +335,8 @@ func TestExercise(t *testing.T) {
 		},
 		Prepare: func(t testing.TB, n sdktest.Network, stateDir string) { adopt(t, n.(*fakeNetwork).server, stateDir) },
 		Chats:   []chat.ID{"900000000002@lid", "900000000003@lid"},
-		Never:   []chat.Reason{chat.TargetGone}, // What is answered need not be there.
-		Without: []sdktest.Feature{sdktest.Threads},
+		Never:   []chat.Reason{chat.TargetGone},                   // What is answered need not be there.
+		Without: []sdktest.Feature{sdktest.Threads, sdktest.Cuts}, // The library sends again by itself.
 		BadConfigs: []any{
 			map[string]any{"test_endpoint": "http://whatsapp.example", "test_noise_root": "00"},
 			map[string]any{"test_endpoint": "http://localhost:1"},

@@ -51,7 +51,7 @@ type Forward struct {
 
 // Mention is a range of a message's text that names somebody. Without a User it names something else, such as a channel or a
 // role, or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the
-// host look for commands.
+// host look for commands. A range that ends outside the text costs the whole message.
 type Mention struct {
 	Offset, Length int    // in bytes of the text
 	User           UserID // may be empty
@@ -98,7 +98,7 @@ type MemberChange struct {
 	Member Sender
 }
 
-// Migrated says that the chat goes on under another id.
+// Migrated says that a group goes on under another id. In a direct chat, whose id is a person's, it is rejected.
 type Migrated struct{ To ID }
 
 func (Message) isBody()       {}

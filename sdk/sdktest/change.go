@@ -2,7 +2,6 @@ package sdktest
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -17,7 +16,7 @@ func changes(t testing.TB, s Setup) {
 	network := as[EditNetwork](t, n, "edits or deletions")
 	shows := func(what string, texts ...string) {
 		t.Helper()
-		eventually(t, what, func() bool { return slices.Equal(network.Sent(s.Chats[0]), texts) })
+		eventually(t, what, sentTo(network, s.Chats[0]), are(texts...))
 	}
 	to, first := s.post(t, h, "the first")
 	_, second := s.post(t, h, "the second")
@@ -66,7 +65,7 @@ func marks(t testing.TB, s Setup) {
 		if err := h.React(s.first(), m.ID, emoji); err != nil {
 			t.Fatalf("react with %q: %v", emoji, err)
 		}
-		eventually(t, "the reaction is "+emoji, func() bool { return network.Mark(s.Chats[0], m.ID) == emoji })
+		eventually(t, "the reaction is "+emoji, func() string { return network.Mark(s.Chats[0], m.ID) }, is(emoji))
 	}
 }
 
@@ -86,7 +85,7 @@ func showsTyping(t testing.TB, s Setup) {
 	if err := h.Typing(s.first(), true); err != nil {
 		t.Fatalf("typing: %v", err)
 	}
-	eventually(t, "typing is shown", func() bool { return network.Typed(s.Chats[0]) })
+	eventually(t, "typing is shown", func() bool { return network.Typed(s.Chats[0]) }, is(true))
 	if err := h.Typing(s.first(), false); err != nil {
 		t.Fatalf("no more typing: %v", err)
 	}
@@ -106,10 +105,10 @@ func showsDrafts(t testing.TB, s Setup) {
 		if err := h.Draft(s.first(), 1, text); err != nil {
 			t.Fatalf("draft %q: %v", text, err)
 		}
-		eventually(t, "the draft is "+text, func() bool { return network.Draft(s.Chats[0]) == text })
+		eventually(t, "the draft is "+text, func() string { return network.Draft(s.Chats[0]) }, is(text))
 	}
-	s.post(t, h, "half of the answer and the rest")
-	eventually(t, "the message takes the draft's place", func() bool {
-		return network.Draft(s.Chats[0]) == "" && slices.Equal(network.Sent(s.Chats[0]), []string{"half of the answer and the rest"})
-	})
+	s.say(t, h, "half of the answer and the rest")
+	eventually(t, "the message takes the draft's place", func() []string {
+		return append(network.Sent(s.Chats[0]), "draft: "+network.Draft(s.Chats[0]))
+	}, are("half of the answer and the rest", "draft: "))
 }

@@ -133,7 +133,7 @@ func (h *Harness) NextEvent() chat.Event {
 	defer cancel()
 	e, err := h.Host.next(ctx)
 	if err != nil {
-		h.t.Fatalf("no event came: %v", err)
+		h.t.Fatalf("no event came within %v; submitted was %s", patience, shown(h.Host.Submissions()))
 	}
 	return e
 }
@@ -150,6 +150,7 @@ type Run struct {
 	h      *Harness
 	cancel context.CancelFunc
 	states chan State
+	last   State         // that NextState returned
 	ended  chan struct{} // closed when the stream has ended
 	err    error         // why; nil after Stop
 }
@@ -198,9 +199,10 @@ func (r *Run) NextState() State {
 	r.h.t.Helper()
 	select {
 	case s := <-r.states:
+		r.last = s
 		return s
 	case <-time.After(patience):
-		r.h.t.Fatal("the channel reported no state")
+		r.h.t.Fatalf("the channel reported no state within %v; the last one was %q %q", patience, r.last.State, r.last.Detail)
 		return State{}
 	}
 }
@@ -244,7 +246,7 @@ func (r *Run) Wait() error {
 	case <-r.ended:
 		return r.err
 	case <-time.After(patience):
-		r.h.t.Fatal("Run does not end")
+		r.h.t.Fatalf("Run does not end within %v", patience)
 		return nil
 	}
 }

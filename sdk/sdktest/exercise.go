@@ -20,7 +20,8 @@ type Setup struct {
 	// Prepare, if not nil, is called once for each obligation, after New, with the state folder that all lives of the
 	// channel in it share. A channel that must be paired finds the keys of a paired device there.
 	Prepare func(t testing.TB, n Network, stateDir string)
-	// Chats are direct chats of the network, at least one; two or more show that chats do not disturb each other.
+	// Chats are direct chats of the network, each with another person, at least one; two or more show that chats do not disturb
+	// each other, and that people are told apart.
 	Chats []chat.ID
 	// BadConfigs are configs that fit the schema, or nearly, and that the channel must refuse with a diagnostic.
 	BadConfigs []any
@@ -61,6 +62,7 @@ func (s Setup) obligations() []obligation {
 		{"refuses a bad config with a diagnostic", refusesBadConfigs},
 		{"hands over each message once and acknowledges it", handsOver},
 		{"does not acknowledge what the host does not have", keepsUnacknowledged},
+		{"tells people apart", tellsPeopleApart},
 		{"keeps the order of each chat", keepsOrder},
 		{"ends Run with its context and runs again after a restart", endsRun},
 		{"ends Run while the host refuses", endsRunRefused},
@@ -72,7 +74,9 @@ func (s Setup) obligations() []obligation {
 		{"sends", sends},
 		{"sends to a person by their id", sendsToPeople},
 		{"sends a text as long as its limit in one piece", sendsTheLongest},
+		{"sends each line of a text", sendsLines},
 		{"sends the same key once", sendsOnce},
+		{"is not sure of what was cut off", doubtsCuts},
 		{"sends files", sendsFiles},
 		{"sends what is to answer a message that is not there", sendsAnswersToNothing},
 		{"tells a refusal by its reason", tellsRefusals},
@@ -158,7 +162,17 @@ func (s Setup) meet(t testing.TB, n Network, config any) *Harness {
 	return h
 }
 
-// post sends a text to the first chat and returns the id of the message.
+// say sends a text to the first chat.
+func (s Setup) say(t testing.TB, h *Harness, text string) {
+	t.Helper()
+	key := "key-" + strings.Join(strings.Fields(text), "-")
+	if _, err := h.Send(chat.Outgoing{Key: key, To: s.first(), Text: text}); err != nil {
+		t.Fatalf("send %q: %v", text, err)
+	}
+}
+
+// post sends a text to the first chat and returns the id of the message, for a channel that gives ids: one that changes
+// messages, or hands over what people do with them.
 func (s Setup) post(t testing.TB, h *Harness, text string, buttons ...[]chat.Button) (chat.Address, chat.MessageID) {
 	t.Helper()
 	receipt, err := h.Send(chat.Outgoing{Key: "key of " + text, To: s.first(), Text: text, Buttons: buttons})

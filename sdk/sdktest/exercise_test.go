@@ -93,13 +93,15 @@ var sinners = []struct{ obligation, sin, said string }{
 	{"does not acknowledge what the host does not have", "acknowledges early", "acknowledged though the host does not have it"},
 	{"does not acknowledge what the host does not have", "acknowledges at its end", "acknowledged by a shutdown"},
 	{"does not acknowledge what the host does not have", "mints ids of its own", "the host cannot know it as the same"},
+	{"tells people apart", "takes all for one", "is by \"somebody\""},
+	{"hands over each message once and acknowledges it", "lives in the past", "h0m0s off"},
 	{"keeps the order of each chat", "reorders", "came \"message 19 of chat"},
 	{"ends Run with its context and runs again after a restart", "ends slowly", "does not return within 5s"},
 	{"ends Run while the host refuses", "does not end while it submits", "does not return within 5s"},
 	{"ends Run while the host hangs", "does not end while it submits", "does not return within 5s"},
 	{"ends Run while the network is away", "waits for the network alone", "does not return within 5s"},
 	{"outlives the network's absence", "is always well", "though the network is away"},
-	{"outlives the network's absence", "loses texts", "no event came"},
+	{"outlives the network's absence", "loses texts", "no event came within 10s"},
 	{"tells that its account is gone", "gives up for no reason", "reported no state"},
 	{"tells that its account is gone", "is always well", "though its account is gone"},
 	{"leaves nothing behind after Shutdown", "leaves a goroutine", "are left after Shutdown"},
@@ -108,6 +110,9 @@ var sinners = []struct{ obligation, sin, said string }{
 	{"sends", "sends nothing", "until both messages arrive"},
 	{"sends to a person by their id", "knows nobody by their id", "want it sent to their direct chat"},
 	{"sends a text as long as its limit in one piece", "cuts texts", "in one piece"},
+	{"sends each line of a text", "writes lines as they are", "last seen was [\"first line\"]"},
+	{"is not sure of what was cut off", "is too sure", "with MaybeDelivered"},
+	{"sends the same key once", "keeps repeats to itself", "must name IdempotentSend"},
 	{"sends the same key once", "sends the same key again", "shows"},
 	{"sends the same key once", "forgets keys with its life", "shows"},
 	{"sends files", "loses files", "until 1 files arrive"},
@@ -125,7 +130,7 @@ var sinners = []struct{ obligation, sin, said string }{
 	{"reacts", "takes no reaction back", "until the reaction is"},
 	{"hands over presses of buttons as it does messages", "cuts what buttons say", "with the data as it was sent"},
 	{"hands over reactions", "loses emojis", "the reaction"},
-	{"hands over edits", "gives all edits of a message one id", "no event came"},
+	{"hands over edits", "gives all edits of a message one id", "no event came within 10s"},
 	{"hands over deletions", "tells of another deletion", "the deletion comes as"},
 	{"hands over files", "brings no files", "want a message with its caption and one file"},
 	{"hands over files", "cuts files", "the host got the file as"},
@@ -186,7 +191,7 @@ func TestWhatIsNotShown(t *testing.T) {
 	}
 	shownByAll := []string{
 		"describes", "refuses a bad", "hands over each", "does not acknowledge", "keeps the order", "ends Run with its context",
-		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by",
+		"ends Run while the host", "leaves nothing", "sends", "sends a text", "sends the same", "sends what", "tells a refusal by", "tells people apart",
 	}
 	for _, o := range blind.obligations() {
 		needs := !slices.ContainsFunc(shownByAll, func(begin string) bool { return strings.HasPrefix(o.name, begin) }) || o.name == "sends files"
@@ -199,7 +204,7 @@ func TestWhatIsNotShown(t *testing.T) {
 // TestWithout has features that the setup says are not there: nothing is asked of the channel, but they must not be there.
 func TestWithout(t *testing.T) {
 	t.Parallel()
-	all := []Feature{Absences, Accounts, Groups, Threads, Reactions, Edits, Deletions, Answers}
+	all := []Feature{Absences, Accounts, Groups, Threads, Reactions, Edits, Deletions, Answers, Cuts}
 	with, without := resides(""), resides("")
 	with.Without, without.Without = all, all
 	build := without.New
@@ -218,6 +223,18 @@ func TestWithout(t *testing.T) {
 	}
 	if want := len(all) + 1; contradictions != want { // Two obligations are about absences.
 		t.Errorf("%d obligations find the contradiction, want %d", contradictions, want)
+	}
+}
+
+// TestWithoutIDs: a network need not give its messages ids, but for what is done with a message.
+func TestWithoutIDs(t *testing.T) {
+	t.Parallel()
+	needs := []string{"changes and deletes what it has sent", "hands over presses of buttons as it does messages", "hands over reactions"}
+	s := resides("gives no ids")
+	for _, o := range s.obligations() {
+		if said := verdict(t, o, s); (said != "") != slices.Contains(needs, o.name) {
+			t.Errorf("%s: %q", o.name, said)
+		}
 	}
 }
 

@@ -32,9 +32,8 @@ import (
 // Instance is the label under which the harness configures a plugin.
 const Instance = "test"
 
-// patience is how long the harness waits for what must happen, before it fails the test. No test is quicker or slower by
-// it.
-const patience = 30 * time.Second
+// patience is how long the harness waits for what must happen, before it fails the test and says what it saw instead.
+const patience = 10 * time.Second
 
 // brokerID names the one brokered connection, the plugin's way to the host.
 const brokerID = 1

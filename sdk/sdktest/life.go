@@ -3,7 +3,6 @@ package sdktest
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -75,7 +74,7 @@ func outlivesAbsence(t testing.TB, s Setup) {
 	}
 	network.Deliver(s.Chats[0], "before")
 	h.NextEvent()
-	eventually(t, "the channel is well", func() bool { return h.Health() == nil })
+	eventually(t, "the channel is well", h.Health, is[error](nil))
 	network.Leave()
 	run.waitForNot(chat.Connected)
 	if h.Health() == nil {
@@ -94,10 +93,10 @@ func outlivesAbsence(t testing.TB, s Setup) {
 		}
 	}
 	run.WaitFor(chat.Connected)
-	eventually(t, "the channel is well again", func() bool { return h.Health() == nil })
-	eventually(t, "the message is acknowledged", func() bool { return network.Acknowledged("meanwhile") })
-	s.post(t, h, "there again")
-	eventually(t, "a message arrives again", func() bool { return slices.Contains(network.Sent(s.Chats[0]), "there again") })
+	eventually(t, "the channel is well again", h.Health, is[error](nil))
+	acknowledged(t, network, "meanwhile")
+	s.say(t, h, "there again")
+	eventually(t, "a message arrives again", sentTo(network, s.Chats[0]), has("there again"))
 }
 
 func tellsRevocation(t testing.TB, s Setup) {

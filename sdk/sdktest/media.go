@@ -122,9 +122,9 @@ func sendsFiles(t testing.TB, s Setup) {
 		if _, err := h.Send(chat.Outgoing{Key: fmt.Sprintf("files-%d", len(want)), To: s.first(), Text: text, Media: files}); err != nil {
 			t.Fatalf("send %d files: %v", len(files), err)
 		}
-		eventually(t, fmt.Sprintf("%d files arrive with their text, in order", len(files)), func() bool {
-			return slices.Equal(network.Files(s.Chats[0]), want) && slices.Contains(network.Sent(s.Chats[0]), text)
-		})
+		what := fmt.Sprintf("%d files arrive with their text, in order", len(files))
+		eventually(t, what, func() []string { return network.Files(s.Chats[0]) }, are(want...))
+		eventually(t, what, sentTo(network, s.Chats[0]), has(text))
 	}
 	for _, limit := range limits.MediaOut {
 		m, content := sample(limit.Kind)

@@ -48,8 +48,7 @@ func showsCommands(t testing.TB, s Setup) {
 		for _, c := range step.commands {
 			want = append(want, c.Name)
 		}
-		eventually(t, step.what+" are in the menu", func() bool {
-			shown := menu.Menu()
+		eventually(t, step.what+" are in the menu", menu.Menu, func(shown []string) bool {
 			if !step.whole && len(shown) > 0 && len(shown) < len(want) {
 				return slices.Equal(shown, want[:len(shown)])
 			}

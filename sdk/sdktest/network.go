@@ -106,6 +106,8 @@ const (
 	Reactions Feature = "reactions" // people's, of which it tells: [ReactionNetwork]
 	Edits     Feature = "edits"     // people's, of which it tells: [RevisionNetwork]
 	Deletions Feature = "deletions" // people's, of which it tells: [RetractionNetwork]
+	Cuts      Feature = "cuts"      // connections that break before an answer: [CutNetwork]
+	Repeats   Feature = "repeats"   // of a key, which show one message: the limits name IdempotentSend
 	Answers   Feature = "answers"   // of people's to messages with files, which the channel gets at: [AnswerNetwork]
 )
 
@@ -143,6 +145,13 @@ type ThreadNetwork interface {
 	DeliverThread(text string)
 	// SentThread returns the texts that reached the people of the thread, in order.
 	SentThread() []string
+}
+
+// CutNetwork is a [Network] whose connection can break while something is sent.
+type CutNetwork interface {
+	Network
+	// Cut has the next message to a chat arrive, and the connection break before the channel is told so.
+	Cut(to chat.ID)
 }
 
 // ReactionNetwork is a [Network] that tells the channel of reactions.

@@ -33,9 +33,10 @@ func keepsGroups(t testing.TB, s Setup) {
 	if _, err := h.Send(chat.Outgoing{Key: "to a group", To: chat.Address{Channel: Instance, Chat: group}, Text: "an answer to all"}); err != nil {
 		t.Fatalf("send to the group: %v", err)
 	}
-	eventually(t, "the answer arrives in the group, and nowhere else", func() bool {
-		return slices.Contains(network.Sent(group), "an answer to all") && len(network.Sent(s.Chats[0])) == 0
-	})
+	eventually(t, "the answer arrives in the group", sentTo(network, group), has("an answer to all"))
+	if elsewhere := network.Sent(s.Chats[0]); len(elsewhere) > 0 {
+		t.Errorf("the answer to the group arrives in a direct chat: %q", elsewhere)
+	}
 }
 
 // addressed tells whether a message of a group is for the agent.
@@ -61,5 +62,5 @@ func keepsThreads(t testing.TB, s Setup) {
 			t.Fatalf("send %s: %v", text, err)
 		}
 	}
-	eventually(t, "the answer arrives in the thread", func() bool { return slices.Equal(network.SentThread(), []string{"an answer in the thread"}) })
+	eventually(t, "the answer arrives in the thread", network.SentThread, are("an answer in the thread"))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -20,11 +21,40 @@ func handsOver(t testing.TB, s Setup) {
 	if e.Chat.ID != s.Chats[0] || e.Chat.Kind != chat.Direct || e.Sender.ID == "" || e.Sender.IsSelf {
 		t.Errorf("the event comes from chat %+v and sender %+v, want the direct chat %s and a person", e.Chat, e.Sender, s.Chats[0])
 	}
-	eventually(t, "the message is acknowledged", func() bool { return network.Acknowledged("a message") })
+	acknowledged(t, network, "a message")
+	if off := time.Since(e.At).Abs(); off > clocksDiffer {
+		t.Errorf("the message is of %v, which is %v off", e.At, off.Round(time.Second))
+	}
 	// What has come before must not come again under another id.
 	network.Deliver(s.Chats[0], "another message")
 	if m, ok := h.NextEvent().Body.(chat.Message); !ok || m.Text != "another message" {
 		t.Errorf("after the first message came %+v, want the second", m)
+	}
+}
+
+// clocksDiffer is how far the clock of a network may be from the host's.
+const clocksDiffer = time.Hour
+
+// acknowledged waits until a message is.
+func acknowledged(t testing.TB, n Network, text string) {
+	t.Helper()
+	eventually(t, "the message is acknowledged", func() bool { return n.Acknowledged(text) }, is(true))
+}
+
+// tellsPeopleApart: whom the host lets in, and whose session it is, it knows by their ids alone.
+func tellsPeopleApart(t testing.TB, s Setup) {
+	network, config := s.network(t)
+	h, _ := s.start(t, config)
+	people := map[chat.UserID]chat.ID{}
+	for round := range 2 {
+		for i, id := range s.Chats {
+			network.Deliver(id, fmt.Sprintf("message %d of person %d", round, i))
+			sender := h.NextEvent().Sender.ID
+			if known, met := people[sender]; met && known != id || !met && round > 0 {
+				t.Errorf("message %d of chat %s is by %q; the direct chats so far are of %v", round, id, sender, people)
+			}
+			people[sender] = id
+		}
 	}
 }
 
@@ -51,7 +81,7 @@ func keepsUnacknowledged(t testing.TB, s Setup) {
 	if e.ID != refused.ID {
 		t.Errorf("the message came as event %q and again as %q: the host cannot know it as the same", refused.ID, e.ID)
 	}
-	eventually(t, "the message is acknowledged", func() bool { return network.Acknowledged("held back") })
+	acknowledged(t, network, "held back")
 }
 
 func keepsOrder(t testing.TB, s Setup) {

@@ -25,8 +25,8 @@ func (r *resident) Send(ctx context.Context, out chat.Outgoing) (receipt chat.Re
 		if err = r.refusal(out); err != nil {
 			return
 		}
-		s := &shown{Outgoing: out, id: chat.MessageID(fmt.Sprintf("m%d", len(v.shown))), files: files}
-		same := slices.IndexFunc(v.shown, func(old *shown) bool { return old.Key == out.Key })
+		s := &posted{Outgoing: out, id: chat.MessageID(fmt.Sprintf("m%d", len(v.shown))), files: files}
+		same := slices.IndexFunc(v.shown, func(old *posted) bool { return old.Key == out.Key })
 		switch {
 		case same >= 0 && r.sin == "sends the same key again", same >= 0 && r.sin == "forgets keys with its life" && v.shown[same].life != r.life:
 			v.shown = append(v.shown, s)
@@ -37,7 +37,15 @@ func (r *resident) Send(ctx context.Context, out chat.Outgoing) (receipt chat.Re
 		}
 		s.life = r.life
 		receipt.IDs = []chat.MessageID{s.id}
+		if v.cuts {
+			v.cuts = false
+			err = &chat.Failure{Reason: chat.Temporary, MaybeDelivered: r.sin != "is too sure", Err: errors.New("cut off")}
+		}
 		switch r.sin {
+		case "gives no ids":
+			receipt = chat.Receipt{}
+		case "writes lines as they are":
+			s.Text, _, _ = strings.Cut(out.Text, "\n") // what follows is a command to the village
 		case "sends nothing":
 			s.gone = true
 		case "cuts texts":
@@ -113,7 +121,7 @@ func (r *resident) refusal(out chat.Outgoing) error {
 	return f
 }
 
-func (r *resident) change(id chat.MessageID, change func(*shown)) (err error) {
+func (r *resident) change(id chat.MessageID, change func(*posted)) (err error) {
 	r.village.do(func() {
 		s := r.village.find(id)
 		if s == nil {
@@ -129,7 +137,7 @@ func (r *resident) change(id chat.MessageID, change func(*shown)) (err error) {
 }
 
 func (r *resident) Edit(_ context.Context, _ chat.Address, id chat.MessageID, text string, _ [][]chat.Button) error {
-	return r.change(id, func(s *shown) {
+	return r.change(id, func(s *posted) {
 		if r.sin != "edits nothing" {
 			s.Text = text
 		}
@@ -137,7 +145,7 @@ func (r *resident) Edit(_ context.Context, _ chat.Address, id chat.MessageID, te
 }
 
 func (r *resident) Delete(_ context.Context, _ chat.Address, id chat.MessageID) error {
-	return r.change(id, func(s *shown) { s.gone = r.sin != "deletes nothing" })
+	return r.change(id, func(s *posted) { s.gone = r.sin != "deletes nothing" })
 }
 
 func (r *resident) React(_ context.Context, _ chat.Address, id chat.MessageID, emoji string) error {

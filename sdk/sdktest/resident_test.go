@@ -89,6 +89,11 @@ func resides(sin string) Setup {
 		BadConfigs: []any{map[string]any{"password": "a-wrong-one"}},
 		Secrets:    []string{password, "a-wrong-one"},
 	}
+	if sin == "keeps repeats to itself" {
+		limits := villageLimits()
+		limits.IdempotentSend = false
+		s.Component = sdk.NewChannel(limits, open)
+	}
 	if sin == "changes its limits" {
 		s.Component = sdk.NewChannel(chat.Limits{}, func(ctx context.Context, env sdk.Env, c settings) (fickle, error) {
 			r, err := open(ctx, env, c)
@@ -240,6 +245,10 @@ func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
 		e.Thread = ""
 	case "mints ids of its own":
 		e.ID = chat.EventID(fmt.Sprintf("%s:%d", e.ID, r.life))
+	case "takes all for one":
+		e.Sender.ID = "somebody"
+	case "lives in the past":
+		e.At = e.At.AddDate(-3, 0, 0)
 	case "acknowledges early":
 		acknowledge()
 	case "does not end while it submits":

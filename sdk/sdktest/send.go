@@ -25,7 +25,7 @@ func sends(t testing.TB, s Setup) {
 				t.Fatalf("send to %s: %v", id, err)
 			}
 		}
-		eventually(t, "both messages arrive, in order", func() bool { return slices.Equal(network.Sent(id), want) })
+		eventually(t, "both messages arrive, in order", sentTo(network, id), are(want...))
 	}
 }
 
@@ -38,7 +38,7 @@ func sendsToPeople(t testing.TB, s Setup) {
 	if _, err := h.Send(out); err != nil {
 		t.Fatalf("send to the person %s, as if to a chat: %v; want it sent to their direct chat", out.To.Chat, err)
 	}
-	eventually(t, "it arrives in the person's direct chat", func() bool { return slices.Contains(network.Sent(s.Chats[0]), "to you") })
+	eventually(t, "it arrives in the person's direct chat", sentTo(network, s.Chats[0]), has("to you"))
 }
 
 func sendsTheLongest(t testing.TB, s Setup) {
@@ -55,9 +55,33 @@ func sendsTheLongest(t testing.TB, s Setup) {
 		if _, err := h.Send(out); err != nil {
 			t.Fatalf("send %d times %q: %v", times, character, err)
 		}
-		eventually(t, fmt.Sprintf("%d times %q arrive in one piece", times, character), func() bool {
-			return slices.Contains(network.Sent(s.Chats[0]), text)
-		})
+		eventually(t, fmt.Sprintf("%d times %q arrive in one piece", times, character), sentTo(network, s.Chats[0]), has(text))
+	}
+}
+
+// sendsLines: an answer has lines, which a network of lines could take for commands.
+func sendsLines(t testing.TB, s Setup) {
+	network, h := s.connect(t)
+	want := []string{"first line", "QUIT", "/quit", "last line"}
+	s.say(t, h, strings.Join(want, "\n"))
+	eventually(t, "each line of a text arrives, in order", sentTo(network, s.Chats[0]), func(seen []string) bool {
+		lines := strings.FieldsFunc(strings.Join(seen, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
+		return slices.Equal(lines, want)
+	})
+}
+
+// doubtsCuts: what arrived before its connection broke is not to be called undelivered.
+func doubtsCuts(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	network, ok := feature[CutNetwork](t, s, n, Cuts)
+	if !ok {
+		return
+	}
+	network.Cut(s.Chats[0])
+	_, err := h.Send(chat.Outgoing{Key: "cut", To: s.first(), Text: "cut off"})
+	eventually(t, "the message arrives before the connection breaks", sentTo(network, s.Chats[0]), has("cut off"))
+	if f, failed := errors.AsType[*chat.Failure](err); err != nil && (!failed || !f.MaybeDelivered || !f.Reason.Retryable()) {
+		t.Errorf("a message that arrived, though its connection broke, gives %v; want none, or a failure that may pass with MaybeDelivered", err)
 	}
 }
 
@@ -67,7 +91,12 @@ func sendsOnce(t testing.TB, s Setup) {
 	var first chat.Receipt
 	for life := range 2 {
 		h, _ := s.start(t, config)
-		if !h.Limits(chat.Direct).IdempotentSend {
+		switch once, without := h.Limits(chat.Direct).IdempotentSend, slices.Contains(s.Without, Repeats); {
+		case once && without:
+			t.Fatalf("the setup says that the channel is without %s, but its limits name IdempotentSend", Repeats)
+		case !once && !without:
+			t.Fatalf("the same key sent twice may show two messages: the limits must name IdempotentSend, or Setup.Without %s", Repeats)
+		case !once:
 			return
 		}
 		network.Deliver(s.Chats[0], fmt.Sprintf("hello, life %d", life))
@@ -85,8 +114,8 @@ func sendsOnce(t testing.TB, s Setup) {
 			}
 		}
 		behind := fmt.Sprintf("behind it in life %d", life)
-		s.post(t, h, behind)
-		eventually(t, "another message arrives", func() bool { return slices.Contains(network.Sent(s.Chats[0]), behind) })
+		s.say(t, h, behind)
+		eventually(t, "another message arrives", sentTo(network, s.Chats[0]), has(behind))
 		h.Shutdown()
 	}
 	network.Deliver(s.Chats[0], "what is there to be read?")
@@ -109,7 +138,7 @@ func sendsAnswersToNothing(t testing.TB, s Setup) {
 			t.Errorf("an answer to %q: %v; want it sent, as an answer to nothing", id, err)
 			continue
 		}
-		eventually(t, fmt.Sprintf("an answer to %q arrives", id), func() bool { return slices.Contains(network.Sent(s.Chats[0]), text) })
+		eventually(t, fmt.Sprintf("an answer to %q arrives", id), sentTo(network, s.Chats[0]), has(text))
 	}
 }
 

@@ -14,9 +14,10 @@ type village struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew at each change
 	post    []*letter     // to the channel, in order
-	shown   []*shown      // of the channel, in order
+	shown   []*posted     // of the channel, in order
 	refuses map[chat.ID]chat.Reason
 	fails   chat.Reason // the next message
+	cuts    bool        // the next message arrives, and the channel hears nothing of it
 	menu    []string
 	typed   map[chat.ID]bool
 	drafts  map[chat.ID]string
@@ -35,8 +36,8 @@ type letter struct {
 	acknowledged bool
 }
 
-// shown is a message of the channel's.
-type shown struct {
+// posted is a message of the channel's.
+type posted struct {
 	chat.Outgoing
 	id    chat.MessageID
 	files []string
@@ -105,13 +106,13 @@ func (v *village) Acknowledged(text string) bool {
 	return v.written(text).acknowledged
 }
 
-func (v *village) sent(to chat.ID, thread chat.ThreadID) []*shown {
+func (v *village) sent(to chat.ID, thread chat.ThreadID) []*posted {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(v.shown), func(s *shown) bool { return s.gone || s.To.Chat != to || s.To.Thread != thread })
+	return slices.DeleteFunc(slices.Clone(v.shown), func(s *posted) bool { return s.gone || s.To.Chat != to || s.To.Thread != thread })
 }
 
-func textsOf(list []*shown) []string {
+func textsOf(list []*posted) []string {
 	var texts []string
 	for _, s := range list {
 		texts = append(texts, s.Text)
@@ -131,11 +132,13 @@ func (v *village) Fail(_ chat.ID, reason chat.Reason) bool {
 	return true
 }
 
+func (v *village) Cut(chat.ID) { v.do(func() { v.cuts = true }) }
+
 func (v *village) Remove(_ chat.ID, id chat.MessageID) {
 	v.do(func() { v.find(id).gone = true })
 }
 
-func (v *village) find(id chat.MessageID) *shown {
+func (v *village) find(id chat.MessageID) *posted {
 	for _, s := range v.shown {
 		if s.id == id && !s.gone {
 			return s

@@ -2,11 +2,14 @@ package sdktest
 
 import (
 	"context"
+	"fmt"
 	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // awaitHost waits for something of the host; done is called with its lock held.
@@ -15,19 +18,48 @@ func (h *Harness) awaitHost(what string, done func() bool) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	if err := h.Host.await(ctx, done); err != nil {
-		h.t.Fatalf("waited in vain until %s", what)
+		h.t.Fatalf("waited in vain for %v until %s; submitted was %s", patience, what, shown(h.Host.Submissions()))
 	}
 }
 
-// eventually waits for something of the network, which gives no sign when it changes.
-func eventually(t testing.TB, what string, done func() bool) {
+// eventually looks at the network, which gives no sign when it changes, until it is as wanted.
+func eventually[T any](t testing.TB, what string, look func() T, wanted func(T) bool) {
 	t.Helper()
+	var seen T
 	for range polls {
-		if done() {
+		if seen = look(); wanted(seen) {
 			return
 		}
 	}
-	t.Fatalf("waited in vain until %s", what)
+	t.Fatalf("waited in vain for %v until %s; last seen was %s", patience, what, shown(seen))
+}
+
+// sentTo looks at what has reached a chat.
+func sentTo(n Network, to chat.ID) func() []string { return func() []string { return n.Sent(to) } }
+
+func has(text string) func([]string) bool {
+	return func(seen []string) bool { return slices.Contains(seen, text) }
+}
+
+func are(texts ...string) func([]string) bool {
+	return func(seen []string) bool { return slices.Equal(seen, texts) }
+}
+
+func is[T comparable](want T) func(T) bool { return func(seen T) bool { return seen == want } }
+
+// mostShown bounds what a failure shows of what was seen, in bytes.
+const mostShown = 2 << 10
+
+// shown is a value as a failure shows it.
+func shown(value any) string {
+	text := fmt.Sprintf("%+v", value)
+	if texts, ok := value.([]string); ok {
+		text = fmt.Sprintf("%q", texts)
+	}
+	if len(text) > mostShown {
+		text = text[:mostShown/2] + " … " + text[len(text)-mostShown/2:]
+	}
+	return text
 }
 
 // polls yields at once, and then again and again, ever more seldom, while the harness is patient.
