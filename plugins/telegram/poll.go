@@ -84,7 +84,9 @@ func (r *receiver) persist(ctx context.Context, step func(context.Context) error
 		}
 		if failed, ok := errors.AsType[*callError](err); ok {
 			if failed.badToken() {
-				return fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.Status)
+				err := fmt.Errorf("%w: Telegram rejected the token (%d); correct it and restart the host", sdk.ErrBadCredentials, failed.Status)
+				r.status.Report(chat.Disconnected, err.Error())
+				return err
 			}
 			r.disconnected(failed)
 		}
