@@ -9,13 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
 // converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
-// Without an own turn in the track, and without an error, the line was acknowledged and not run. The timers run on the
+// Where its own turn did not run, and without an error, the line was acknowledged and not run. The timers run on the
 // monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's. They stand still,
 // too, while somebody is being asked something, as people take their time; how much of it is for Turn.Ask to say.
-func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*track, error) {
+func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*exchange.Exchange, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
 		quiet = 2 * time.Second       // after which an echo without a turn is all that will come
@@ -37,28 +38,28 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 
 	s.attend(ctx, t)
 	defer s.dismiss()
-	tr := newTrack(l.uuid)
-	s.follow(tr, t.Progress)
+	x := exchange.New(l.uuid)
+	s.follow(x, t.Progress)
 	defer s.follow(nil, nil)
 	s.say(l)
 	for {
 		now := s.look()
 		timeout.hold(now.asking)
-		if now.acked && (now.finished || t.Started || p.command.hasTranscript(t.Session)) {
+		if now.Acked && (now.Finished || t.Started || p.command.hasTranscript(t.Session)) {
 			t.OnConsumed()
-		} else if now.acked && looks == nil {
+		} else if now.Acked && looks == nil {
 			ticker := time.NewTicker(look)
 			defer ticker.Stop()
 			looks = ticker.C
 		}
-		if now.echoed && !now.began && silence == nil {
+		if now.Echoed && !now.Began && silence == nil {
 			silence = time.After(quiet)
 		}
-		if now.finished {
-			return tr, nil
+		if now.Finished {
+			return x, nil
 		}
-		if t.Steer != nil && now.tool && now.opened != opened {
-			opened = now.opened
+		if t.Steer != nil && now.Tool && now.Opened != opened {
+			opened = now.Opened
 			p.steer(ctx, s, t)
 		}
 		select {
@@ -66,51 +67,51 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 		case _, ok := <-nudged:
 			if !ok {
 				nudged = nil
-			} else if s.look().tool {
+			} else if s.look().Tool {
 				p.steer(ctx, s, t)
 			} // else the next tool finds what waits
 		case <-looks:
 		case <-s.exited:
-			if s.look().finished {
+			if s.look().Finished {
 				continue
 			}
 			s.destroy() // its tools
 			switch {
 			case ctx.Err() != nil:
-				return tr, aborted(ctx) // it was ended for that
-			case tr.succeeded():
-				return tr, nil
+				return x, aborted(ctx) // it was ended for that
+			case x.Succeeded():
+				return x, nil
 			}
-			return tr, s.died(p, agent.Died)
+			return x, s.died(p, agent.Died)
 		case <-silence:
-			if at := s.look(); !at.began && !at.finished {
-				return tr, nil
+			if at := s.look(); !at.Began && !at.Finished {
+				return x, nil
 			}
 		case <-ctx.Done():
 			s.stop(p.config.Interrupt)
-			return tr, aborted(ctx)
+			return x, aborted(ctx)
 		case <-timeout.timer.C:
 			if s.look().asking {
 				continue
 			}
-			if s.stop(p.config.Interrupt); tr.succeeded() {
-				return tr, nil
+			if s.stop(p.config.Interrupt); x.Succeeded() {
+				return x, nil
 			}
-			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
+			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
 		case <-stall.C:
 			now := s.look()
 			left := p.config.Stall - time.Since(now.heard)
-			if now.busy || now.asking {
+			if now.Busy || now.asking {
 				left = p.config.Stall
 			}
 			if left > 0 {
 				stall.Reset(left)
 				continue
 			}
-			if s.stop(p.config.Interrupt); tr.succeeded() {
-				return tr, nil
+			if s.stop(p.config.Interrupt); x.Succeeded() {
+				return x, nil
 			}
-			return tr, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", p.config.Stall)}
+			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", p.config.Stall)}
 		}
 	}
 }
@@ -145,12 +146,12 @@ func (s *session) finishes(within time.Duration) bool {
 	defer timer.Stop()
 	for inits := -1; ; {
 		now := s.look()
-		if now.finished {
+		if now.Finished {
 			return true
 		}
-		if now.inits != inits {
+		if now.Inits != inits {
 			// Newer CLIs also drop what else waits; older ones pass over the field.
-			inits = now.inits
+			inits = now.Inits
 			s.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
 		}
 		select {
@@ -165,7 +166,7 @@ func (s *session) finishes(within time.Duration) bool {
 
 // glance is the state of the followed turn at one moment.
 type glance struct {
-	stage
+	exchange.Stage
 	asking bool // somebody is being asked something
 	heard  time.Time
 	moved  <-chan struct{} // closed when the stage is another one
@@ -175,14 +176,14 @@ type glance struct {
 func (s *session) look() glance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return glance{stage: s.track.stage(), asking: s.desk != nil && s.desk.asking > 0, heard: s.heard, moved: s.moved}
+	return glance{Stage: s.exchange.Stage(), asking: s.desk != nil && s.desk.asking > 0, heard: s.heard, moved: s.moved}
 }
 
-// follow has the events of the process go to a track, and its progress to tell; nil: to none. When it returns, the function
+// follow has the events of the process go to an exchange, and its progress to tell; nil: to none. When it returns, the function
 // that was told before is not called any more.
-func (s *session) follow(t *track, tell func(agent.Progress)) {
+func (s *session) follow(t *exchange.Exchange, tell func(agent.Progress)) {
 	s.mu.Lock()
-	s.track, s.tell, s.heard = t, tell, time.Now()
+	s.exchange, s.tell, s.heard = t, tell, time.Now()
 	s.mu.Unlock()
 	s.telling.Lock()
 	defer s.telling.Unlock()

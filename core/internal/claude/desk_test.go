@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
@@ -23,7 +24,7 @@ func atDesk(t *testing.T, turn agent.Turn) *session {
 	t.Helper()
 	s := &session{
 		log: hclog.NewNullLogger(), lines: make(chan []byte, 256), gone: make(chan struct{}), moved: make(chan struct{}), ready: make(chan struct{}),
-		track: newTrack("m"),
+		exchange: exchange.New("m"),
 	}
 	s.attend(t.Context(), turn)
 	t.Cleanup(s.dismiss)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -90,21 +89,6 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	log.Debug("the claude CLI was found", "path", command.path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
 	return p, nil
-}
-
-// hiddenValues are the configured variables that look like credentials.
-func hiddenValues(env map[string]string) []string {
-	const shortest = 6
-	var hidden []string
-	for name, value := range env {
-		for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"} {
-			if strings.Contains(strings.ToUpper(name), part) && len(value) >= shortest {
-				hidden = append(hidden, value)
-				break
-			}
-		}
-	}
-	return hidden
 }
 
 // Close stops the running turns, ends all processes and waits until they are gone. When ctx ends before, they are killed.

@@ -77,7 +77,7 @@ func (s *session) line(line []byte) {
 		s.mu.Unlock()
 		return
 	}
-	progress, changed := s.track.progress()
+	progress, changed := s.exchange.Progress()
 	if !changed {
 		s.mu.Unlock()
 		return
@@ -115,19 +115,19 @@ func (s *session) observe(e *protocol.Event) {
 			s.profile.PermissionMode = e.Mode // as when a plan was approved
 		}
 	case "result":
-		s.count(e)
+		s.meter.Count(e)
 	}
 	if s.intruder == nil && e.Origin != nil && e.Origin.Kind == "peer" {
 		s.intruder = &e.Origin.PID
 		s.kill()
 		return
 	}
-	if s.track == nil {
+	if s.exchange == nil {
 		return
 	}
-	before := s.track.stage()
-	s.track.observe(e)
-	if s.track.stage() != before {
+	before := s.exchange.Stage()
+	s.exchange.Observe(e)
+	if s.exchange.Stage() != before {
 		s.stir()
 	}
 }

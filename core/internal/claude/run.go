@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
 // Run carries a message through and returns its answer; its error is an [*agent.Failure], beside which the result says what
@@ -109,17 +110,18 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 			}
 			continue
 		}
-		tr, failure := p.converse(ctx, r.session, r.turn, r.next)
-		own := tr.own()
+		x, failure := p.converse(ctx, r.session, r.turn, r.next)
 		switch {
-		case failure != nil && reused && !tr.acked && !r.session.isAlive() && ctx.Err() == nil:
+		case failure != nil && reused && !x.Stage().Acked && !r.session.isAlive() && ctx.Err() == nil:
 			// The idle process had died unseen. The line's id makes it safe to write it to a new one.
 		case failure != nil:
-			return r.result(ctx, tr, true), failure
-		case own != nil && own.outcome.IsError:
-			return r.result(ctx, tr, true), own.failed(p.redact)
-		case own != nil:
-			return r.result(ctx, tr, false), nil
+			return r.result(ctx, x, true), failure
+		case x.Failure() != nil:
+			failure := x.Failure()
+			failure.Detail = p.redact(failure.Detail)
+			return r.result(ctx, x, true), failure
+		case x.Ran():
+			return r.result(ctx, x, false), nil
 		case r.next.uuid == r.turn.UUID: // acknowledged, but not run
 			if err := r.plan(true); err != nil {
 				return r.past, err
@@ -154,9 +156,9 @@ func (r *run) plan(known bool) error {
 }
 
 // result is what a finished or failed turn and the attempts before it have brought.
-func (r *run) result(ctx context.Context, tr *track, failed bool) agent.Result {
+func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) agent.Result {
 	stopped := errors.Is(context.Cause(ctx), agent.ErrStopped)
-	result, covered := tr.outcome(), tr.covered(stopped)
+	result, covered := x.Outcome(), x.Covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.session.isAlive() {
 		// What a killed process has read without writing it down is lost to the conversation.
 		noted, err := r.pool.command.steeredLines(r.turn.Session)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/budget"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
@@ -50,13 +51,13 @@ type session struct {
 	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
 
 	mu       sync.Mutex
-	track    *track // the running turn
+	exchange *exchange.Exchange // the running turn
 	tell     func(agent.Progress)
 	desk     *desk         // of the running turn, or of that which the process was started for; nil: no turn
 	moved    chan struct{} // closed and replaced when the running turn comes to another stage
 	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
 	isReady  bool
-	total    map[string]protocol.ModelUsage    // what the process has used, by its own count
+	meter    exchange.Meter
 	expected map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids
 	spent    map[string]bool                   // the ids of withdrawn lines, which the process would not run
 	fault    string                            // why the host has killed it; empty: it has not
@@ -255,25 +256,6 @@ func (s *session) queue(line []byte) {
 	default:
 		s.log.Error("claude does not read its stdin and is killed")
 		s.kill()
-	}
-}
-
-// count keeps the process's totals, and gives a result the figures of its own turn where the CLI did not.
-func (s *session) count(e *protocol.Event) {
-	if e.SinceLast == nil {
-		e.SinceLast = map[string]protocol.ModelUsage{}
-		for name, now := range e.ModelUsage {
-			before := s.total[name]
-			now.InputTokens -= before.InputTokens
-			now.OutputTokens -= before.OutputTokens
-			now.CacheRead -= before.CacheRead
-			now.CacheCreation -= before.CacheCreation
-			now.CostUSD -= before.CostUSD
-			e.SinceLast[name] = now
-		}
-	}
-	if e.ModelUsage != nil {
-		s.total = e.ModelUsage
 	}
 }
 

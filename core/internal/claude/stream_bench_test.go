@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
 // BenchmarkTokens is what 10,000 streamed tokens cost from the line on stdout to the call of Turn.Progress.
@@ -30,7 +31,7 @@ func BenchmarkTokens(b *testing.B) {
 	for b.Loop() {
 		told := 0
 		s := &session{log: hclog.NewNullLogger(), moved: make(chan struct{})}
-		s.follow(newTrack("m"), func(agent.Progress) { told++ })
+		s.follow(exchange.New("m"), func(agent.Progress) { told++ })
 		for _, line := range lines {
 			s.line(line)
 		}

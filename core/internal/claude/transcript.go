@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
@@ -166,7 +167,7 @@ func recall(r io.Reader, ids map[string]bool) (past, error) {
 		}
 		if err == io.EOF {
 			if m.fate == answered {
-				m.text = strings.TrimSpace(m.answer.text.String())
+				m.text = m.answer.String()
 			}
 			return m.past, nil
 		}
@@ -182,14 +183,14 @@ type memory struct {
 
 	ids    map[string]bool
 	over   bool // a later message follows
-	answer answer
+	answer exchange.Answer
 }
 
 // take takes the next line of the transcript.
 func (m *memory) take(l *transcriptLine) {
 	switch {
 	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
-		m.fate, m.over, m.answer = unfinished, false, answer{}
+		m.fate, m.over, m.answer = unfinished, false, exchange.Answer{}
 	case m.fate == absent || m.over:
 	case l.Attachment.UUID != "":
 		m.covered = append(m.covered, l.Attachment.UUID)
@@ -199,17 +200,17 @@ func (m *memory) take(l *transcriptLine) {
 		m.compactions++
 	case l.Message == nil:
 	case l.Type == "assistant" && l.Message.Model != protocol.SyntheticModel:
-		m.before = append(m.before, m.answer.add(l.Message)...)
+		m.before = append(m.before, m.answer.Add(l.Message)...)
 		if m.fate = unfinished; finishes(l.Message.StopReason) {
 			m.fate = answered
 		}
 	case l.Type == "user" && l.Source != "" && asksToGoOn(l.Message):
-		m.fate, m.answer = unfinished, answer{} // with the message that this one was steered to
+		m.fate, m.answer = unfinished, exchange.Answer{} // with the message that this one was steered to
 	case l.Type == "user" && l.Source != "":
 		m.over = true
 	case l.Type == "user":
 		m.fate = unfinished // a tool's result, or the CLI asks for more: the turn went on
-		m.answer.user(l.Message)
+		m.answer.User(l.Message)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// First is the id of the first line that was written, in the recordings that have ids.
+const First = "11111111-0000-4000-8000-000000000001"
+
 //go:embed streams transcripts
 var files embed.FS
 

@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"cmp"
@@ -87,23 +87,23 @@ func (w *wall) Draft(context.Context, string) error {
 
 func (w *wall) Behind(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-// written has a track read the lines of a stream and shows the chat what it tells, with the answer at the end; after each line
+// written has an exchange read the lines of a stream and shows the chat what it tells, with the answer at the end; after each line
 // something else may happen.
-func (w *wall) written(t *testing.T, tr *track, lines [][]byte, o stream.Options, after func()) {
+func (w *wall) written(t *testing.T, x *Exchange, lines [][]byte, o stream.Options, after func()) {
 	s := stream.Start(t.Context(), o, w)
 	for _, line := range lines {
 		e, err := protocol.Parse(line)
 		if err != nil {
 			continue
 		}
-		tr.observe(e)
-		if p, changed := tr.progress(); changed {
+		x.Observe(e)
+		if p, changed := x.Progress(); changed {
 			s.Progress(p)
 		}
 		after()
 	}
 	out := s.End()
-	w.post(o.Rest(replies.Parse(cmp.Or(tr.outcome().Text, none), true), out, stream.Beside{})...)
+	w.post(o.Rest(replies.Parse(cmp.Or(x.Outcome().Text, none), true), out, stream.Beside{})...)
 }
 
 // pass lets time pass in a bubble.
@@ -118,10 +118,10 @@ const none = "(none)"
 // letters is a text without blanks.
 func letters(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// lacks tells what is wrong with the chat of a track that is over, if anything is. It has the texts of the turns in order: those
+// lacks tells what is wrong with the chat of an exchange that is over, if anything is. It has the texts of the turns in order: those
 // before a tool may be missing where blocks are not sent. Beginnings of what was taken back may stand before any of them, each with
 // the line behind it that says so.
-func (w *wall) lacks(tr *track, o stream.Options, drafts []string) string {
+func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 	shown := letters(strings.Join(w.texts, "\n"))
 	anew := letters(stream.Anew)
 	places := map[int]bool{0: true} // up to which the texts so far may be shown
@@ -155,8 +155,8 @@ func (w *wall) lacks(tr *track, o stream.Options, drafts []string) string {
 		places = next
 	}
 	past, before := "", map[string]bool{}
-	steps := tr.shown.done
-	for _, turn := range append(slices.Clip(tr.over), nil) {
+	steps := x.shown.done
+	for _, turn := range append(slices.Clip(x.over), nil) {
 		for len(steps) > 0 && (turn == nil || steps[0].Tool.Name != "" || steps[0].Past == past) {
 			if steps[0].Tool.Name == "" {
 				text(past, steps[0].Text, o.Mode != stream.Blocks || before[letters(steps[0].Text)])
@@ -171,13 +171,13 @@ func (w *wall) lacks(tr *track, o stream.Options, drafts []string) string {
 			}
 		}
 	}
-	if tr.outcome().Text == "" {
+	if x.Outcome().Text == "" {
 		text("", none, false)
 	}
 	if places[len(shown)] {
 		return ""
 	}
-	return fmt.Sprintf("the chat has %q in mode %d, the steps are %+v, the answer %q, and begun was with %q", w.texts, o.Mode, tr.shown.done, tr.outcome().Text, drafts)
+	return fmt.Sprintf("the chat has %q in mode %d, the steps are %+v, the answer %q, and begun was with %q", w.texts, o.Mode, x.shown.done, x.Outcome().Text, drafts)
 }
 
 // Whatever the CLI writes, the chat has the texts of it once and in order in the end.
@@ -185,10 +185,10 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &scene{t: rt}
-		tr := newTrack("m")
+		x := New("m")
 		s.turn("m")
 		if rapid.Bool().Draw(rt, "steered") {
-			if !tr.expect("l") {
+			if !x.Expect("l") {
 				rt.Fatal("expect")
 			}
 			s.turn("l")
@@ -216,7 +216,7 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 		problem := ""
 		synctest.Test(t, func(t *testing.T) {
 			w, line := new(wall), 0
-			w.written(t, tr, lines, o, func() {
+			w.written(t, x, lines, o, func() {
 				synctest.Wait()
 				switch fails[line] {
 				case 1:
@@ -227,7 +227,7 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 				pass(time.Duration(passes[line]) * time.Millisecond)
 				line++
 			})
-			problem = w.lacks(tr, o, drafts)
+			problem = w.lacks(x, o, drafts)
 		})
 		if problem != "" {
 			rt.Fatal(problem)
@@ -246,17 +246,17 @@ func TestTheChatOfRecordedStreams(t *testing.T) {
 				id = first
 			}
 			var drafts []string
-			for _, p := range watched(t, newTrack(id), recordings.Stream(t, name)) {
+			for _, p := range watched(t, New(id), recordings.Stream(t, name)) {
 				drafts = append(drafts, letters(p.Text))
 			}
 			o := stream.Options{Mode: mode, Block: stream.Block{At: chunk.Sentence}, Interval: time.Millisecond}
 			synctest.Test(t, func(t *testing.T) {
-				w, tr := new(wall), newTrack(id)
-				w.written(t, tr, recordings.Stream(t, name), o, func() { pass(time.Second) })
-				if !tr.succeeded() {
+				w, x := new(wall), New(id)
+				w.written(t, x, recordings.Stream(t, name), o, func() { pass(time.Second) })
+				if !x.Succeeded() {
 					return // The chat is told of a failure.
 				}
-				if problem := w.lacks(tr, o, drafts); problem != "" {
+				if problem := w.lacks(x, o, drafts); problem != "" {
 					t.Errorf("%s: %s", name, problem)
 				}
 				shows += w.shows

@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"encoding/json"
@@ -16,20 +16,20 @@ import (
 )
 
 // watched is what somebody who looks on is told of a stream of events, one after each that changed something.
-func watched(tb testing.TB, tr *track, lines [][]byte) []agent.Progress {
+func watched(tb testing.TB, x *Exchange, lines [][]byte) []agent.Progress {
 	tb.Helper()
 	var told []agent.Progress
-	s := &session{}
+	m := new(Meter)
 	for _, line := range lines {
 		e, err := protocol.Parse(line)
 		if err != nil {
 			continue
 		}
 		if e.Type == "result" {
-			s.count(e)
+			m.Count(e)
 		}
-		tr.observe(e)
-		if p, changed := tr.progress(); changed {
+		x.Observe(e)
+		if p, changed := x.Progress(); changed {
 			told = append(told, p)
 		}
 	}
@@ -90,8 +90,8 @@ func TestRecordedProgress(t *testing.T) {
 			if strings.HasPrefix(name, "2.1.329") {
 				id = first
 			}
-			tr := newTrack(id)
-			told := watched(t, tr, recordings.Stream(t, name))
+			x := New(id)
+			told := watched(t, x, recordings.Stream(t, name))
 			if diff := cmp.Diff(tc.texts, texts(told)); diff != "" {
 				t.Errorf("texts (-want +got):\n%s", diff)
 			}
@@ -109,17 +109,17 @@ func TestRecordedProgressEndsWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, name := range recordings.Streams(t) {
 		for _, id := range []string{"", first} {
-			tr := newTrack(id)
-			told := watched(t, tr, recordings.Stream(t, name))
+			x := New(id)
+			told := watched(t, x, recordings.Stream(t, name))
 			wantGrowth(t, told)
-			if !tr.succeeded() {
+			if !x.Succeeded() {
 				continue
 			}
 			last := agent.Progress{} // of a turn without an answer there is nothing to tell
 			if len(told) > 0 {
 				last = told[len(told)-1]
 			}
-			if want := tr.outcome().Text; last.Text != want || want != "" && !last.Complete || len(last.Running) > 0 {
+			if want := x.Outcome().Text; last.Text != want || want != "" && !last.Complete || len(last.Running) > 0 {
 				t.Errorf("%s ends with %+v, its answer is %q", name, last, want)
 			}
 		}
@@ -321,10 +321,10 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &scene{t: t}
-		tr := newTrack("m")
+		x := New("m")
 		s.turn("m")
 		if rapid.Bool().Draw(t, "steered") {
-			if !tr.expect("l") {
+			if !x.Expect("l") {
 				t.Fatal("expect")
 			}
 			s.turn("l")
@@ -340,17 +340,17 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			past, steps := tr.text(), len(tr.shown.done)
+			past, steps := x.text(), len(x.shown.done)
 			if past != "" {
 				past += paragraph
 			}
-			tr.observe(e)
-			for _, step := range tr.shown.done[min(steps, len(tr.shown.done)):] {
+			x.Observe(e)
+			for _, step := range x.shown.done[min(steps, len(x.shown.done)):] {
 				if step.Tool.Name == "" && step.Past != past {
 					t.Fatalf("event %d, %s: %q stands before a step, want %q", i, line, step.Past, past)
 				}
 			}
-			p, changed := tr.progress()
+			p, changed := x.Progress()
 			if !changed {
 				p = agent.Progress{Text: before}
 			} else {
@@ -365,10 +365,10 @@ func TestProgress(t *testing.T) {
 			before = p.Text
 		}
 		wantGrowth(t, told)
-		if !tr.finished {
-			t.Fatal("the track is not finished")
+		if !x.finished {
+			t.Fatal("the exchange is not finished")
 		}
-		if want := tr.outcome().Text; before != want {
+		if want := x.Outcome().Text; before != want {
 			t.Fatalf("last told is %q, the answer is %q", before, want)
 		}
 	})

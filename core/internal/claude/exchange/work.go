@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"encoding/json"
@@ -25,10 +25,10 @@ type openTool struct {
 	at  int // its place in work.used, or -1
 }
 
-// running tells whether a tool runs.
+// running reports whether a tool runs.
 func (w *work) running() bool { return len(w.open) > 0 }
 
-// add takes a block of the model's, and tells whether a tool begins with it.
+// add takes a block of the model's, and reports whether a tool begins with it.
 func (w *work) add(b *protocol.Block) bool {
 	switch {
 	case b.Type == "tool_use" && b.ID != "":

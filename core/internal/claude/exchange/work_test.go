@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// answer gathers the text that follows a turn's last tool call. The CLI's own result has only the last block of it.
-type answer struct {
+// Answer gathers the text that follows a turn's last tool call. The CLI's own result has only the last block of it.
+type Answer struct {
 	text    strings.Builder
 	id      string // of the message that is being added
 	spoke   bool   // that message has brought text since its last tool call
@@ -16,9 +16,9 @@ type answer struct {
 	some    bool   // a message was added
 }
 
-// add takes a message, or one content block of it. It returns the texts behind which a tool is called: those are not the
+// Add takes a message, or one content block of it. It returns the texts behind which a tool is called: those are not the
 // answer.
-func (a *answer) add(m *protocol.Message) (followed []string) {
+func (a *Answer) Add(m *protocol.Message) (followed []string) {
 	if m.ID != a.id {
 		// A message that was cut goes on in the next one; otherwise the next one replaces it.
 		if !a.isCut() {
@@ -47,20 +47,23 @@ func (a *answer) add(m *protocol.Message) (followed []string) {
 	return followed
 }
 
+// String returns the text without the space around it.
+func (a *Answer) String() string { return strings.TrimSpace(a.text.String()) }
+
 // paragraph stands between the blocks of a text, and between the texts of turns.
 const paragraph = "\n\n"
 
 // goesOn is the text that a new message adds to: that of a message that was cut, or none.
-func (a *answer) goesOn() string {
+func (a *Answer) goesOn() string {
 	if a.isCut() {
 		return a.text.String()
 	}
 	return ""
 }
 
-// isCut tells whether the message ended before its end: at the limit of its length, or, as it has no end, with the
+// isCut reports whether the message ended before its end: at the limit of its length, or, as it has no end, with the
 // connection, after which the CLI asks for the rest.
-func (a *answer) isCut() bool {
+func (a *Answer) isCut() bool {
 	switch a.stopped {
 	case "max_tokens", "model_context_window_exceeded":
 		return true
@@ -71,13 +74,13 @@ func (a *answer) isCut() bool {
 	}
 }
 
-// user takes a message of the user's side that the CLI wrote.
-func (a *answer) user(m *protocol.Message) {
+// User takes a message of the user's side that the CLI wrote.
+func (a *Answer) User(m *protocol.Message) {
 	a.nudged = a.nudged || hasText(m.Content)
 }
 
-// stop tells why the message ended. What was refused in the midst of it must not be shown.
-func (a *answer) stop(reason string) {
+// stop notes why the message ended. What was refused in the midst of it must not be shown.
+func (a *Answer) stop(reason string) {
 	if reason != "" {
 		a.stopped = reason
 	}

@@ -1,21 +1,20 @@
-package claude
+package exchange
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// failed returns why a finished turn has no answer. That it has none is told by is_error: failures of the API come with
+// failed returns why a finished turn has no answer. That it has none is_error says: failures of the API come with
 // subtype "success".
-func (t *turn) failed(redact func(string) string) *agent.Failure {
+func (t *turn) failed() *agent.Failure {
 	r := t.outcome
 	detail := r.Result
 	if detail == "" {
 		detail = strings.Join(append([]string{r.Subtype}, r.Errors...), ": ")
 	}
-	return &agent.Failure{Class: t.classify(), Detail: redact(detail), ResetsAt: t.resetsAt}
+	return &agent.Failure{Class: t.classify(), Detail: detail, ResetsAt: t.resetsAt}
 }
 
 // classify maps a failed result to its class. The order matters: the surest sign first, the words of the message last.
@@ -94,21 +93,4 @@ var words = []struct {
 	{"too long", agent.ContextOverflow},
 	{"Unable to connect", agent.Server},
 	{"/login", agent.Auth},
-}
-
-// secrets are the shapes of credentials that a foreign text could carry.
-var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
-
-// redact takes credentials out of a foreign text and bounds it.
-func (p *Pool) redact(text string) string {
-	const limit = 2000
-	text = strings.TrimSpace(text)
-	for _, value := range p.hidden {
-		text = strings.ReplaceAll(text, value, "[redacted]")
-	}
-	text = secrets.ReplaceAllString(text, "[redacted]")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + " …"
-	}
-	return text
 }

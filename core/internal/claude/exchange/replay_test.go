@@ -1,14 +1,12 @@
-package claude
+package exchange
 
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
@@ -16,7 +14,7 @@ import (
 )
 
 // first is the id of the first line that was written in the recordings that have ids.
-const first = "11111111-0000-4000-8000-000000000001"
+const first = recordings.First
 
 // What the scripted API echoed when the CLI asked for more by itself.
 const (
@@ -29,7 +27,7 @@ const (
 		"again, even reworded."
 )
 
-// replayed is what a track makes of a recorded stream.
+// replayed is what an exchange makes of a recorded stream.
 type replayed struct {
 	End     string // answered, a class, "not run", or "open"
 	Text    string
@@ -43,27 +41,27 @@ var fallback = map[string]agent.Fallback{
 	"2.1.197_err_529fallback": {From: "claude-sonnet-5", To: "claude-haiku-4-5-20251001", Overloaded: true},
 }
 
-// follow sends the recorded lines of a turn through a track.
+// follow sends the recorded lines of a turn through an exchange.
 func follow(t *testing.T, name, id string) replayed {
 	t.Helper()
-	s, tr := &session{}, newTrack(id)
+	m, x := new(Meter), New(id)
 	for _, line := range recordings.Stream(t, name) {
 		if e, parseErr := protocol.Parse(line); parseErr == nil {
 			if e.Type == "result" {
-				s.count(e)
+				m.Count(e)
 			}
-			tr.observe(e)
+			x.Observe(e)
 		}
 	}
 	switch {
-	case !tr.finished:
+	case !x.finished:
 		return replayed{End: "open"}
-	case tr.own() == nil:
+	case !x.Ran():
 		return replayed{End: "not run"}
-	case !tr.succeeded():
-		return replayed{End: tr.own().failed(strings.TrimSpace).Class.String()}
+	case !x.Succeeded():
+		return replayed{End: x.Failure().Class.String()}
 	}
-	result := tr.outcome()
+	result := x.Outcome()
 	if result.Fallback != fallback[name] {
 		t.Errorf("fallback = %+v, want %+v", result.Fallback, fallback[name])
 	}
@@ -155,16 +153,16 @@ func TestFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrack("m")
-			tr.expect("l")
+			x := New("m")
+			x.Expect("l")
 			for _, l := range tc.events {
 				e, err := protocol.Parse([]byte(l))
 				if err != nil {
 					t.Fatal(err)
 				}
-				tr.observe(e)
+				x.Observe(e)
 			}
-			if got := tr.outcome(); got.Model != tc.model || got.Fallback != tc.want {
+			if got := x.Outcome(); got.Model != tc.model || got.Fallback != tc.want {
 				t.Errorf("%q answered, fallback %+v; want %q, %+v", got.Model, got.Fallback, tc.model, tc.want)
 			}
 		})
@@ -218,8 +216,8 @@ func TestFortunes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrack("m")
-			if !tr.expect("l") || tr.expect("l") || tr.expect("m") {
+			x := New("m")
+			if !x.Expect("l") || x.Expect("l") || x.Expect("m") {
 				t.Fatal("expect")
 			}
 			for _, l := range tc.events {
@@ -227,160 +225,52 @@ func TestFortunes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				tr.observe(e)
+				x.Observe(e)
 			}
-			if tr.finished == tc.open {
-				t.Errorf("finished = %t", tr.finished)
+			if x.finished == tc.open {
+				t.Errorf("finished = %t", x.finished)
 			}
-			if tr.finished && tr.expect("too late") {
+			if x.finished && x.Expect("too late") {
 				t.Error("a line was expected in a turn that is over")
 			}
-			if got := tr.outcome().Text; got != tc.text {
+			if got := x.Outcome().Text; got != tc.text {
 				t.Errorf("text = %q, want %q", got, tc.text)
 			}
-			if got := len(tr.covered(false)) > 0; got != tc.covered {
+			if got := len(x.Covered(false)) > 0; got != tc.covered {
 				t.Errorf("covered = %t", got)
 			}
-			if got := len(tr.covered(true)) > 0; got != tc.stopped {
+			if got := len(x.Covered(true)) > 0; got != tc.stopped {
 				t.Errorf("covered when stopped = %t", got)
 			}
 		})
 	}
 }
 
-// The transcripts were left by the real CLI.
-func TestRecordedTranscripts(t *testing.T) {
-	t.Parallel()
-	second := "11111111-0000-4000-8000-000000000002"
-	for name, tc := range map[string]struct {
-		ids    []string
-		want   fate
-		text   string
-		before []string
-	}{
-		"tool":             {[]string{first}, answered, "it said hi", []string{"using"}},
-		"max_tokens":       {[]string{first}, answered, "the first half " + limitNudge, nil},
-		"interrupt":        {[]string{first}, unfinished, "", nil},
-		"529":              {[]string{first}, unfinished, "", nil},
-		"killed_in_answer": {[]string{first}, unfinished, "", nil},
-		"killed_in_tool":   {[]string{first}, unfinished, "", []string{"using"}},
-		"continued":        {[]string{first, second}, answered, "echo: [host] go on", []string{"using"}},
-		"steered":          {[]string{second}, answered, "both done", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			data := recordings.Transcript(t, name)
-			ids := map[string]bool{}
-			for _, id := range tc.ids {
-				ids[id] = true
-			}
-			got, err := recall(bytes.NewReader(data), ids)
-			if err != nil || got.fate != tc.want || got.text != tc.text {
-				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
-			}
-			if !slices.Equal(got.before, tc.before) {
-				t.Errorf("before it stands %q, want %q", got.before, tc.before)
-			}
-			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.fate != absent || err != nil {
-				t.Errorf("another message is %+v, %v", got, err)
-			}
-			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
-			for cut := range len(data) {
-				if cut%97 != 0 {
-					continue
-				}
-				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.text, torn.text) {
-					t.Fatalf("cut at %d: %+v, %v", cut, torn, err)
-				}
-			}
-		})
-	}
-	steered := recordings.Transcript(t, "steered")
-	if got, err := recall(bytes.NewReader(steered), map[string]bool{first: true}); err != nil || len(got.covered) != 1 || got.covered[0] != second {
-		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
-	}
-	// The next message's answer is not this one's.
-	data := recordings.Transcript(t, "continued")
-	if got, err := recall(bytes.NewReader(data), map[string]bool{first: true}); got.fate != unfinished || err != nil {
-		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
-	}
-}
-
-// The names were seen in the CLI's folder of projects.
-func TestSlug(t *testing.T) {
-	t.Parallel()
-	long := "/tmp/scratch/cl/long" + strings.Repeat("/"+strings.Repeat("abcdefghij", 5), 5)
-	for dir, want := range map[string]string{
-		"/srv/claw/ws":               "-srv-claw-ws",
-		"/srv/we ird.dir_x/é":        "-srv-we-ird-dir-x--",
-		"/a/we ird.dir_é\U0001d4b3ß": "-a-we-ird-dir-----",
-		long: "-tmp-scratch-cl-long-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
-			"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
-			"abcdefghijabcdefghijabcdef-9a7gbi",
-	} {
-		if got := slug(dir); got != want {
-			t.Errorf("slug(%q) = %q, want %q", dir, got, want)
-		}
-	}
-}
-
-func TestContinueID(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{first: true}
-	for _, message := range []string{first, "not a uuid"} {
-		for attempt := range 5 {
-			id := continueID(message, attempt)
-			if _, err := uuid.Parse(id); err != nil || seen[id] || id != continueID(message, attempt) {
-				t.Errorf("continueID(%q, %d) = %q: %v", message, attempt, id, err)
-			}
-			seen[id] = true
-		}
-	}
-}
-
-func TestRedact(t *testing.T) {
-	t.Parallel()
-	p := &Pool{hidden: hiddenValues(map[string]string{"MY_API_KEY": "canary1", "PLAIN": "visible", "X_TOKEN": "no"})}
-	for text, want := range map[string]string{
-		"key canary1 and visible no":             "key [redacted] and visible no",
-		"sk-ant-api03-abc_DEF":                   "[redacted]",
-		"Authorization: Bearer abcdef.ghi-jk":    "Authorization: [redacted]",
-		" " + strings.Repeat("é", 2000) + "tail": strings.Repeat("é", 1000) + " …",
-	} {
-		if got := p.redact(text); got != want {
-			t.Errorf("redact(%.40q) = %.80q, want %.80q", text, got, want)
-		}
-	}
-}
-
-// Whatever claude writes, a track takes it, and the recordings still come to their ends behind it.
+// Whatever claude writes, an exchange takes it, and the recordings still come to their ends behind it.
 func FuzzEvents(f *testing.F) {
 	for _, name := range recordings.Streams(f) {
 		f.Add(bytes.Join(recordings.Stream(f, name), []byte("\n")))
 	}
 	f.Add([]byte("{\"type\":\"assistant\",\"message\":{\"content\":[null,1,{\"type\":5}]}}\n{\"type\":\"result\",\"usage\":[]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, tr := &session{}, newTrack(first)
+		m, x := new(Meter), New(first)
 		for _, line := range bytes.Split(data, []byte("\n")) {
 			e, err := protocol.Parse(line)
 			if err != nil {
 				continue
 			}
 			if e.Type == "result" {
-				s.count(e)
+				m.Count(e)
 			}
-			before := tr.finished
-			tr.observe(e)
-			if before && !tr.finished {
+			before := x.finished
+			x.Observe(e)
+			if before && !x.finished {
 				t.Fatal("a finished turn goes on")
 			}
 		}
-		if own := tr.own(); own != nil {
-			_ = tr.outcome()
-			_ = fmt.Sprint(own.failed(strings.TrimSpace))
-		}
-		if _, err := recall(bytes.NewReader(data), map[string]bool{first: true}); err != nil {
-			t.Fatal(err)
+		if x.Ran() {
+			_ = x.Outcome()
+			_ = fmt.Sprint(x.Failure())
 		}
 	})
 }

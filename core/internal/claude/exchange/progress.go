@@ -1,4 +1,4 @@
-package claude
+package exchange
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 )
 
-// progress is what there is to be told of a track while it goes on. What it hands out is never changed afterwards: texts
+// progress is what there is to be told of an exchange while it goes on. What it hands out is never changed afterwards: texts
 // are snapshots of buffers that only grow, so that a text of n pieces costs no more than n of them.
 type progress struct {
 	text    draft
@@ -39,7 +39,7 @@ func (p *progress) finish(s agent.Step) {
 	p.changed = true
 }
 
-// runs tells which tools are at work.
+// runs says which tools are at work.
 func (p *progress) runs(open []openTool) {
 	if len(p.running) == 0 && len(open) == 0 {
 		return
@@ -51,14 +51,14 @@ func (p *progress) runs(open []openTool) {
 	p.changed = true
 }
 
-// took tells how many lines were steered into the track.
+// took says how many lines were steered into the exchange.
 func (p *progress) took(lines int) {
 	if p.steered != lines {
 		p.steered, p.changed = lines, true
 	}
 }
 
-// draft is the text of a track as it grows: that of the turns that are over, and behind it that of the turn that runs, of
+// draft is the text of an exchange as it grows: that of the turns that are over, and behind it that of the turn that runs, of
 // which the last block may be unfinished. The turn's answer is what counts in the end: the draft runs ahead of it by what
 // the stream brings, and comes back to it when a block is whole, or when what was streamed is void.
 type draft struct {
@@ -121,7 +121,7 @@ func (d *draft) write(text string) {
 }
 
 // settle comes back to what the turn's answer has, the end of a block.
-func (d *draft) settle(a *answer) {
+func (d *draft) settle(a *Answer) {
 	d.set(a.text.String())
 	d.spoke, d.opening = a.spoke, false
 }

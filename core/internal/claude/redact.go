@@ -1,0 +1,38 @@
+package claude
+
+import (
+	"regexp"
+	"strings"
+)
+
+// secrets are the shapes of credentials that a foreign text could carry.
+var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
+
+// redact takes credentials out of a foreign text and bounds it.
+func (p *Pool) redact(text string) string {
+	const limit = 2000
+	text = strings.TrimSpace(text)
+	for _, value := range p.hidden {
+		text = strings.ReplaceAll(text, value, "[redacted]")
+	}
+	text = secrets.ReplaceAllString(text, "[redacted]")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + " …"
+	}
+	return text
+}
+
+// hiddenValues are the configured variables that look like credentials.
+func hiddenValues(env map[string]string) []string {
+	const shortest = 6
+	var hidden []string
+	for name, value := range env {
+		for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"} {
+			if strings.Contains(strings.ToUpper(name), part) && len(value) >= shortest {
+				hidden = append(hidden, value)
+				break
+			}
+		}
+	}
+	return hidden
+}

@@ -1,0 +1,116 @@
+package claude
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/claude/recordings"
+)
+
+// The transcripts were left by the real CLI.
+func TestRecordedTranscripts(t *testing.T) {
+	t.Parallel()
+	const more = "echo: Output token limit hit. Resume directly — no apology, no recap of what you were doing. Pick up " +
+		"mid-thought if that is where the cut happened. Break remaining work into smaller pieces."
+	second := "11111111-0000-4000-8000-000000000002"
+	for name, tc := range map[string]struct {
+		ids    []string
+		want   fate
+		text   string
+		before []string
+	}{
+		"tool":             {[]string{recordings.First}, answered, "it said hi", []string{"using"}},
+		"max_tokens":       {[]string{recordings.First}, answered, "the first half " + more, nil},
+		"interrupt":        {[]string{recordings.First}, unfinished, "", nil},
+		"529":              {[]string{recordings.First}, unfinished, "", nil},
+		"killed_in_answer": {[]string{recordings.First}, unfinished, "", nil},
+		"killed_in_tool":   {[]string{recordings.First}, unfinished, "", []string{"using"}},
+		"continued":        {[]string{recordings.First, second}, answered, "echo: [host] go on", []string{"using"}},
+		"steered":          {[]string{second}, answered, "both done", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := recordings.Transcript(t, name)
+			ids := map[string]bool{}
+			for _, id := range tc.ids {
+				ids[id] = true
+			}
+			got, err := recall(bytes.NewReader(data), ids)
+			if err != nil || got.fate != tc.want || got.text != tc.text {
+				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
+			}
+			if !slices.Equal(got.before, tc.before) {
+				t.Errorf("before it stands %q, want %q", got.before, tc.before)
+			}
+			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.fate != absent || err != nil {
+				t.Errorf("another message is %+v, %v", got, err)
+			}
+			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
+			for cut := range len(data) {
+				if cut%97 != 0 {
+					continue
+				}
+				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.text, torn.text) {
+					t.Fatalf("cut at %d: %+v, %v", cut, torn, err)
+				}
+			}
+		})
+	}
+	steered := recordings.Transcript(t, "steered")
+	if got, err := recall(bytes.NewReader(steered), map[string]bool{recordings.First: true}); err != nil || len(got.covered) != 1 || got.covered[0] != second {
+		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
+	}
+	// The next message's answer is not this one's.
+	data := recordings.Transcript(t, "continued")
+	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.fate != unfinished || err != nil {
+		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
+	}
+}
+
+// The names were seen in the CLI's folder of projects.
+func TestSlug(t *testing.T) {
+	t.Parallel()
+	long := "/tmp/scratch/cl/long" + strings.Repeat("/"+strings.Repeat("abcdefghij", 5), 5)
+	for dir, want := range map[string]string{
+		"/srv/claw/ws":               "-srv-claw-ws",
+		"/srv/we ird.dir_x/é":        "-srv-we-ird-dir-x--",
+		"/a/we ird.dir_é\U0001d4b3ß": "-a-we-ird-dir-----",
+		long: "-tmp-scratch-cl-long-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
+			"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij-" +
+			"abcdefghijabcdefghijabcdef-9a7gbi",
+	} {
+		if got := slug(dir); got != want {
+			t.Errorf("slug(%q) = %q, want %q", dir, got, want)
+		}
+	}
+}
+
+func TestContinueID(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{recordings.First: true}
+	for _, message := range []string{recordings.First, "not a uuid"} {
+		for attempt := range 5 {
+			id := continueID(message, attempt)
+			if _, err := uuid.Parse(id); err != nil || seen[id] || id != continueID(message, attempt) {
+				t.Errorf("continueID(%q, %d) = %q: %v", message, attempt, id, err)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// Whatever stands in a transcript, it can be read.
+func FuzzRecall(f *testing.F) {
+	for _, name := range recordings.Streams(f) {
+		f.Add(bytes.Join(recordings.Stream(f, name), []byte("\n")))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
