@@ -3,7 +3,7 @@
 //
 // A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
 // process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
-// keeps a transcript on disk, so a message that a crash cut off is found again and answered once, see transcript.go. More
+// keeps a transcript on disk, so a message that a crash cut off is found again and answered once, see claude/transcript. More
 // lines can be steered into a turn while it uses a tool, see steer.go. A turn ends by the CLI's result, by the host's
 // timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
 //

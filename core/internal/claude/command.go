@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
 
 // marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
@@ -23,15 +24,15 @@ const sessionMarker = "CLAUDE_CODE_SESSION_ID"
 
 // command is what the command line of every claude has.
 type command struct {
-	path      string
-	args      []string
-	allowed   []string // tools that nobody is asked about
-	env       []string
-	usual     string // the model where none is chosen
-	workspace string // as given
-	family    *family
-	real      string // the same without links, as the CLI names it
-	projects  string // the folder of the workspace's transcripts
+	path        string
+	args        []string
+	allowed     []string // tools that nobody is asked about
+	env         []string
+	usual       string // the model where none is chosen
+	workspace   string // as given
+	family      *family
+	real        string            // the same without links, as the CLI names it
+	transcripts transcript.Folder // the workspace's
 }
 
 // newCommand finds the CLI, writes the files that its flags name, and builds the command line.
@@ -69,7 +70,7 @@ func newCommand(cfg Config, life string) (*command, error) {
 		allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), path: path, usual: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, real: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg, life),
 	}
-	c.projects = filepath.Join(configDir(c.env), "projects", slug(real))
+	c.transcripts = transcript.Of(configDir(c.env), real)
 	c.args = append(c.args, cfg.Args...)
 	c.args = append(c.args,
 		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

@@ -45,7 +45,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	for {
 		now := s.look()
 		timeout.hold(now.asking)
-		if now.Acked && (now.Finished || t.Started || p.command.hasTranscript(t.Session)) {
+		if now.Acked && (now.Finished || t.Started || p.command.transcripts.Has(t.Session)) {
 			t.OnConsumed()
 		} else if now.Acked && looks == nil {
 			ticker := time.NewTicker(look)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
 
 // Run carries a message through and returns its answer; its error is an [*agent.Failure], beside which the result says what
@@ -139,18 +140,18 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 func (r *run) plan(known bool) error {
 	r.planned = true
 	t := r.turn
-	found, err := r.pool.command.recall(t)
+	found, err := r.pool.command.transcripts.Recall(t)
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
-	r.past = agent.Result{Before: found.before, Covered: found.covered, Compactions: found.compactions}
+	r.past = agent.Result{Before: found.Before, Covered: found.Covered, Compactions: found.Compactions}
 	switch {
-	case found.fate == answered:
-		r.past.Text, r.past.Recovered = found.text, true
-	case compacts(t.Prompt) && (known || found.fate == unfinished):
-		r.next.uuid = continueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
-	case known || found.fate == unfinished:
-		r.next, r.past.Continued = line{uuid: continueID(t.UUID, t.Attempt), text: continueText(t.Failed)}, true
+	case found.Fate == transcript.Answered:
+		r.past.Text, r.past.Recovered = found.Text, true
+	case compacts(t.Prompt) && (known || found.Fate == transcript.Unfinished):
+		r.next.uuid = transcript.ContinueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
+	case known || found.Fate == transcript.Unfinished:
+		r.next, r.past.Continued = line{uuid: transcript.ContinueID(t.UUID, t.Attempt), text: transcript.ContinueText(t.Failed)}, true
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 	result, covered := x.Outcome(), x.Covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.session.isAlive() {
 		// What a killed process has read without writing it down is lost to the conversation.
-		noted, err := r.pool.command.steeredLines(r.turn.Session)
+		noted, err := r.pool.command.transcripts.Steered(r.turn.Session)
 		if err != nil {
 			r.session.log.Warn("cannot tell which messages claude has noted", "error", err)
 		}

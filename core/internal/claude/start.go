@@ -111,9 +111,9 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 // origin is what a turn's session is to be begun from.
 func (p *Pool) origin(t agent.Turn) origin {
 	switch {
-	case t.Started || p.command.hasTranscript(t.Session):
+	case t.Started || p.command.transcripts.Has(t.Session):
 		return resumed
-	case t.ForkOf != "" && p.command.hasTranscript(t.ForkOf):
+	case t.ForkOf != "" && p.command.transcripts.Has(t.ForkOf):
 		return forked
 	default:
 		return fresh
@@ -124,7 +124,7 @@ func (p *Pool) origin(t agent.Turn) origin {
 func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session, error) {
 	began := time.Now()
 	source := map[origin]string{resumed: t.Session, forked: t.ForkOf}[from]
-	before, err := p.command.steeredLines(source)
+	before, err := p.command.transcripts.Steered(source)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}

@@ -1,4 +1,14 @@
-package claude
+// Package transcript reads what became of a message from the transcripts that the claude CLI keeps.
+//
+// There is one of each session, as JSONL. It is written behind: a message's line comes some 100 ms after its
+// echo, all of a turn before its result. What is in it survives a kill of the process, so it, not the echo, says what
+// became of a message:
+//
+//   - a finished answer follows the message: that is the answer;
+//   - the message is not there: it is sent again, under the same id, so that it cannot run twice;
+//   - the message is there without a finished answer: claude is asked to go on, under an id derived from the message's
+//     and the attempt's number, so that this cannot happen twice either.
+package transcript
 
 import (
 	"bufio"
@@ -20,22 +30,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// The CLI keeps a transcript of each session as JSONL. It is written behind: a message's line comes some 100 ms after its
-// echo, all of a turn before its result. What is in it survives a kill of the process, so it, not the echo, says what
-// became of a message:
-//
-//   - a finished answer follows the message: that is the answer;
-//   - the message is not there: it is sent again, under the same id, so that it cannot run twice;
-//   - the message is there without a finished answer: claude is asked to go on, under an id derived from the message's
-//     and the attempt's number, so that this cannot happen twice either.
+// Fate is what the transcript says of a message.
+type Fate int
 
-// fate is what the transcript says of a message.
-type fate int
-
+// What may have become of a message.
 const (
-	absent fate = iota
-	unfinished
-	answered
+	Absent Fate = iota
+	Unfinished
+	Answered
 )
 
 // The beginning and the end of what asks for the rest of an answer. It begins as every prompt does, with a line of the host's.
@@ -44,8 +46,8 @@ const (
 	goOn   = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
 )
 
-// continueText asks for the rest of an answer, and says why it is missing.
-func continueText(failed agent.Class) string {
+// ContinueText asks for the rest of an answer, and says why it is missing.
+func ContinueText(failed agent.Class) string {
 	why := ", as the service behind the model failed."
 	switch failed {
 	case 0:
@@ -58,8 +60,8 @@ func continueText(failed agent.Class) string {
 	return cutOff + why + goOn
 }
 
-// continueID is the id of the line that asks to go on.
-func continueID(message string, attempt int) string {
+// ContinueID is the id of the line that asks to go on.
+func ContinueID(message string, attempt int) string {
 	space, err := uuid.Parse(message)
 	if err != nil {
 		space = uuid.NewSHA1(uuid.NameSpaceOID, []byte(message))
@@ -67,39 +69,44 @@ func continueID(message string, attempt int) string {
 	return uuid.NewSHA1(space, []byte("continue "+strconv.Itoa(attempt))).String()
 }
 
-// transcriptPath is where the CLI keeps a session.
-func (c *command) transcriptPath(session string) string {
-	return filepath.Join(c.projects, session+".jsonl")
+// Folder is where the CLI keeps the transcripts of a working directory.
+type Folder string
+
+// Of returns the folder of a working directory, without links, under the CLI's configuration folder.
+func Of(config, workspace string) Folder {
+	return Folder(filepath.Join(config, "projects", slug(workspace)))
 }
 
-// hasTranscript tells whether the session is on disk.
-func (c *command) hasTranscript(session string) bool {
-	_, err := os.Stat(c.transcriptPath(session))
+func (f Folder) path(session string) string { return filepath.Join(string(f), session+".jsonl") }
+
+// Has reports whether the session is on disk.
+func (f Folder) Has(session string) bool {
+	_, err := os.Stat(f.path(session))
 	return err == nil
 }
 
-// past is what a transcript says of a message.
-type past struct {
-	fate        fate
-	text        string   // the answer, where there is one
-	before      []string // the texts before it, behind which a tool was used
-	covered     []string // the lines that were steered into its turns
-	compactions int      // of the conversation in the course of these
+// Past is what a transcript says of a message.
+type Past struct {
+	Fate        Fate
+	Text        string   // the answer, where there is one
+	Before      []string // the texts before it, behind which a tool was used
+	Covered     []string // the lines that were steered into its turns
+	Compactions int      // of the conversation in the course of these
 }
 
-// recall reads what became of a message, and of the lines that asked to go on with it.
-func (c *command) recall(t agent.Turn) (past, error) {
-	file, err := os.Open(c.transcriptPath(t.Session))
+// Recall reads what became of a message, and of the lines that asked to go on with it.
+func (f Folder) Recall(t agent.Turn) (Past, error) {
+	file, err := os.Open(f.path(t.Session))
 	if errors.Is(err, fs.ErrNotExist) {
-		return past{}, nil
+		return Past{}, nil
 	}
 	if err != nil {
-		return past{}, fmt.Errorf("read transcript: %w", err)
+		return Past{}, fmt.Errorf("read transcript: %w", err)
 	}
 	defer file.Close()
 	ids := map[string]bool{t.UUID: true}
 	for attempt := 1; attempt <= t.Attempt; attempt++ {
-		ids[continueID(t.UUID, attempt)] = true
+		ids[ContinueID(t.UUID, attempt)] = true
 	}
 	found, err := recall(file, ids)
 	if err != nil {
@@ -108,9 +115,9 @@ func (c *command) recall(t agent.Turn) (past, error) {
 	return found, nil
 }
 
-// steeredLines returns the ids of all lines that were steered into the turns of a session.
-func (c *command) steeredLines(session string) (map[string]bool, error) {
-	file, err := os.Open(c.transcriptPath(session))
+// Steered returns the ids of all lines that were steered into the turns of a session.
+func (f Folder) Steered(session string) (map[string]bool, error) {
+	file, err := os.Open(f.path(session))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -153,7 +160,7 @@ type transcriptLine struct {
 }
 
 // recall reads a transcript for the last line with one of the ids and the answer behind it.
-func recall(r io.Reader, ids map[string]bool) (past, error) {
+func recall(r io.Reader, ids map[string]bool) (Past, error) {
 	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -162,24 +169,24 @@ func recall(r io.Reader, ids map[string]bool) (past, error) {
 			err = protocol.SkipLine(buffered) // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
-		if (m.fate != absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
+		if (m.Fate != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
 			m.take(&l)
 		}
 		if err == io.EOF {
-			if m.fate == answered {
-				m.text = m.answer.String()
+			if m.Fate == Answered {
+				m.Text = m.answer.String()
 			}
-			return m.past, nil
+			return m.Past, nil
 		}
 		if err != nil {
-			return m.past, err
+			return m.Past, err
 		}
 	}
 }
 
 // memory is the state of a recall.
 type memory struct {
-	past
+	Past
 
 	ids    map[string]bool
 	over   bool // a later message follows
@@ -190,36 +197,36 @@ type memory struct {
 func (m *memory) take(l *transcriptLine) {
 	switch {
 	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
-		m.fate, m.over, m.answer = unfinished, false, exchange.Answer{}
-	case m.fate == absent || m.over:
+		m.Fate, m.over, m.answer = Unfinished, false, exchange.Answer{}
+	case m.Fate == Absent || m.over:
 	case l.Attachment.UUID != "":
-		m.covered = append(m.covered, l.Attachment.UUID)
-	case l.Subtype == "compact_boundary" && m.fate == answered:
+		m.Covered = append(m.Covered, l.Attachment.UUID)
+	case l.Subtype == "compact_boundary" && m.Fate == Answered:
 		m.over = true // the host had the conversation compacted after the turn
 	case l.Subtype == "compact_boundary":
-		m.compactions++
+		m.Compactions++
 	case l.Message == nil:
 	case l.Type == "assistant" && l.Message.Model != protocol.SyntheticModel:
-		m.before = append(m.before, m.answer.Add(l.Message)...)
-		if m.fate = unfinished; finishes(l.Message.StopReason) {
-			m.fate = answered
+		m.Before = append(m.Before, m.answer.Add(l.Message)...)
+		if m.Fate = Unfinished; finishes(l.Message.StopReason) {
+			m.Fate = Answered
 		}
 	case l.Type == "user" && l.Source != "" && asksToGoOn(l.Message):
-		m.fate, m.answer = unfinished, exchange.Answer{} // with the message that this one was steered to
+		m.Fate, m.answer = Unfinished, exchange.Answer{} // with the message that this one was steered to
 	case l.Type == "user" && l.Source != "":
 		m.over = true
 	case l.Type == "user":
-		m.fate = unfinished // a tool's result, or the CLI asks for more: the turn went on
+		m.Fate = Unfinished // a tool's result, or the CLI asks for more: the turn went on
 		m.answer.User(l.Message)
 	}
 }
 
-// asksToGoOn tells whether a message is the host's own that asks for the rest of an answer.
+// asksToGoOn reports whether a message is the host's own that asks for the rest of an answer.
 func asksToGoOn(m *protocol.Message) bool {
 	return len(m.Content) == 1 && strings.HasPrefix(m.Content[0].Text, cutOff) && strings.HasSuffix(m.Content[0].Text, goOn)
 }
 
-// mentions tells whether a line can be about one of the ids. It spares the decoding of a long history.
+// mentions reports whether a line can be about one of the ids. It spares the decoding of a long history.
 func mentions(line []byte, ids map[string]bool) bool {
 	for id := range ids {
 		if bytes.Contains(line, []byte(id)) {
@@ -229,7 +236,7 @@ func mentions(line []byte, ids map[string]bool) bool {
 	return false
 }
 
-// finishes tells whether a message with this stop reason ends its turn.
+// finishes reports whether a message with this stop reason ends its turn.
 func finishes(reason string) bool { return reason == "end_turn" || reason == "stop_sequence" }
 
 // slug is the name of a working directory's folder among the CLI's projects, as observed: each UTF-16 unit that is no

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -19,18 +19,18 @@ func TestRecordedTranscripts(t *testing.T) {
 	second := "11111111-0000-4000-8000-000000000002"
 	for name, tc := range map[string]struct {
 		ids    []string
-		want   fate
+		want   Fate
 		text   string
 		before []string
 	}{
-		"tool":             {[]string{recordings.First}, answered, "it said hi", []string{"using"}},
-		"max_tokens":       {[]string{recordings.First}, answered, "the first half " + more, nil},
-		"interrupt":        {[]string{recordings.First}, unfinished, "", nil},
-		"529":              {[]string{recordings.First}, unfinished, "", nil},
-		"killed_in_answer": {[]string{recordings.First}, unfinished, "", nil},
-		"killed_in_tool":   {[]string{recordings.First}, unfinished, "", []string{"using"}},
-		"continued":        {[]string{recordings.First, second}, answered, "echo: [host] go on", []string{"using"}},
-		"steered":          {[]string{second}, answered, "both done", nil},
+		"tool":             {[]string{recordings.First}, Answered, "it said hi", []string{"using"}},
+		"max_tokens":       {[]string{recordings.First}, Answered, "the first half " + more, nil},
+		"interrupt":        {[]string{recordings.First}, Unfinished, "", nil},
+		"529":              {[]string{recordings.First}, Unfinished, "", nil},
+		"killed_in_answer": {[]string{recordings.First}, Unfinished, "", nil},
+		"killed_in_tool":   {[]string{recordings.First}, Unfinished, "", []string{"using"}},
+		"continued":        {[]string{recordings.First, second}, Answered, "echo: [host] go on", []string{"using"}},
+		"steered":          {[]string{second}, Answered, "both done", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,13 +40,13 @@ func TestRecordedTranscripts(t *testing.T) {
 				ids[id] = true
 			}
 			got, err := recall(bytes.NewReader(data), ids)
-			if err != nil || got.fate != tc.want || got.text != tc.text {
+			if err != nil || got.Fate != tc.want || got.Text != tc.text {
 				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
 			}
-			if !slices.Equal(got.before, tc.before) {
-				t.Errorf("before it stands %q, want %q", got.before, tc.before)
+			if !slices.Equal(got.Before, tc.before) {
+				t.Errorf("before it stands %q, want %q", got.Before, tc.before)
 			}
-			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.fate != absent || err != nil {
+			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.Fate != Absent || err != nil {
 				t.Errorf("another message is %+v, %v", got, err)
 			}
 			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
@@ -54,19 +54,19 @@ func TestRecordedTranscripts(t *testing.T) {
 				if cut%97 != 0 {
 					continue
 				}
-				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.text, torn.text) {
+				if torn, err := recall(bytes.NewReader(data[:cut]), ids); err != nil || !strings.HasPrefix(got.Text, torn.Text) {
 					t.Fatalf("cut at %d: %+v, %v", cut, torn, err)
 				}
 			}
 		})
 	}
 	steered := recordings.Transcript(t, "steered")
-	if got, err := recall(bytes.NewReader(steered), map[string]bool{recordings.First: true}); err != nil || len(got.covered) != 1 || got.covered[0] != second {
+	if got, err := recall(bytes.NewReader(steered), map[string]bool{recordings.First: true}); err != nil || len(got.Covered) != 1 || got.Covered[0] != second {
 		t.Errorf("recall = %+v, %v; want %s covered", got, err, second)
 	}
 	// The next message's answer is not this one's.
 	data := recordings.Transcript(t, "continued")
-	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.fate != unfinished || err != nil {
+	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.Fate != Unfinished || err != nil {
 		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
 	}
 }
@@ -94,8 +94,8 @@ func TestContinueID(t *testing.T) {
 	seen := map[string]bool{recordings.First: true}
 	for _, message := range []string{recordings.First, "not a uuid"} {
 		for attempt := range 5 {
-			id := continueID(message, attempt)
-			if _, err := uuid.Parse(id); err != nil || seen[id] || id != continueID(message, attempt) {
+			id := ContinueID(message, attempt)
+			if _, err := uuid.Parse(id); err != nil || seen[id] || id != ContinueID(message, attempt) {
 				t.Errorf("continueID(%q, %d) = %q: %v", message, attempt, id, err)
 			}
 			seen[id] = true
