@@ -12,25 +12,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-const (
-	maxCap   = 1000
-	maxQuiet = 10 * time.Minute
-)
-
-// modes are the queue modes by the words for them.
-var modes = map[string]domain.Mode{
-	"steer": domain.Steer, "followup": domain.Followup, "follow-up": domain.Followup, "collect": domain.Collect,
-	"interrupt": domain.Interrupt, "steer-backlog": domain.SteerBacklog, "steer+backlog": domain.SteerBacklog,
-	"steer_backlog": domain.SteerBacklog, "queue": domain.Queue, "queued": domain.Queue,
+// queueOptions says what /queue takes.
+func queueOptions() string {
+	drops := domain.Drops()
+	last := len(drops) - 1
+	return fmt.Sprintf("Options: %s; debounce:0.5s, cap:20 (1 to %d), drop:%s or %s; default.",
+		strings.Join(domain.Modes(), ", "), domain.MaxCap, strings.Join(drops[:last], ", "), drops[last])
 }
-
-// drops are the ways to drop by the words for them.
-var drops = map[string]domain.Drop{
-	"old": domain.DropOld, "oldest": domain.DropOld, "new": domain.DropNew, "newest": domain.DropNew,
-	"summarize": domain.DropSummarize, "summarise": domain.DropSummarize, "summary": domain.DropSummarize,
-}
-
-const queueOptions = "Options: steer, followup, collect, interrupt, steer-backlog, queue; debounce:0.5s, cap:20 (1 to 1000), drop:old, new or summarize; default."
 
 // readQueue is the directive /queue: a mode, options, or both.
 func readQueue(_ Models, words []string) reading {
@@ -43,7 +31,7 @@ func readQueue(_ Models, words []string) reading {
 	}
 	var chosen domain.QueueOverrides
 	r := reading{}
-	if mode, ok := modes[first]; ok {
+	if mode, ok := domain.ParseMode(first); ok {
 		chosen.Mode, r.words = mode, 1
 	}
 	understood := true
@@ -81,7 +69,7 @@ func readOption(o *domain.QueueOverrides, name, value string) bool {
 	switch name {
 	case "debounce":
 		quiet, err := time.ParseDuration(value)
-		if err != nil || quiet < 0 || quiet > maxQuiet {
+		if err != nil || quiet < 0 || quiet > domain.MaxQuiet {
 			return false
 		}
 		o.Debounce = &quiet
@@ -89,9 +77,9 @@ func readOption(o *domain.QueueOverrides, name, value string) bool {
 	case "cap":
 		n, err := strconv.Atoi(value)
 		o.Cap = n
-		return err == nil && n >= 1 && n <= maxCap
+		return err == nil && n >= 1 && n <= domain.MaxCap
 	default:
-		drop, ok := drops[value]
+		drop, ok := domain.ParseDrop(value)
 		o.Drop = drop
 		return ok
 	}
@@ -104,12 +92,12 @@ func (d desk) queue(ctx context.Context, call Call) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%sCurrent queue settings: %s.\n\n%s", d.listed(call, waiting), queueing(d.effective(call).Queue), queueOptions), nil
+		return fmt.Sprintf("%sCurrent queue settings: %s.\n\n%s", d.listed(call, waiting), queueing(d.effective(call).Queue), queueOptions()), nil
 	}
 	words := strings.Fields(call.Args)
 	r := readQueue(Models{}, words)
 	if r.set == nil || r.words < len(words) {
-		return unknown("queue", call.Args, queueOptions), nil
+		return unknown("queue", call.Args, queueOptions()), nil
 	}
 	session, err := d.store.Configure(ctx, call.Caller.Session, r.set)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // fileBlock is the whole file. The plugin blocks are left to plugin.
@@ -132,11 +134,11 @@ func (i *Inbound) block() block {
 
 func (q *Queue) block() block {
 	return block{path: "queue", attrs: []attr{
-		{"mode", oneOf(&q.Mode, "steer", "followup", "collect", "interrupt", "steer-backlog", "queue")},
+		{"mode", oneOf(&q.Mode, domain.Modes()...)},
 		{"debounce", duration(&q.Debounce, 0)},
-		{"cap", whole(&q.Cap, 1, 1000)},
+		{"cap", whole(&q.Cap, 1, domain.MaxCap)},
 		{"receipt", boolean(&q.Receipt)},
-		{"drop", oneOf(&q.Drop, "summarize", "old", "new")},
+		{"drop", oneOf(&q.Drop, domain.Drops()...)},
 	}}
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
 // Config is a file that was read and found good. All paths in it are absolute.
@@ -144,10 +146,10 @@ type Inbound struct {
 
 // Queue says what becomes of a message that arrives while its session runs.
 type Queue struct {
-	Mode     string        // steer (default), followup, collect, interrupt, steer-backlog, queue
+	Mode     domain.Mode   // default [domain.Steer]
 	Debounce time.Duration // how long it must have been quiet before what waits is taken; default 500 ms
 	Cap      int           // how many messages may wait, 1 to 1000; default 20
-	Drop     string        // what is done beyond that: summarize (default), old, new
+	Drop     domain.Drop   // what is done beyond that; default [domain.DropSummarize]
 	Receipt  bool          // a message that waits is said to, where it can be taken back by a button; default true
 }
 
@@ -234,7 +236,7 @@ func defaults() *Config {
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: 500 * time.Millisecond, MaxAge: 24 * time.Hour},
-			Queue:   Queue{Mode: "steer", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize", Receipt: true},
+			Queue:   Queue{Mode: domain.Steer, Debounce: 500 * time.Millisecond, Cap: 20, Drop: domain.DropSummarize, Receipt: true},
 			Reply: Reply{
 				ChunkMode: "length", Stream: "preview",
 				Block:  Block{Min: 800, Max: 1200, Idle: time.Second, BreakOn: "paragraph", FlushAt: "text_end"},

@@ -137,7 +137,7 @@ func texts(to *[]string) setter {
 }
 
 // oneOf takes one of a few words.
-func oneOf(to *string, words ...string) setter {
+func oneOf[T ~string](to *T, words ...string) setter {
 	return func(v value) {
 		s, ok := v.text()
 		if !ok {
@@ -147,7 +147,7 @@ func oneOf(to *string, words ...string) setter {
 			v.refuse("must be %s", alternatives(words))
 			return
 		}
-		*to = s
+		*to = T(s)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Queueing resolves how a message waits: by its own directive, the session's, the channel's settings.
 func Queueing(c config.Queue, message, session domain.QueueOverrides) domain.Queueing {
 	o := domain.Overrides{Queue: message}.Over(domain.Overrides{Queue: session}).Queue
-	q := domain.Queueing{Mode: domain.Mode(c.Mode), Quiet: c.Debounce, Cap: c.Cap, Drop: domain.Drop(c.Drop)}
+	q := domain.Queueing{Mode: c.Mode, Quiet: c.Debounce, Cap: c.Cap, Drop: c.Drop}
 	if o.Mode != "" {
 		q.Mode = o.Mode
 	}

@@ -23,52 +23,6 @@ type Held struct {
 	ReadyAt time.Time
 }
 
-// Mode is what becomes of a message that arrives while its session's turn runs.
-type Mode string
-
-// The modes. Any other, the zero one among them, counts as Followup.
-const (
-	Followup     Mode = "followup"      // it waits for a turn of its own, which begins when the lane has been quiet
-	Queue        Mode = "queue"         // the same, without the wait for quiet
-	Collect      Mode = "collect"       // it waits for a turn together with others
-	Steer        Mode = "steer"         // it is told to the running turn, or waits like Followup
-	SteerBacklog Mode = "steer-backlog" // the same
-	Interrupt    Mode = "interrupt"     // it ends the running turn and drops what waits, or waits where any of that is of a higher authority
-)
-
-// Drop is which message is dropped when too many wait.
-type Drop string
-
-// The ways to drop. Any other, the zero one among them, counts as DropSummarize.
-const (
-	DropOld       Drop = "old"       // the one that has waited for the longest
-	DropNew       Drop = "new"       // the new one
-	DropSummarize Drop = "summarize" // the oldest, of which the next turn is told a line
-)
-
-// Queueing is how a message waits in the turn lane.
-type Queueing struct {
-	Mode Mode
-	// Quiet is how long after it came a message is claimed that came to others, or to a running turn. What is collected
-	// waits for the quiet after the last of it, for five times as long at most.
-	Quiet time.Duration
-	Cap   int // more waiting messages are dropped, where a burst is one; zero: no limit
-	Drop  Drop
-}
-
-// Waits reports whether a message that is not the only one waits for quiet.
-func (q Queueing) Waits() bool {
-	switch q.Mode {
-	case Queue, Steer, SteerBacklog, Interrupt:
-		return false
-	default:
-		return q.Quiet > 0
-	}
-}
-
-// Steers reports whether a message may be told to the running turn.
-func (q Queueing) Steers() bool { return q.Mode == Steer || q.Mode == SteerBacklog }
-
 // Burst joins messages that come in quick succession into one turn. The zero Burst joins none.
 type Burst struct {
 	Window time.Duration // a message that comes within it of the one before joins it

@@ -322,7 +322,7 @@ func (in *Inbox) accept(ctx context.Context, inbound domain.Inbound) (Outcome, e
 	if accepted.Superseded != 0 {
 		in.options.Turns.End(accepted.Superseded)
 	}
-	if accepted.Running && (inbound.Queue.Mode == domain.Steer || inbound.Queue.Mode == domain.SteerBacklog) {
+	if accepted.Running && inbound.Queue.Steers() {
 		in.options.Turns.Nudge(inbound.Session)
 	}
 	return Outcome{Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, behind: accepted.Running}, nil
