@@ -30,6 +30,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/core/internal/process"
+	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/core/internal/tools"
@@ -90,7 +91,7 @@ type Host struct {
 	inbox         *inbox.Inbox
 	tools         *tools.Server
 	typist        *turn.Typist
-	reactor       *reactor
+	reactor       *reaction.Reactor
 	drafts        drafts
 	shows         shows
 	mute          once // conversations that know that they cannot be spoken to
@@ -195,7 +196,7 @@ func (h *Host) wire() {
 		Inbox: submitting{h.inbox, h}, Store: h.store, Pieces: h.posted, Grants: h.grants,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
-	h.reactor = h.newReactor()
+	h.reactor = reaction.New(h.store, networks{h.supervisor}, h.pluginNames(), h.log.Named("reaction"))
 	h.followers = hook.NewFollowers(h.store, h.following, h.supervisor.Changed, h.log.Named("hook"))
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	h.handler = turn.New(turn.Options{
@@ -251,7 +252,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer h.end("the control socket", control.stop)
 	plugins := start(work, func(ctx context.Context) { h.supervisor.Run(ctx, h.forPlugins()) })
 	defer h.end("plugins", plugins.stop)
-	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.run, h.crowding, h.tellHeld} {
+	for _, room := range []func(context.Context){h.upkeep, h.observers.Run, h.followers.Run, h.menus, h.reactor.Run, h.crowding, h.tellHeld} {
 		defer h.end("what plugins are told", start(work, room).stop)
 	}
 	h.settle(ctx)

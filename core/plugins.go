@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/hostapi"
+	"github.com/clawhost/clawhost/core/internal/reaction"
 	"github.com/clawhost/clawhost/core/internal/remote"
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
@@ -160,4 +161,16 @@ func quoted(s string) string {
 		line = append(line[:most], '…')
 	}
 	return string(line)
+}
+
+// networks put reactions by the plugins that run.
+type networks struct{ *supervisor.Supervisor }
+
+// React implements [reaction.Networks].
+func (n networks) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
+	live, ok := n.Get(to.Channel)
+	if !ok {
+		return reaction.ErrNoChannel
+	}
+	return live.React(ctx, to, id, emoji)
 }

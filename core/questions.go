@@ -117,3 +117,12 @@ func (q questionsOf) Open() []command.OpenQuestion {
 
 // ID returns the id of a question as it is, of what somebody typed.
 func (questionsOf) ID(typed string) (id string, ok bool) { return permission.ID(typed) }
+
+// over is told how a turn has ended.
+func (h *Host) over(ctx context.Context, run *conversation.Turn, c domain.Completion) {
+	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
+	h.questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
+	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {
+		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/turn"
@@ -53,9 +54,12 @@ func (h *Host) received(caller chat.Caller, m chat.Message, lane domain.Lane) {
 	if lane != domain.TurnLane {
 		return
 	}
-	h.acknowledge(caller.Address, m.ID)
+	settings := h.config.For(caller.Address.Channel).Reply
+	if emoji := settings.AckReaction; m.ID != "" && emoji != "" && emoji != config.AckStatus {
+		h.reactor.Acknowledge(caller.Address, m.ID, emoji)
+	}
 	limits := h.conversations.Limits(caller.Address.Channel, caller.Kind)
-	if h.config.For(caller.Address.Channel).Reply.Typing == "instant" && limits.TypingTTL > 0 {
+	if settings.Typing == "instant" && limits.TypingTTL > 0 {
 		h.typist.Once(func(ctx context.Context) error { return h.signal(ctx, caller.Address, true) })
 	}
 }

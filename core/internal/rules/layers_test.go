@@ -20,7 +20,7 @@ const (
 // has the same order.
 var layers = []string{
 	"process", "domain", "session", "config", "store", "access", "agent", "answer", "chunk", "envelope", "credential", "budget",
-	"conversation",
+	"conversation", "reaction",
 	"remote", "supervisor",
 	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "heartbeat",
 	"outbox", "hostapi", "admin",

@@ -1,4 +1,4 @@
-package core
+package reaction
 
 import (
 	"context"
@@ -46,19 +46,28 @@ func (r *reacting) Reacted(_ context.Context, done domain.Reaction) error {
 	return nil
 }
 
+func (r *reacting) Changed() <-chan struct{} {
+	select {
+	case <-r.changed:
+		return nil // it was heard
+	default:
+		return r.changed
+	}
+}
+
 func (r *reacting) ReactionsReady() <-chan struct{} { return r.ready }
 
-func (r *reacting) react(_ context.Context, what reaction) error {
+func (r *reacting) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var err error
-	if errs := r.errs[what.to.Channel]; len(errs) > 0 {
+	if errs := r.errs[to.Channel]; len(errs) > 0 {
 		if err = errs[0]; len(errs) > 1 {
-			r.errs[what.to.Channel] = errs[1:]
+			r.errs[to.Channel] = errs[1:]
 		}
 	}
-	if !errors.Is(err, errNoChannel) {
-		r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), what.to.Channel, what.id, what.emoji))
+	if !errors.Is(err, ErrNoChannel) {
+		r.put = append(r.put, fmt.Sprintf("%d %s %s%s", int(time.Since(r.began).Seconds()), to.Channel, id, emoji))
 	}
 	return err
 }
@@ -88,8 +97,8 @@ func TestReactor(t *testing.T) {
 		"an outcome that nobody knows":     {errs: map[string][]error{"b": {errors.New("the pipe broke"), nil}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍", "5 b 6👍"}},
 		"a message that is gone":           {errs: map[string][]error{"b": {&chat.Failure{Reason: chat.TargetGone}}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
 		"a channel that has none":          {errs: map[string][]error{"a": {errors.ErrUnsupported}}, after: time.Minute, want: []string{"0 a 1👀", "0 a 2✍", "0 a 3👍", "0 a 4💔", "0 a 5", "0 b 6👍"}},
-		"a channel that does not run":      {errs: map[string][]error{"a": {errNoChannel}}, after: time.Minute, want: []string{"0 b 6👍"}, left: 5},
-		"a channel that runs after a time": {errs: map[string][]error{"a": {errNoChannel, errNoChannel, nil}}, after: time.Minute, want: []string{"0 b 6👍", "60 a 1👀", "60 a 2✍", "60 a 3👍", "60 a 4💔", "60 a 5"}},
+		"a channel that does not run":      {errs: map[string][]error{"a": {ErrNoChannel}}, after: time.Minute, want: []string{"0 b 6👍"}, left: 5},
+		"a channel that runs after a time": {errs: map[string][]error{"a": {ErrNoChannel, ErrNoChannel, nil}}, after: time.Minute, want: []string{"0 b 6👍", "60 a 1👀", "60 a 2✍", "60 a 3👍", "60 a 4💔", "60 a 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,22 +124,13 @@ func TestReactor(t *testing.T) {
 }
 
 // runs has a reactor work until the test ends.
-func (r *reacting) runs(t *testing.T) *reactor {
+func (r *reacting) runs(t *testing.T) *Reactor {
 	t.Helper()
-	worker := &reactor{
-		stages: r, channels: []string{"a", "b"}, react: r.react, log: hclog.NewNullLogger(), taken: make(chan reaction, 1),
-		changed: func() <-chan struct{} {
-			select {
-			case <-r.changed:
-				return nil // it was heard
-			default:
-				return r.changed
-			}
-		},
-	}
+	worker := New(r, r, []string{"a", "b"}, hclog.NewNullLogger())
+	worker.taken = make(chan reaction, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
-	work.Go(func() { worker.run(ctx) })
+	work.Go(func() { worker.Run(ctx) })
 	t.Cleanup(func() {
 		cancel()
 		work.Wait()
@@ -146,9 +146,9 @@ func TestReactorGivesUp(t *testing.T) {
 		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), errs: map[string][]error{"a": {&chat.Failure{Reason: chat.Temporary}}}, began: time.Now()}
 		s.runs(t)
 		s.accept("a", "1", domain.StageDone)
-		time.Sleep(reactionPatience + time.Minute)
+		time.Sleep(patience + time.Minute)
 		synctest.Wait()
-		if len(s.due) != 0 || len(s.put) != int(reactionPatience/reactionPause)+1 {
+		if len(s.due) != 0 || len(s.put) != int(patience/pause)+1 {
 			t.Errorf("tried %d times, and %+v is left", len(s.put), s.due)
 		}
 		s.errs, s.put = nil, nil
@@ -166,13 +166,13 @@ func TestReactorPutsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &reacting{ready: make(chan struct{}, 1), changed: make(chan struct{}), began: time.Now()}
 		worker := s.runs(t)
-		for i := range 3 * reactionsAtOnce {
+		for i := range 3 * atOnce {
 			s.accept("a", chat.MessageID(fmt.Sprint(i)), domain.StageDone)
 		}
-		worker.acknowledge(chat.Address{Channel: "b"}, "m", "🫡")
-		worker.acknowledge(chat.Address{Channel: "b"}, "n", "🫡")
+		worker.Acknowledge(chat.Address{Channel: "b"}, "m", "🫡")
+		worker.Acknowledge(chat.Address{Channel: "b"}, "n", "🫡")
 		synctest.Wait()
-		if len(s.put) != 3*reactionsAtOnce+1 || !slices.Contains(s.put, "0 b m🫡") {
+		if len(s.put) != 3*atOnce+1 || !slices.Contains(s.put, "0 b m🫡") {
 			t.Errorf("put %d: %q", len(s.put), s.put)
 		}
 	})
