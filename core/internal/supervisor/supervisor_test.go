@@ -495,7 +495,7 @@ func TestParking(t *testing.T) {
 		"a config that the check refuses":  {worse, "config.hcl:7:3 word: is worse", "clawhost plugin restart"},
 		"a config that does not fit":       {unfit, "config.hcl:9:5: word must be a text", ": Correct its config and restart the host."},
 		"another binary than pinned":       {pinned, "config.hcl:2:3 sha256: ", "Put another binary in its place"},
-		"no program":                       {plain, "config.hcl:2:3 source: start the plugin: fork/exec ", "Put another binary in its place"},
+		"no program":                       {plain, "this user may not execute it", "Put another binary in its place"},
 		"garbage":                          {garbage, "exec format error", "Put another binary in its place"},
 		"another protocol":                 {spec(t, "future"), "config.hcl:2:3 source: the plugin speaks version 2 of the protocol, this host version 1", "Put another binary in its place"},
 		"refused credentials":              {spec(t, "credentials"), "the network says no", "Correct its credentials and restart the host."},
