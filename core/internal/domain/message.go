@@ -76,6 +76,7 @@ type Inbound struct {
 	Session    string       // the session key
 	Lane       Lane
 	Message    Message
+	Urgent     bool      // it comes before other commands that wait in its lane, as a stop does
 	ReadyAt    time.Time // not claimed before; zero: at once
 	MaxWaiting int       // more waiting messages in the lane are ErrLaneFull; zero: no limit
 	// Reset begins a new claude session with the event: what is claimed from then on runs in it.

@@ -52,7 +52,8 @@ type LaneStatus struct {
 	Attempts int       `json:"attempts"`
 }
 
-// Lane is one of a session's queues. Each runs one message at a time, in order; they run side by side.
+// Lane is one of a session's queues. Each runs one message at a time, in order, where urgent commands come first and then
+// owners'; they run side by side.
 type Lane string
 
 // The lanes.

@@ -21,8 +21,9 @@ import (
 const (
 	// maxWaiting bounds a lane. A session with so many unanswered messages is flooded, not used.
 	maxWaiting = 1000
-	// ownersWaiting is how many more an owner's may be, so that nobody else can have it refused.
-	ownersWaiting = 100
+	// stopsWaiting and ownersWaiting are how many more what stops and what is an owner's may be, so that no flood of others has
+	// it refused.
+	stopsWaiting, ownersWaiting = 50, 100
 	// The bounds of a burst: what somebody writes without a pause for longer, or more of it, is answered in parts.
 	burstMessages = 12
 	burstBytes    = 50_000
@@ -303,8 +304,11 @@ func (in *Inbox) policy(a *arrival) string {
 
 func (in *Inbox) accept(ctx context.Context, inbound domain.Inbound) (Outcome, error) {
 	inbound.MaxWaiting = maxWaiting
-	if inbound.Message.Authority == chat.Owner {
+	switch {
+	case inbound.Message.Authority == chat.Owner:
 		inbound.MaxWaiting += ownersWaiting
+	case inbound.Urgent:
+		inbound.MaxWaiting += stopsWaiting
 	}
 	accepted, err := in.options.Store.Accept(ctx, inbound)
 	switch {

@@ -438,21 +438,28 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 	}
 }
 
-// However much others have waiting, an owner's message and command find room behind it.
-func TestOthersLeaveRoomForOwners(t *testing.T) {
+// However much others have waiting, an owner's message and command find room behind it, and so does a stop of whoever may. That
+// goes before other commands.
+func TestOthersLeaveRoomForOwnersAndStops(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"hello", "/stop"} {
-		j := &journal{}
-		b := box(j)
-		for _, user := range []chat.UserID{"friend", "owner"} {
-			event := says(user, text)
-			event.ID = chat.EventID(user)
-			if outcome, err := b.Submit(t.Context(), "tg", event); err != nil || outcome.Verdict != chat.Accepted {
+	type room struct {
+		MaxWaiting int
+		Urgent     bool
+	}
+	for text, want := range map[string]map[chat.UserID]room{
+		"hello":   {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
+		"/status": {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
+		"/roll":   {"friend": {1000, false}, "commander": {1000, false}, "owner": {1100, false}},
+		"/stop":   {"friend": {1000, false}, "commander": {1050, true}, "owner": {1100, true}},
+	} {
+		for user, want := range want {
+			j := &journal{allowed: []chat.UserID{"commander"}}
+			if outcome, err := box(j).Submit(t.Context(), "tg", says(user, text)); err != nil || outcome.Verdict != chat.Accepted {
 				t.Fatalf("%q of %s: %+v, %v", text, user, outcome, err)
 			}
-		}
-		if others, owners := j.accepted[0].MaxWaiting, j.accepted[1].MaxWaiting; others != 1000 || owners != 1100 {
-			t.Errorf("%q: %d may wait for others, %d for owners", text, others, owners)
+			if got := (room{j.accepted[0].MaxWaiting, j.accepted[0].Urgent}); got != want {
+				t.Errorf("%q of %s: %+v, want %+v", text, user, got, want)
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (in *Inbox) inbound(ctx context.Context, a *arrival) (inbound domain.Inboun
 	}
 	inbound.Message = m
 	if m.Command != nil {
-		inbound.Lane = in.lane(*m.Command)
+		in.command(&inbound)
 		return inbound, nil, nil
 	}
 	if text := named(m.Text, a.event.Body); text != m.Text && m.Origin == "" {
@@ -58,7 +58,7 @@ func (in *Inbox) beside(a *arrival, commands []domain.Command) *domain.Inbound {
 	m.Command = &commands[0]
 	m.Command.And = commands[1:]
 	beside.EventID = chat.EventID(fmt.Sprintf("beside:%x", sha256.Sum256([]byte(a.event.ID))))
-	beside.Lane = in.lane(*m.Command)
+	in.command(&beside)
 	return &beside
 }
 
@@ -72,12 +72,14 @@ func (in *Inbox) frame(a *arrival) domain.Inbound {
 	return inbound
 }
 
-// lane is where a command waits.
-func (in *Inbox) lane(c domain.Command) domain.Lane {
+// command says where a command waits, and that a stop of somebody who may is behind none but other stops.
+func (in *Inbox) command(inbound *domain.Inbound) {
+	c := inbound.Message.Command
+	inbound.Lane = domain.CommandLane
 	if in.options.Commands.Quick(c.Name) {
-		return domain.ControlLane
+		inbound.Lane = domain.ControlLane
 	}
-	return domain.CommandLane
+	inbound.Urgent = c.Name == "stop" && inbound.Message.Authority >= chat.Authorised
 }
 
 // awaited makes a command of a message that answers what claude asks without being addressed to the agent. One that looks like a
@@ -93,7 +95,7 @@ func (in *Inbox) awaited(ctx context.Context, a *arrival) (inbound domain.Inboun
 	if err := in.answer(ctx, m, text, a); err != nil || m.Command == nil {
 		return inbound, false, err
 	}
-	inbound.Lane = in.lane(*m.Command)
+	in.command(&inbound)
 	return inbound, true, nil
 }
 

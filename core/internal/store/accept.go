@@ -196,8 +196,26 @@ func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
 	return n > 0, err
 }
 
+// rankSeqs is how many seqs lie between the ranks of commands: more than are ever given.
+const rankSeqs = 1 << 40
+
+// rank is how far before others a command waits: owners' before others', and what is urgent before all that is not.
+func rank(in domain.Inbound) int64 {
+	if in.Lane == domain.TurnLane {
+		return 0
+	}
+	var rank int64
+	if in.Message.Authority == chat.Owner {
+		rank++
+	}
+	if in.Urgent {
+		rank += 2
+	}
+	return rank
+}
+
 // place makes room in the lane. A lane that has a head keeps the head's time; one that runs becomes ready when the run
-// ends.
+// ends. A command of a higher rank has a lower seq, also where one of a lower rank runs or is to be tried again.
 func (t *tx) place(in domain.Inbound) (place, error) {
 	p := place{readyAt: readyAt(in, t.now, t.now)}
 	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
@@ -206,7 +224,9 @@ func (t *tx) place(in domain.Inbound) (place, error) {
 			owner = CASE WHEN lanes.queued = 0 THEN excluded.owner ELSE lanes.owner END
 		RETURNING next_seq, queued, held, run_id IS NOT NULL`,
 		[]any{in.Session, in.Lane, p.readyAt, in.Message.Authority == chat.Owner}, &p.seq, &p.queued, &p.held, &p.running)
-	p.burst = p.seq
+	before := rank(in)
+	p.seq -= before * rankSeqs
+	p.burst, p.moved = p.seq, before > 0 && p.queued > 1
 	return p, err
 }
 

@@ -72,6 +72,60 @@ func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
 	}
 }
 
+// Commands are run in order, but a stop does not wait for any that is none, nor an owner's for others', not even for one that
+// is to be tried again later.
+func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	command := func(user string, n int, authority chat.Authority, urgent bool) {
+		in := inbound(user, n)
+		in.Session, in.Lane, in.Urgent, in.Message.Authority = "telegram:group:g", domain.ControlLane, urgent, authority
+		b.accept(t, in)
+	}
+	claim := func(want string) *domain.Run {
+		t.Helper()
+		run, next, err := b.ClaimNow(b.ctx, domain.ControlLane, domain.Anybodys)
+		if err != nil || run == nil {
+			t.Fatalf("got %+v, next %v, %v; want %s", run, next, err, want)
+		}
+		if got := string(run.Message.Message.Sender.ID) + " " + run.Message.Message.Text; got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+		return run
+	}
+	command("bob", 1, chat.Authorised, false)
+	failing := claim("bob message 1")
+	for n := 2; n <= 1000; n++ {
+		command("bob", n, chat.Authorised, false)
+	}
+	command("anna", 1, chat.Owner, false)
+	command("anna", 2, chat.Owner, false)
+	command("carl", 1, chat.Authorised, true)
+	command("carl", 2, chat.Authorised, true)
+	command("anna", 3, chat.Owner, true)
+	if err := b.Release(b.ctx, failing.ID, start.Add(time.Hour), "the disk is full"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"anna message 3", "carl message 1", "carl message 2", "anna message 1", "anna message 2"} {
+		b.complete(t, claim(want))
+	}
+	if run, _, err := b.ClaimNow(b.ctx, domain.ControlLane, domain.Anybodys); run != nil || err != nil {
+		t.Errorf("%+v, %v was run before what came first", run, err)
+	}
+	poked(b.pokes.Controls)
+	command("carl", 3, chat.Authorised, true)
+	if !poked(b.pokes.Controls) {
+		t.Error("no poke for a stop in a lane that waits for its next attempt")
+	}
+	b.complete(t, claim("carl message 3"))
+	b.clock.Advance(time.Hour)
+	running := claim("bob message 1")
+	command("anna", 4, chat.Owner, true)
+	b.complete(t, running)
+	b.complete(t, claim("anna message 4"))
+	b.complete(t, claim("bob message 2"))
+}
+
 func TestReadyIsPokedWhenALaneHasMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -32,8 +32,8 @@ var invariants = map[string]string{
 	"a running run is its lane's": `
 		SELECT COUNT(*) FROM runs r WHERE (state = 'running') != EXISTS
 			(SELECT 1 FROM lanes l WHERE l.run_id = r.id AND l.session = r.session AND l.lane = r.lane)`,
-	"what runs is the head": `
-		SELECT COUNT(*) FROM runs r WHERE state = 'running' AND seq IS NOT
+	"what runs is the head, or a command that one of a higher rank came behind": `
+		SELECT COUNT(*) FROM runs r WHERE state = 'running' AND lane = 'turn' AND seq IS NOT
 			(SELECT MIN(seq) FROM inbox i WHERE i.session = r.session AND i.lane = r.lane)`,
 	"held counts the run's messages": `
 		SELECT COUNT(*) FROM lanes l LEFT JOIN runs r ON r.id = l.run_id WHERE held != (SELECT COUNT(*) FROM inbox i

@@ -52,7 +52,13 @@ type modelLane struct {
 	lastSeq int64
 	wishes  int64     // for messages to come next
 	run     int64     // 0: none
+	head    int64     // the seq of the run's head
 	readyAt time.Time // of a lane that has messages and does not run; else zero
+}
+
+// own is the head of the lane's run.
+func (l *modelLane) own() *modelMessage {
+	return &l.queue[slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.seq == l.head })]
 }
 
 // held is how many messages are the run's.
@@ -62,7 +68,7 @@ func (l *modelLane) held() int {
 	}
 	held := 0
 	for _, m := range l.queue {
-		if m.joined || m.batch == l.queue[0].seq {
+		if m.joined || m.batch == l.head {
 			held++
 		}
 	}
@@ -167,7 +173,10 @@ func (m *model) drawInbound(t *rapid.T) domain.Inbound {
 		in.MaxWaiting = 2
 	}
 	if seldom("control") {
-		in.Lane, in.Reset = domain.ControlLane, rapid.Bool().Draw(t, "reset")
+		in.Lane, in.Reset, in.Urgent = domain.ControlLane, rapid.Bool().Draw(t, "reset"), rapid.Bool().Draw(t, "urgent")
+		if rapid.Bool().Draw(t, "owner's command") {
+			in.Message.Authority = chat.Owner
+		}
 		return in
 	}
 	if seldom("stranger") {
@@ -262,7 +271,8 @@ func (m *model) arrives(lane domain.Lane) time.Time {
 func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptance {
 	now := m.clock.Now()
 	l.lastSeq++
-	msg := modelMessage{Inbound: in, seq: l.lastSeq, burst: l.lastSeq, readyAt: later(in.ReadyAt, now), ticket: l.lastSeq}
+	seq := l.lastSeq - rank(in)<<40
+	msg := modelMessage{Inbound: in, seq: seq, burst: seq, readyAt: later(in.ReadyAt, now), ticket: seq}
 	before := len(l.queue)
 	var superseded int64
 
@@ -328,10 +338,27 @@ func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptanc
 		p.Kept = true
 		msg.receipt = m.post("", p)
 	}
-	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 {
+	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 || rank(in) > 0 {
+		slices.SortStableFunc(l.queue, func(a, b modelMessage) int { return int(rank(b.Inbound) - rank(a.Inbound)) })
 		l.rearm(now)
 	}
 	return accepted
+}
+
+// rank is by what commands come before others in their lane.
+func rank(in domain.Inbound) int64 {
+	switch owner := in.Message.Authority == chat.Owner; {
+	case in.Lane == domain.TurnLane:
+		return 0
+	case in.Urgent && owner:
+		return 3
+	case in.Urgent:
+		return 2
+	case owner:
+		return 1
+	default:
+		return 0
+	}
 }
 
 func steers(in domain.Inbound) bool {
@@ -543,7 +570,7 @@ func (m *model) claim(t *rapid.T) {
 	if diff := cmp.Diff(notes, gotNotes, cmp.AllowUnexported(modelNote{})); diff != "" {
 		t.Fatalf("the notes of %v (-want +got):\n%s", k, diff)
 	}
-	l.run, l.readyAt, m.lastRun, m.runs[run.ID] = run.ID, time.Time{}, run.ID, k
+	l.run, l.head, l.readyAt, m.lastRun, m.runs[run.ID] = run.ID, l.queue[0].seq, time.Time{}, run.ID, k
 }
 
 func (m *model) note(t *rapid.T) {
@@ -632,7 +659,7 @@ func (m *model) consume(t *rapid.T) {
 	if err := m.store.Consumed(m.ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	l.queue[0].consumed = true
+	l.own().consumed = true
 }
 
 func (m *model) join(t *rapid.T) {
@@ -663,7 +690,7 @@ func (m *model) join(t *rapid.T) {
 // complete covers some of what was joined, and now and then something that was not.
 func (m *model) complete(t *rapid.T) {
 	id, l := m.aRun(t)
-	k, head := m.runs[id], l.queue[0].seq
+	k, head := m.runs[id], l.head
 	c := domain.Completion{State: rapid.SampledFrom([]domain.RunState{domain.RunDone, domain.RunDone, domain.RunFailed}).Draw(t, "state")}
 	ended := m.remove(l, func(o modelMessage) bool {
 		if o.batch == head {
@@ -724,7 +751,8 @@ func (m *model) release(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.end(id, l)
-	l.queue[0].readyAt, l.readyAt = again, again
+	l.own().readyAt = again
+	l.rearm(m.clock.Now())
 }
 
 func (m *model) clear(t *rapid.T) {

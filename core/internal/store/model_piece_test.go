@@ -152,7 +152,7 @@ func (m *model) drawPieces(t *rapid.T) []domain.Piece {
 // early sends something of a run.
 func (m *model) early(t *rapid.T) {
 	id, l := m.aRun(t)
-	session, head := m.runs[id].session, &l.queue[0]
+	session, head := m.runs[id].session, l.own()
 	e := domain.Early{Pieces: m.drawPieces(t)}
 	head.said += fmt.Sprint(len(e.Pieces))
 	e.Said = head.said
@@ -181,18 +181,18 @@ func (m *model) rebind(t *rapid.T) {
 	if m.runs[id].lane != domain.TurnLane {
 		t.Skip("no turn")
 	}
-	session, head := m.runs[id].session, l.queue[0].seq
-	old := l.queue[0].claude
+	session, head := m.runs[id].session, l.head
+	old := l.own().claude
 	if m.begun[session]++; old == m.current[session] {
 		m.current[session] = m.begun[session]
 	}
-	m.retract(l.queue[0].preview)
+	m.retract(l.own().preview)
 	for i := range l.queue {
 		if o := &l.queue[i]; o.batch == head || o.batch == 0 && o.claude == old {
 			o.claude, o.consumed = m.begun[session], false
 		}
 	}
-	l.queue[0].said, l.queue[0].preview = "", 0
+	l.own().said, l.own().preview = "", 0
 	notice := m.drawPiece(t, "a")
 	m.post(session, notice)
 	if _, err := m.store.Rebind(m.ctx, id, notice); err != nil {
