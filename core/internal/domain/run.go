@@ -55,7 +55,7 @@ type Run struct {
 	// it, in order, are of the same authority and of the same address.
 	More    []Queued
 	Notes   []Note // in order
-	Dropped int64  // stands for the newest of the Notes that are [NoteOverflow], in any run that gets it; zero: there is none
+	Dropped int    // dropped messages of the Notes that the chat was not told of
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time

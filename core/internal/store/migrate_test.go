@@ -116,3 +116,23 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 		}
 	}
 }
+
+// Of dropped messages that a build noted which did not know of how many the chat was told, it is told.
+func TestNotesOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	writeOld(t, path, 20, `INSERT INTO notes (session, kind, at, sender, text, count) VALUES ('a', 'overflow', 1, 'anna', 'a1', 3)`)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if _, err := s.Accept(t.Context(), domain.Inbound{
+		EventID: "a2", Session: "a", Lane: domain.TurnLane, Message: domain.Message{Channel: "c", Chat: chat.Chat{ID: "a"}, Text: "a2"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if run, _, err := s.ClaimNow(t.Context(), domain.TurnLane); err != nil || run == nil || run.Dropped != 3 {
+		t.Errorf("the run is %+v, %v, want 3 dropped messages", run, err)
+	}
+}

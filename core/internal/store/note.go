@@ -103,23 +103,23 @@ func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	if err != nil {
 		return err
 	}
-	var over, gone int64
+	var over, gone, told int64
 	err = t.row(`SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3`,
 		[]any{session, n.Kind, limit}, &over)
 	if err != nil {
 		return noRows(err)
 	}
-	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count`,
+	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count, told`,
 		[]any{session, n.Kind, over}, func(rows *sql.Rows) error {
-			var count int64
-			defer func() { gone += count }()
-			return rows.Scan(&count)
+			var count, of int64
+			defer func() { gone, told = gone+count, told+of }()
+			return rows.Scan(&count, &of)
 		})
 	if err != nil || n.Kind != domain.NoteOverflow {
 		return err
 	}
-	_, err = t.exec(`UPDATE notes SET count = count + ?3 WHERE id =
-		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone)
+	_, err = t.exec(`UPDATE notes SET count = count + ?3, told = told + ?4 WHERE id =
+		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone, told)
 	return err
 }
 
@@ -134,14 +134,15 @@ func cutText(text string) string {
 
 // takeNotes gives a session's notes to the turn whose first message has this seq, and returns what that turn has. What it
 // has not had yet, notes of turns that never ended among it, it gets only if more is true. Dropped is as in [domain.Run].
-func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int64, err error) {
+func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
 	others := false
-	err = t.each(`SELECT id, kind, at, sender, text, count, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
+	err = t.each(`SELECT kind, at, sender, text, count, told, batch FROM notes WHERE session = ?1 ORDER BY kind, id`,
 		[]any{session}, func(rows *sql.Rows) error {
 			var n domain.Note
-			var id, at int64
+			var at int64
+			var told int
 			var of sql.NullInt64
-			if err := rows.Scan(&id, &n.Kind, &at, &n.Sender, &n.Text, &n.Count, &of); err != nil {
+			if err := rows.Scan(&n.Kind, &at, &n.Sender, &n.Text, &n.Count, &told, &of); err != nil {
 				return err
 			}
 			own := of.Valid && of.Int64 == batch
@@ -151,7 +152,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 			n.At, others = moment(at), others || !own
 			notes = append(notes, n)
 			if n.Kind == domain.NoteOverflow {
-				dropped = id
+				dropped += n.Count - told
 			}
 			return nil
 		})
@@ -160,6 +161,26 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 	}
 	_, err = t.exec(`UPDATE notes SET batch = ?2 WHERE session = ?1`, session, batch)
 	return notes, dropped, err
+}
+
+// TellDropped posts what tells the chat of a run of the messages that were dropped, and notes that it was told: see [domain.Run]. The
+// error is [domain.ErrFenced] for a run that has lost its lane.
+func (s *Store) TellDropped(ctx context.Context, runID int64, pieces ...domain.Piece) error {
+	if err := checkPieces(pieces); err != nil {
+		return fmt.Errorf("tell of dropped messages: %w", err)
+	}
+	_, err := step(ctx, s, "tell of dropped messages", func(t *tx) (nothing, error) {
+		h, err := fence(t, runID)
+		if err != nil {
+			return nothing{}, err
+		}
+		if _, err := t.post(0, pieces); err != nil {
+			return nothing{}, err
+		}
+		_, err = t.exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session, domain.NoteOverflow, h.seq)
+		return nothing{}, err
+	})
+	return err
 }
 
 // settleNotes removes what a turn had once claude has read it. Else it waits for the next turn.

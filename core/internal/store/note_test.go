@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -134,43 +135,72 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 	}
 }
 
-// The host's own turns are told nothing, and take nothing away; those of plugins are.
-// What stands for the notes of dropped messages is the same in each run that gets them, and another once more were dropped.
-func TestNotesOfDroppedMessagesAreKnownAgain(t *testing.T) {
+// The chat is told of each dropped message once, in whichever attempt and turn, also where one note has come to stand for
+// several.
+func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	for n := 1; n <= 3; n++ {
-		b.accept(t, inbound("anna", n))
+	b, run := busy(t)
+	drop := func(n int) {
+		t.Helper()
+		b.accept(t, queued(n, domain.Queueing{Cap: 1, Drop: domain.DropSummarize}))
 	}
-	b.note(t, "telegram:anna", newNote(domain.NoteEvent, "joined"))
-	run := b.claim(t)
-	if run.Dropped != 0 {
-		t.Errorf("nothing was dropped, and it is %d", run.Dropped)
-	}
-	b.note(t, "telegram:anna", newNote(domain.NoteOverflow, "one"), newNote(domain.NoteOverflow, "two"))
-	again := func(run *domain.Run) *domain.Run {
+	again := func() {
+		t.Helper()
 		if err := b.Release(b.ctx, run.ID, time.Time{}, ""); err != nil {
 			t.Fatal(err)
 		}
-		return b.claim(t)
+		run = b.claim(t)
 	}
-	run = again(run)
-	first := run.Dropped
-	if run = again(run); first == 0 || run.Dropped != first {
-		t.Errorf("the next attempt has %d, the one before had %d", run.Dropped, first)
+	fail := func() { // unread
+		t.Helper()
+		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunFailed}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunFailed}); err != nil { // unread
-		t.Fatal(err)
+	want := func(dropped int) {
+		t.Helper()
+		if run.Dropped != dropped {
+			t.Errorf("the chat is to be told of %d dropped messages, want %d", run.Dropped, dropped)
+		}
 	}
-	if run = b.claim(t); run.Dropped != first {
-		t.Errorf("the next turn has %d, the one before had %d", run.Dropped, first)
+	tell := func() {
+		t.Helper()
+		if err := b.TellDropped(b.ctx, run.ID, domain.Piece{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b.note(t, "telegram:anna", newNote(domain.NoteOverflow, "three"))
-	if run = again(run); run.Dropped <= first {
-		t.Errorf("one more was dropped, and it is %d still", run.Dropped)
+	want(0)
+	for n := 2; n <= 4; n++ {
+		drop(n)
+	}
+	again()
+	want(2)
+	again()
+	want(2)
+	tell()
+	again()
+	want(0)
+	fail()
+	run = b.claim(t)
+	want(0)
+	b.accept(t, queued(5, domain.Queueing{}))
+	fail()
+	drop(6) // 5, whose note stands for those before
+	run = b.claim(t)
+	if len(run.Notes) != 1 || run.Notes[0].Count != 3 {
+		t.Errorf("the notes are %+v, want one of three messages", run.Notes)
+	}
+	want(1)
+	tell()
+	stale := run
+	again()
+	want(0)
+	if err := b.TellDropped(b.ctx, stale.ID, domain.Piece{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); !errors.Is(err, domain.ErrFenced) {
+		t.Errorf("a run that has lost its lane tells: %v", err)
 	}
 }
 
+// The host's own turns are told nothing, and take nothing away; those of plugins are.
 func TestWhoIsToldNotes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -32,6 +32,7 @@ type Store interface {
 	Complete(ctx context.Context, run int64, c domain.Completion) error
 	Spent(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
 	Post(ctx context.Context, key string, pieces ...domain.Piece) (int64, error)
+	TellDropped(ctx context.Context, run int64, pieces ...domain.Piece) error
 }
 
 // Owners are those who run the host.

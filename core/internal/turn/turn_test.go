@@ -118,6 +118,11 @@ func (r *room) Post(_ context.Context, key string, pieces ...domain.Piece) (int6
 	return 1, nil
 }
 
+func (r *room) TellDropped(ctx context.Context, run int64, pieces ...domain.Piece) error {
+	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), pieces...)
+	return err
+}
+
 func (r *room) Join(context.Context, int64) ([]domain.Queued, error) { return r.joined, nil }
 
 func (r *room) Complete(ctx context.Context, _ int64, c domain.Completion) error {
@@ -630,16 +635,16 @@ func TestNothingToBeRead(t *testing.T) {
 func TestDroppedMessagesAreTold(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		notes []domain.Note
-		want  string
+		dropped int
+		want    string
 	}{
-		"none": {notes: []domain.Note{{Kind: domain.NoteEvent, Count: 1}}},
-		"one":  {notes: []domain.Note{{Kind: domain.NoteOverflow, Count: 1}}, want: "1 message was dropped, because too many waited. Claude is told how it began."},
-		"many": {notes: []domain.Note{{Kind: domain.NoteOverflow, Count: 1}, {Kind: domain.NoteOverflow, Count: 4}}, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
+		"none": {},
+		"one":  {dropped: 1, want: "1 message was dropped, because too many waited. Claude is told how it began."},
+		"many": {dropped: 5, want: "5 messages were dropped, because too many waited. Claude is told how they began."},
 	} {
 		r := &room{results: []outcome{{result: agent.Result{Text: "hi"}}}}
 		run := message(1)
-		run.Notes, run.Dropped = test.notes, 5
+		run.Dropped = test.dropped
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -654,8 +659,8 @@ func TestDroppedMessagesAreTold(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if len(want) > 0 && !slices.Equal(r.keys, []string{"dropped:s:5"}) {
-			t.Errorf("%s is posted as %q, so another run would say it again", name, r.keys)
+		if len(want) > 0 && !slices.Equal(r.keys, []string{fmt.Sprint("dropped for run ", run.ID)}) {
+			t.Errorf("%s: it is %q, so that another run would say it again", name, r.keys)
 		}
 	}
 }
