@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -20,11 +21,13 @@ import (
 func (h *Host) claudeConfig() claude.Config {
 	c := h.config.Claude
 	settings := claude.Config{
-		Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
-		AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
-		Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
-		DenyPaths: []string{h.config.StateDir, h.config.Path}, OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses,
-		Owners: owners{h}, Children: h.options.Children, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
+		Options: cli.Options{
+			Command: c.Command, Args: c.Args, Env: c.Env, FallbackModels: c.FallbackModels,
+			AllowedTools: c.AllowedTools, DisallowedTools: c.DisallowedTools,
+			Workspace: h.config.Agent.Workspace, RunDir: filepath.Join(h.runDir(), "claude"),
+			DenyPaths: []string{h.config.StateDir, h.config.Path}, Children: h.options.Children,
+		},
+		OneShot: c.Mode == "oneshot", MaxProcesses: c.MaxProcesses, Owners: owners{h}, MaxMemory: c.MaxMemory, RecycleAt: c.RecycleAt, ParkAfter: c.ParkAfter, Timeout: c.Timeout,
 	}
 	if h.keys != nil {
 		settings.Credentials = h.keys

@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/admin"
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
@@ -222,7 +223,7 @@ func refused(pid int) bool {
 		return false
 	}
 	below, err := process.Below(pid, os.Getpid())
-	return err != nil || below || claude.IsTool(pid)
+	return err != nil || below || cli.IsTool(pid)
 }
 
 // Run works until ctx ends, then goes down in order: nothing more is taken in, turns finish, answers are delivered, plugins
@@ -358,7 +359,7 @@ func (h *Host) reap(ctx context.Context, left []domain.Process) {
 			h.log.Warn("forget a process", "pid", p.PID, "error", err)
 		}
 	}
-	claude.Reap(ctx, agents, h.store, h.log.Named("claude"))
+	cli.Reap(ctx, agents, h.store, h.log.Named("claude"))
 }
 
 // settle waits for the plugins, so that a turn that was left undone finds its hooks.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
@@ -70,17 +71,19 @@ func newRig(t *testing.T, options messagesapi.Options, edit func(*claude.Config)
 	r := &rig{
 		T: t, ctx: ctx, api: api, processes: &processes{live: map[int]uint64{}}, session: uuid.NewString(),
 		config: claude.Config{
-			Command: os.Getenv(cliVariable),
-			Env: map[string]string{
-				"HOME":               home,
-				"CLAUDE_CONFIG_DIR":  filepath.Join(home, "claude"),
-				"ANTHROPIC_BASE_URL": api.URL(),
-				"ANTHROPIC_API_KEY":  key,
+			Options: cli.Options{
+				Command: os.Getenv(cliVariable),
+				Env: map[string]string{
+					"HOME":               home,
+					"CLAUDE_CONFIG_DIR":  filepath.Join(home, "claude"),
+					"ANTHROPIC_BASE_URL": api.URL(),
+					"ANTHROPIC_API_KEY":  key,
+				},
+				AllowedTools: []string{"Bash"},
+				Workspace:    t.TempDir(),
+				RunDir:       filepath.Join(home, "run"),
 			},
-			AllowedTools: []string{"Bash"},
-			Workspace:    t.TempDir(),
-			RunDir:       filepath.Join(home, "run"),
-			Timeout:      patience,
+			Timeout: patience,
 		},
 	}
 	if edit != nil {

@@ -25,7 +25,7 @@ func (p *Pool) adopt(ctx context.Context, s *session, wanted agent.Profile) bool
 	has := s.profile
 	s.mu.Unlock()
 	if has.Model != wanted.Model {
-		if _, ok := s.ask(ctx, map[string]any{"subtype": "set_model", "model": cmp.Or(wanted.Model, p.command.usual)}); !ok {
+		if _, ok := s.ask(ctx, map[string]any{"subtype": "set_model", "model": cmp.Or(wanted.Model, p.command.UsualModel)}); !ok {
 			return false
 		}
 	}
@@ -63,7 +63,7 @@ func (s *session) ask(ctx context.Context, body map[string]any) (*protocol.Event
 	select {
 	case e := <-answers:
 		return e, e.Response.Subtype == "success"
-	case <-s.exited:
+	case <-s.proc.Exited():
 	case <-ctx.Done():
 	}
 	return nil, false

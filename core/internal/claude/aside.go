@@ -45,10 +45,10 @@ func (p *Pool) Aside(ctx context.Context, session, question string) (string, err
 	select {
 	case e := <-answers:
 		return p.aside(e)
-	case <-s.exited:
+	case <-s.proc.Exited():
 		return "", ErrNotRunning
 	case <-ctx.Done():
-		s.send(map[string]any{"type": "control_cancel_request", "request_id": id})
+		s.proc.Send(map[string]any{"type": "control_cancel_request", "request_id": id})
 		return "", context.Cause(ctx)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // BenchmarkRun is a turn of the stub: what the runner and the pipes cost, and with a process for each turn its start.
@@ -17,8 +18,10 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			home := b.TempDir()
 			pool, err := claude.New(claude.Config{
-				Command: binary, Workspace: b.TempDir(), RunDir: home, OneShot: oneShot,
-				Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": home},
+				Options: cli.Options{
+					Command: binary, Workspace: b.TempDir(), RunDir: home,
+					Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": home},
+				}, OneShot: oneShot,
 			}, hclog.NewNullLogger(), newRecords())
 			if err != nil {
 				b.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -59,8 +60,10 @@ func newRig(t *testing.T) *rig {
 	return &rig{
 		T: t, processes: newRecords(), session: uuid.NewString(),
 		config: claude.Config{
-			Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
-			Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
+			Options: cli.Options{
+				Command: binary, Workspace: t.TempDir(), RunDir: filepath.Join(home, "run"),
+				Env: map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")},
+			},
 			// The machine that tests is busy, and they are not about how quickly it is.
 			Interrupt: time.Second,
 		},

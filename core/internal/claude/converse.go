@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,7 +44,7 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	for {
 		now := s.look()
 		timeout.hold(now.asking)
-		if now.Acked && (now.Finished || t.Started || p.command.transcripts.Has(t.Session)) {
+		if now.Acked && (now.Finished || t.Started || p.command.Transcripts.Has(t.Session)) {
 			t.OnConsumed()
 		} else if now.Acked && looks == nil {
 			ticker := time.NewTicker(look)
@@ -71,11 +70,11 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 				p.steer(ctx, s, t)
 			} // else the next tool finds what waits
 		case <-looks:
-		case <-s.exited:
+		case <-s.proc.Exited():
 			if s.look().Finished {
 				continue
 			}
-			s.destroy() // its tools
+			s.proc.Destroy() // its tools
 			switch {
 			case ctx.Err() != nil:
 				return x, aborted(ctx) // it was ended for that
@@ -122,22 +121,22 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 // its environment cannot be found once its parent is gone.
 func (s *session) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
-	known, _ := s.started()
+	known, _ := s.proc.Descendants()
 	s.withdraw()
 	if s.finishes(answer) {
-		killAll(known, s.started)
+		s.proc.KillDescendants(known...)
 		return
 	}
-	more, _ := s.started()
+	more, _ := s.proc.Descendants()
 	known = append(known, more...)
-	_ = s.cmd.Process.Signal(syscall.SIGINT)
+	s.proc.Interrupt()
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
 	select {
-	case <-s.exited:
+	case <-s.proc.Exited():
 	case <-timer.C:
 	}
-	s.destroy(known...)
+	s.proc.Destroy(known...)
 }
 
 // finishes interrupts the followed turn, and what the CLI begins after it, and waits for the end.
@@ -156,7 +155,7 @@ func (s *session) finishes(within time.Duration) bool {
 		}
 		select {
 		case <-now.moved:
-		case <-s.exited:
+		case <-s.proc.Exited():
 			return false
 		case <-timer.C:
 			return false

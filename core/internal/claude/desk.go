@@ -148,7 +148,7 @@ func (s *session) respond(id string, body any, failure string) {
 	if body == nil {
 		response = map[string]any{"subtype": "error", "request_id": id, "error": failure}
 	}
-	s.send(map[string]any{"type": "control_response", "response": response})
+	s.proc.Send(map[string]any{"type": "control_response", "response": response})
 }
 
 // deny answers a question with no.

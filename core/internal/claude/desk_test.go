@@ -19,16 +19,41 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/recordings"
 )
 
-// atDesk is a session without a process, whose stdin is the channel of its lines.
-func atDesk(t *testing.T, turn agent.Turn) *session {
-	t.Helper()
-	s := &session{
-		log: hclog.NewNullLogger(), lines: make(chan []byte, 256), gone: make(chan struct{}), moved: make(chan struct{}), ready: make(chan struct{}),
-		exchange: exchange.New("m"),
+// stdin takes what is sent to a process that is not there.
+type stdin struct {
+	claudeProcess
+	lines chan []byte
+}
+
+func (s stdin) Send(v any) {
+	line, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
 	}
+	s.lines <- line
+}
+
+// desked is a session without a process.
+type desked struct {
+	*session
+	stdin
+}
+
+func atDesk(t *testing.T, turn agent.Turn) desked {
+	t.Helper()
+	in := stdin{lines: make(chan []byte, 256)}
+	s := &session{log: hclog.NewNullLogger(), proc: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
 	s.attend(t.Context(), turn)
 	t.Cleanup(s.dismiss)
-	return s
+	return desked{s, in}
+}
+
+// line has the session take a line.
+func (s desked) line(t *testing.T, line []byte) {
+	t.Helper()
+	if err := s.Line(line); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // reply is what was written for a request.
@@ -41,7 +66,7 @@ type reply struct {
 	} `json:"response"`
 }
 
-func (s *session) replied(t *testing.T) reply {
+func (s desked) replied(t *testing.T) reply {
 	t.Helper()
 	var r reply
 	if err := json.Unmarshal(receive(t, s.lines, "an answer is written"), &r); err != nil {
@@ -83,7 +108,7 @@ func TestRecordedQuestions(t *testing.T) {
 				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
 			}})
 			for _, line := range recordings.Stream(t, name) {
-				s.line(line)
+				s.line(t, line)
 				e, err := protocol.Parse(line)
 				if err != nil || e.Type != "control_request" {
 					continue
@@ -138,7 +163,7 @@ func TestOutside(t *testing.T) {
 			return agent.Decision{}
 		}})
 		s.folder = "/srv/work"
-		s.line(ask(t, "1", map[string]any{"blocked_path": path}))
+		s.line(t, ask(t, "1", map[string]any{"blocked_path": path}))
 		s.replied(t)
 		if q := <-asked; (q.Outside != "") != want || want && q.Outside != path {
 			t.Errorf("of %q it is told that %q is outside", path, q.Outside)
@@ -178,13 +203,13 @@ func TestQuestionsSideBySide(t *testing.T) {
 		}
 	}})
 	for id := range decide {
-		s.line(ask(t, id, map[string]any{"tool_name": id}))
+		s.line(t, ask(t, id, map[string]any{"tool_name": id}))
 		receive(t, begun, "a question is asked")
 	}
 	if !s.look().asking {
 		t.Error("nobody is being asked")
 	}
-	s.line([]byte(`{"type":"control_cancel_request","request_id":"b"}`))
+	s.line(t, []byte(`{"type":"control_cancel_request","request_id":"b"}`))
 	decide["b"] <- agent.Decision{Allow: true} // though its context has ended
 	decide["c"] <- agent.Decision{Message: "no"}
 	if r := s.replied(t); r.Response.RequestID != "c" || string(r.Response.Response) != `{"behavior":"deny","message":"no"}` {
@@ -201,7 +226,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	if len(s.lines) > 0 {
 		t.Errorf("a question that was withdrawn is answered: %s", <-s.lines)
 	}
-	s.line(ask(t, "late", nil))
+	s.line(t, ask(t, "late", nil))
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "not allowed here") {
 		t.Errorf("without a turn the answer is %+v", r)
 	}
@@ -221,11 +246,11 @@ func TestQuestionsAreBounded(t *testing.T) {
 		return agent.Decision{Allow: true}
 	}})
 	defer close(hold)
-	s.line(ask(t, "1", map[string]any{"input": map[string]any{"command": strings.Repeat("x", maxInput)}}))
+	s.line(t, ask(t, "1", map[string]any{"input": map[string]any{"command": strings.Repeat("x", maxInput)}}))
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "at most 256 KB") {
 		t.Errorf("a large input is answered by %+v", r)
 	}
-	s.line(ask(t, "2", map[string]any{
+	s.line(t, ask(t, "2", map[string]any{
 		"tool_name": strings.Repeat("é", maxRule), "description": strings.Repeat("d", maxInput), "blocked_path": "/" + strings.Repeat("p", maxInput), "input": 5,
 	}))
 	s.replied(t)
@@ -234,7 +259,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		t.Errorf("asked %d %d %d %s", len(q.Tool), len(q.Description), len(q.Outside), q.Input)
 	}
 	for i := range maxRequests + 1 {
-		s.line(ask(t, fmt.Sprint("many", i), map[string]any{"tool_name": "hold"}))
+		s.line(t, ask(t, fmt.Sprint("many", i), map[string]any{"tool_name": "hold"}))
 	}
 	if r := s.replied(t); !strings.Contains(string(r.Response.Response), "Too many questions") {
 		t.Errorf("one question too many is answered by %+v", r)

@@ -5,20 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
-
-// The host's own tools are offered by an MCP server that is reached over the CLI's stdin and stdout: it needs no port, no
-// secret and no other process. Whether one may be used is the host's to decide, so that nobody is asked about it.
-const (
-	serverName = "clawhost"
-	hostTools  = "mcp__" + serverName + "__*"
-)
-
-// serverFlags declare the host's MCP server. Newer CLIs would have the model search for its tools before it can call them.
-func serverFlags() []string {
-	return []string{"--mcp-config", `{"mcpServers":{"` + serverName + `":{"type":"sdk","name":"` + serverName + `","alwaysLoad":true}}}`}
-}
 
 // maxMessage bounds a message to and from the host's MCP server, in bytes.
 const maxMessage = 1 << 20
@@ -57,7 +46,7 @@ func (s *session) sent(e *protocol.Event) {
 		}
 	}
 	switch {
-	case e.Request.Server != serverName:
+	case e.Request.Server != cli.ServerName:
 		fail(notAvailable, "there is no such server")
 		return
 	case len(message) > maxMessage:

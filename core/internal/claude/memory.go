@@ -3,25 +3,19 @@ package claude
 import (
 	"slices"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // The memory of the processes is weighed from time to time, and not for each message: to tell what a claude has of its own,
 // beside what all of them share, takes the system some milliseconds.
 
-// weight is what a process holds, in bytes.
-type weight struct {
-	own   int64 // by itself, with its share of what it shares with others
-	below int64 // the processes below it: its tools
-}
-
-func (w weight) all() int64 { return w.own + w.below }
-
 // look weighs the processes, and ends those that are idle and too heavy.
 func (p *Pool) look() {
 	p.mu.Lock()
-	roots := make([]proc, 0, len(p.live))
+	roots := make([]cli.ID, 0, len(p.live))
 	for s := range p.live {
-		roots = append(roots, s.self)
+		roots = append(roots, s.proc.ID())
 	}
 	p.mu.Unlock()
 	if len(roots) == 0 {
@@ -31,7 +25,7 @@ func (p *Pool) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s := range p.live {
-		if w, ok := weights[s.self]; ok {
+		if w, ok := weights[s.proc.ID()]; ok {
 			s.weight = w
 		}
 	}
@@ -43,12 +37,12 @@ func (p *Pool) look() {
 	p.grant()
 }
 
-// grown tells whether a process has become so heavy that a new one is to take its session up. The pool is locked.
+// grown reports whether a process has become so heavy that a new one is to take its session up. The pool is locked.
 func (p *Pool) grown(s *session) bool {
-	if p.config.RecycleAt <= 0 || s.weight.own <= p.config.RecycleAt {
+	if p.config.RecycleAt <= 0 || s.weight.Own <= p.config.RecycleAt {
 		return false
 	}
-	s.log.Debug("claude has grown and is ended", "bytes", s.weight.own)
+	s.log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
 	return true
 }
 
@@ -56,7 +50,7 @@ func (p *Pool) grown(s *session) bool {
 func (p *Pool) used() int64 {
 	var sum int64
 	for s := range p.live {
-		sum += s.weight.all()
+		sum += s.weight.All()
 	}
 	return sum
 }
@@ -69,13 +63,13 @@ func (p *Pool) relieve() {
 	}
 	stays := p.used()
 	for _, s := range p.parked {
-		stays -= s.weight.all()
+		stays -= s.weight.All()
 	}
 	for _, s := range p.leastRecent() {
 		if stays <= p.config.MaxMemory {
 			return
 		}
-		if freed := s.weight.all(); freed > 0 {
+		if freed := s.weight.All(); freed > 0 {
 			stays -= freed
 			s.log.Debug("claude is ended to free memory", "bytes", freed)
 			p.leave(s)
@@ -83,7 +77,7 @@ func (p *Pool) relieve() {
 	}
 }
 
-// tight tells whether a new process is to wait until others, which are leaving, have freed memory. Where none leaves
+// tight reports whether a new process is to wait until others, which are leaving, have freed memory. Where none leaves
 // there is nothing to wait for. The pool is locked.
 func (p *Pool) tight() bool {
 	return p.config.MaxMemory > 0 && p.parking > 0 && p.used() > p.config.MaxMemory

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -25,13 +26,11 @@ const (
 // for people.
 type Pool struct {
 	config    Config
-	command   *command
-	life      string
-	family    *family
+	command   *cli.Command
 	hidden    []string // values that no error may show
 	log       hclog.Logger
 	processes Processes
-	weigh     func([]proc) map[proc]weight
+	weigh     func([]cli.ID) map[cli.ID]cli.Weight
 
 	spawns  chan struct{} // a place for each start that may run
 	closing context.Context
@@ -72,21 +71,21 @@ type Stats struct {
 func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	life := uuid.NewString()
-	command, err := newCommand(cfg, life)
+	command, err := cli.NewCommand(cfg.Options, life)
 	if err != nil {
 		return nil, err
 	}
 	closing, stop := context.WithCancel(context.Background())
 	p := &Pool{
-		config: cfg, command: command, life: life, family: command.family, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: weigh,
+		config: cfg, command: command, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: cli.Weigh,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
 		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
 		parked: map[string]*session{}, retired: map[string]bool{},
 	}
-	if !canWeigh && cfg.MaxMemory > 0 {
+	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory does nothing here: this system does not tell what a process holds")
 	}
-	log.Debug("the claude CLI was found", "path", command.path, "demo", cfg.Demo)
+	log.Debug("the claude CLI was found", "path", command.Path, "demo", cfg.Demo)
 	p.work.Go(p.janitor)
 	return p, nil
 }
@@ -105,7 +104,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.work.Wait()
 		close(done)
 	}()
-	defer killAll(nil, func() ([]proc, error) { return descendants(0, p.family) }) // what nobody has
+	defer p.command.KillStrays()
 	select {
 	case <-done:
 		return nil
@@ -115,7 +114,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	left := slices.Collect(maps.Keys(p.live))
 	p.mu.Unlock()
 	for _, s := range left {
-		s.destroy()
+		s.proc.Destroy()
 	}
 	<-done
 	return ctx.Err()
@@ -139,7 +138,7 @@ func (p *Pool) Stats() Stats {
 	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
 	stats.Running = p.slots - stats.Idle - p.parking
 	for s := range p.live {
-		stats.PIDs = append(stats.PIDs, s.self.pid)
+		stats.PIDs = append(stats.PIDs, s.proc.ID().PID)
 	}
 	slices.Sort(stats.PIDs)
 	return stats
@@ -182,7 +181,7 @@ func (p *Pool) exit(id string, s *session) {
 		return
 	}
 	s.since = time.Now()
-	s.weight.below = 0 // the tools are over
+	s.weight.Below = 0 // the tools are over
 	p.idle[id] = s
 	if retired || p.closed || p.config.OneShot || p.grown(s) {
 		p.leave(s)
@@ -198,7 +197,7 @@ func (p *Pool) leave(s *session) {
 	s.leaving = true
 	p.parked[s.id] = s
 	p.parking++
-	p.work.Go(func() { s.park(parkPatience) })
+	p.work.Go(func() { s.proc.Park(parkPatience) })
 }
 
 // acquire returns the session's process: the idle one (reused) if it serves the turn, or a new one as soon as there is a
@@ -211,7 +210,7 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 	for s := p.parked[t.Session]; s != nil && s.isAlive(); s = p.parked[t.Session] {
 		p.mu.Unlock()
 		select {
-		case <-s.exited:
+		case <-s.proc.Exited():
 		case <-ctx.Done():
 			return nil, false, aborted(ctx)
 		}
@@ -308,20 +307,18 @@ func (p *Pool) release() {
 
 // ended is called once for each process that has ended.
 func (p *Pool) ended(s *session) {
-	defer p.work.Done()
-	p.removePrompt(s.prompt)
 	p.expel(s)
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()
-	if err := p.processes.ForgetProcess(ctx, s.self.pid, s.self.started); err != nil {
-		p.log.Warn("forget a process", "pid", s.self.pid, "error", err)
+	if err := p.processes.ForgetProcess(ctx, s.proc.ID().PID, s.proc.ID().Started); err != nil {
+		p.log.Warn("forget a process", "pid", s.proc.ID().PID, "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle[s.id] == s {
 		delete(p.idle, s.id)
-		p.log.Warn("an idle claude ended", "session", s.id, "error", s.exit)
+		p.log.Warn("an idle claude ended", "session", s.id, "how", s.proc.Ended())
 	}
 	delete(p.live, s)
 	if s.leaving {
@@ -342,7 +339,7 @@ func (p *Pool) expel(s *session) {
 	if intruder == nil {
 		return
 	}
-	s.destroy()
+	s.proc.Destroy()
 	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.id, "pid", *intruder)
 	if p.config.Owners != nil {
 		p.config.Owners.Tell("intruded:"+s.id, fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. "+
@@ -355,7 +352,7 @@ func (p *Pool) janitor() {
 	timer := time.NewTimer(p.config.ParkAfter)
 	defer timer.Stop()
 	var looks <-chan time.Time
-	if canWeigh {
+	if cli.CanWeigh {
 		ticker := time.NewTicker(p.config.WeighEvery)
 		defer ticker.Stop()
 		looks = ticker.C

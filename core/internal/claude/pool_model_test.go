@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"pgregory.net/rapid"
 
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -28,21 +28,21 @@ type model struct {
 	*Pool
 	mu      sync.Mutex
 	pids    int
-	weights map[proc]weight
+	weights map[cli.ID]cli.Weight
 }
 
 func newModel(cfg Config) *model {
-	m := &model{weights: map[proc]weight{}}
+	m := &model{weights: map[cli.ID]cli.Weight{}}
 	closing, stop := context.WithCancel(context.Background())
 	m.Pool = &Pool{
-		config: cfg.withDefaults(), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
+		config: cfg.withDefaults(), command: new(cli.Command), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
 		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
 		parked: map[string]*session{}, retired: map[string]bool{},
 	}
-	m.weigh = func(roots []proc) map[proc]weight {
+	m.weigh = func(roots []cli.ID) map[cli.ID]cli.Weight {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		found := map[proc]weight{}
+		found := map[cli.ID]cli.Weight{}
 		for _, root := range roots {
 			if w, ok := m.weights[root]; ok {
 				found[root] = w
@@ -57,7 +57,7 @@ func newModel(cfg Config) *model {
 func (m *model) hold(s *session, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.weights[s.self] = weight{own: bytes}
+	m.weights[s.proc.ID()] = cli.Weight{Own: bytes}
 }
 
 // begin has a session wait for a process. It is granted when the channel is closed.
@@ -75,21 +75,33 @@ func (m *model) start(id string, leaves time.Duration) *session {
 	m.Pool.mu.Lock()
 	defer m.Pool.mu.Unlock()
 	m.pids++
-	s := &session{
-		id: id, log: hclog.NewNullLogger(), cmd: &exec.Cmd{}, self: proc{pid: -m.pids}, holds: true,
-		lines: make(chan []byte, 1), gone: make(chan struct{}), exited: make(chan struct{}),
-	}
+	left := &leaver{id: cli.ID{PID: -m.pids}, told: make(chan struct{}), exited: make(chan struct{})}
+	s := &session{id: id, log: hclog.NewNullLogger(), proc: left, holds: true}
 	m.live[s] = true
 	m.busy[id] = make(chan struct{})
-	m.work.Add(2) // the run and the process
-	go func() {
-		<-s.lines
+	m.work.Add(1) // the run
+	m.work.Go(func() {
+		<-left.told
 		time.Sleep(leaves)
-		close(s.gone)
-		close(s.exited)
+		close(left.exited)
 		m.ended(s)
-	}()
+	})
 	return s
+}
+
+// leaver is a process that leaves when it is told to.
+type leaver struct {
+	claudeProcess
+	id           cli.ID
+	told, exited chan struct{}
+}
+
+func (l *leaver) ID() cli.ID              { return l.id }
+func (l *leaver) Exited() <-chan struct{} { return l.exited }
+
+func (l *leaver) Park(time.Duration) {
+	close(l.told)
+	<-l.exited
 }
 
 // bubble runs a test on a clock of its own, and hands on its panic, which is how a property fails. Over says what ends its
@@ -117,7 +129,7 @@ func (m *model) abandon() {
 	defer m.Pool.mu.Unlock()
 	for s := range m.live {
 		if !s.leaving {
-			s.lines <- nil
+			close(s.proc.(*leaver).told)
 		}
 	}
 }
@@ -190,7 +202,7 @@ func TestPoolKeepsItsBooks(t *testing.T) {
 				},
 				"weigh": func(rt *rapid.T) {
 					m.Pool.mu.Lock()
-					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *session) int { return b.self.pid - a.self.pid })
+					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *session) int { return b.proc.ID().PID - a.proc.ID().PID })
 					idle := m.leastRecent()
 					m.Pool.mu.Unlock()
 					if len(all) == 0 {
@@ -229,24 +241,24 @@ func (m *model) wantFreed(rt *rapid.T, idle []*session) {
 	stays := int64(0)
 	for s := range m.live {
 		if !s.leaving {
-			stays += s.weight.all()
+			stays += s.weight.All()
 		}
 	}
 	limit, recycle := m.config.MaxMemory, m.config.RecycleAt
 	var freed *session // the last that was ended for memory alone
 	for _, s := range idle {
-		heavy := recycle > 0 && s.weight.own > recycle
+		heavy := recycle > 0 && s.weight.Own > recycle
 		switch {
 		case heavy && !s.leaving:
-			rt.Fatalf("a process with %d MB stays", s.weight.own>>20)
-		case limit > 0 && stays > limit && s.weight.all() > 0 && !s.leaving:
-			rt.Fatalf("%d MB stay, of them %d in an idle process", stays>>20, s.weight.all()>>20)
+			rt.Fatalf("a process with %d MB stays", s.weight.Own>>20)
+		case limit > 0 && stays > limit && s.weight.All() > 0 && !s.leaving:
+			rt.Fatalf("%d MB stay, of them %d in an idle process", stays>>20, s.weight.All()>>20)
 		case s.leaving && !heavy:
 			freed = s
 		}
 	}
-	if freed != nil && len(m.waiting) == 0 && (limit == 0 || stays+freed.weight.all() <= limit) {
-		rt.Fatalf("a process was ended though %d MB are within the limit", (stays+freed.weight.all())>>20)
+	if freed != nil && len(m.waiting) == 0 && (limit == 0 || stays+freed.weight.All() <= limit) {
+		rt.Fatalf("a process was ended though %d MB are within the limit", (stays+freed.weight.All())>>20)
 	}
 }
 

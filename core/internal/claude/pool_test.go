@@ -19,6 +19,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
 // in is a first attempt at a message of another session than the rig's.
@@ -238,7 +239,7 @@ func TestCannotStart(t *testing.T) {
 		r := newRig(t)
 		r.config.Command = "claude-that-is-not-there"
 		_, err := claude.New(r.config, hclog.NewNullLogger(), r.processes)
-		var missing *claude.NotInstalledError
+		var missing *cli.NotInstalledError
 		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "npm install") {
 			t.Errorf("error = %v", err)
 		}
@@ -256,7 +257,7 @@ func TestCannotStart(t *testing.T) {
 		}
 		_, err := pool.Run(r.Context(), r.turn("hello"))
 		r.wantClass(err, agent.Unavailable)
-		var missing *claude.NotInstalledError
+		var missing *cli.NotInstalledError
 		if !errors.As(err, &missing) {
 			t.Errorf("error = %v does not say how to install it", err)
 		}

@@ -140,7 +140,7 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 func (r *run) plan(known bool) error {
 	r.planned = true
 	t := r.turn
-	found, err := r.pool.command.transcripts.Recall(t)
+	found, err := r.pool.command.Transcripts.Recall(t)
 	if err != nil {
 		return &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
@@ -162,7 +162,7 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 	result, covered := x.Outcome(), x.Covered(stopped)
 	if failed && !stopped && len(covered) > 0 && !r.session.isAlive() {
 		// What a killed process has read without writing it down is lost to the conversation.
-		noted, err := r.pool.command.transcripts.Steered(r.turn.Session)
+		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
 		if err != nil {
 			r.session.log.Warn("cannot tell which messages claude has noted", "error", err)
 		}

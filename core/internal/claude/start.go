@@ -2,11 +2,7 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
@@ -55,18 +52,18 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 		if failure == nil {
 			return s, nil
 		}
-		said := s.stderr.String()
+		said := s.proc.Stderr()
 		missing, exists := strings.Contains(said, "No conversation found"), strings.Contains(said, "already in use")
 		switch {
-		case from == forked && missing:
-			from = fresh
-		case from == resumed && missing && (t.Started || switched), from != resumed && exists && switched:
+		case from == cli.Forked && missing:
+			from = cli.Fresh
+		case from == cli.Resumed && missing && (t.Started || switched), from != cli.Resumed && exists && switched:
 			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.redact(said)}
-		case from == resumed && missing:
-			from, switched = fresh, true
-		case from != resumed && exists:
-			from, switched = resumed, true
-		case from != fresh && failure.Class == agent.Unavailable && p.begins(ctx, t):
+		case from == cli.Resumed && missing:
+			from, switched = cli.Fresh, true
+		case from != cli.Resumed && exists:
+			from, switched = cli.Resumed, true
+		case from != cli.Fresh && failure.Class == agent.Unavailable && p.begins(ctx, t):
 			failure.Class = agent.Unresumable
 			return nil, failure
 		default:
@@ -79,13 +76,13 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 // costs nothing, as it is told nothing.
 func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
 	t.Key, t.Session, t.Started, t.ForkOf = "", uuid.NewString(), false, ""
-	s, err := p.launch(ctx, t, fresh)
+	s, err := p.launch(ctx, t, cli.Fresh)
 	if err != nil {
 		return false
 	}
 	failure := p.await(ctx, s)
 	s.dismiss()
-	s.park(parkPatience)
+	s.proc.Park(parkPatience)
 	return failure == nil
 }
 
@@ -101,7 +98,7 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 	p.leave(idle[0])
 	p.mu.Unlock()
 	select {
-	case <-idle[0].exited:
+	case <-idle[0].proc.Exited():
 		return true
 	case <-ctx.Done():
 		return false
@@ -109,83 +106,52 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 }
 
 // origin is what a turn's session is to be begun from.
-func (p *Pool) origin(t agent.Turn) origin {
+func (p *Pool) origin(t agent.Turn) cli.Origin {
 	switch {
-	case t.Started || p.command.transcripts.Has(t.Session):
-		return resumed
-	case t.ForkOf != "" && p.command.transcripts.Has(t.ForkOf):
-		return forked
+	case t.Started || p.command.Transcripts.Has(t.Session):
+		return cli.Resumed
+	case t.ForkOf != "" && p.command.Transcripts.Has(t.ForkOf):
+		return cli.Forked
 	default:
-		return fresh
+		return cli.Fresh
 	}
 }
 
 // launch starts a process and records it.
-func (p *Pool) launch(ctx context.Context, t agent.Turn, from origin) (*session, error) {
+func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*session, error) {
 	began := time.Now()
-	source := map[origin]string{resumed: t.Session, forked: t.ForkOf}[from]
-	before, err := p.command.transcripts.Steered(source)
+	source := map[cli.Origin]string{cli.Resumed: t.Session, cli.Forked: t.ForkOf}[from]
+	before, err := p.command.Transcripts.Steered(source)
 	if err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
-	prompt, err := p.writePrompt(t.Profile.SystemPrompt)
-	if err != nil {
-		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
-	}
-	env, revoke := credentials(p.config)
 	recorded := make(chan struct{}) // or it could be forgotten first, and stay in the records
-	p.work.Add(1)
-	s, err := p.command.launch(ctx, t, from, prompt, env, p.life, p.log, func(s *session) {
-		revoke()
+	s := newSession(p.command, t, from, p.log)
+	s.before = before
+	s.attend(ctx, t)
+	if err := s.proc.Start(s); err != nil {
+		s.dismiss()
+		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}
+	}
+	p.work.Go(func() {
+		<-s.proc.Exited()
 		<-recorded
 		p.ended(s)
 	})
-	if err != nil {
-		p.work.Done()
-		revoke()
-		p.removePrompt(prompt)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = &NotInstalledError{Command: p.config.Command, Err: err}
-		}
-		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}
-	}
-	s.before = before
 	p.mu.Lock()
 	if !s.over {
 		p.live[s] = true
 	}
 	p.mu.Unlock()
-	err = p.processes.RecordProcess(ctx, s.record())
+	err = p.processes.RecordProcess(ctx, s.proc.Record())
 	close(recorded)
 	if err != nil {
-		s.destroy()
+		s.proc.Destroy()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
-	s.log.Debug("claude was started", "pid", s.self.pid, "resumed", from == resumed, "forked", from == forked, "took", time.Since(began))
+	s.log.Debug("claude was started", "pid", s.proc.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
 	s.initialize()
 	return s, nil
-}
-
-// writePrompt writes the file of a process's system prompt. It returns no name for no prompt.
-func (p *Pool) writePrompt(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	file := filepath.Join(p.config.RunDir, "system-prompt-"+uuid.NewString()+".md")
-	if err := writePrivate(file, []byte(text)); err != nil {
-		return "", fmt.Errorf("write the system prompt: %w", err)
-	}
-	return file, nil
-}
-
-// removePrompt removes what writePrompt wrote.
-func (p *Pool) removePrompt(file string) {
-	if file == "" {
-		return
-	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.log.Warn("remove a system prompt", "error", err)
-	}
 }
 
 // refusals is how the CLI says that it does not run with these flags and settings, or as this user: it will not do so later
@@ -199,16 +165,16 @@ func (p *Pool) await(ctx context.Context, s *session) *agent.Failure {
 	select {
 	case <-s.ready:
 		return nil
-	case <-s.exited:
-		if said := s.stderr.String(); refusals.MatchString(said) {
+	case <-s.proc.Exited():
+		if said := s.proc.Stderr(); refusals.MatchString(said) {
 			return &agent.Failure{Class: agent.Refused, Detail: p.redact(said)}
 		}
 		return s.died(p, agent.Unavailable)
 	case <-ctx.Done():
-		s.destroy()
+		s.proc.Destroy()
 		return aborted(ctx)
 	case <-timer.C:
-		s.destroy()
+		s.proc.Destroy()
 		return &agent.Failure{Class: agent.Unavailable, Detail: fmt.Sprintf("claude was not ready within %v", spawnTimeout)}
 	}
 }

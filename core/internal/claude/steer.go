@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
@@ -85,7 +86,7 @@ func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
 	select {
 	case e := <-answers:
 		return e.Response.Response.Cancelled || s.forgo(line) == exchange.Cancelled // by another request
-	case <-s.exited:
+	case <-s.proc.Exited():
 	case <-ctx.Done():
 	}
 	return false
@@ -112,5 +113,5 @@ func (s *session) forgo(line string) exchange.LineState {
 func (s *session) serves(t agent.Turn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sameProcess(s.profile, t.Profile) && s.tools == (t.Tools != nil) && !s.spent[t.UUID]
+	return cli.SameProcess(s.profile, t.Profile) && s.tools == (t.Tools != nil) && !s.spent[t.UUID]
 }

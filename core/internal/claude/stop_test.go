@@ -19,7 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
@@ -205,7 +205,7 @@ func TestReap(t *testing.T) {
 			domain.Process{Kind: "claude", Name: "rebooted", PID: stranger.Process.Pid, StartTime: began, BootID: "another"},
 		)
 		// The next life ends what this one, which is taken for dead, has.
-		claude.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())
+		cli.Reap(r.Context(), left, r.processes, hclog.NewNullLogger())
 		if still := tools(t, r.session); len(still) > 0 {
 			t.Errorf("tools outlived the reaping: %v", still)
 		}
@@ -220,7 +220,7 @@ func TestReap(t *testing.T) {
 		// Orphans whose claude is gone already are found by their environment, but no other host's that has the session as well:
 		// the state folder may be a copy.
 		ended, spared := r.orphan(left[0].Mark), r.orphan("another")
-		claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
+		cli.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
 		if err := ended.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("the orphan ended with %v", err)
 		}
@@ -229,7 +229,7 @@ func TestReap(t *testing.T) {
 		}
 		// A record of a build that knew no marks.
 		left[0].Mark = ""
-		claude.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
+		cli.Reap(r.Context(), left[:1], r.processes, hclog.NewNullLogger())
 		if err := spared.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("without a mark in the record the orphan ended with %v", err)
 		}
@@ -275,10 +275,10 @@ func TestIsTool(t *testing.T) {
 		_, err = fmt.Sscan(string(data), &pid)
 		return err == nil
 	})
-	if !claude.IsTool(pid) {
+	if !cli.IsTool(pid) {
 		t.Error("a tool is not taken for one")
 	}
-	if claude.IsTool(os.Getpid()) {
+	if cli.IsTool(os.Getpid()) {
 		t.Error("the host is taken for a tool")
 	}
 	// Whoever has connected may hand the connection on and end: then nobody can tell where it came from.
@@ -286,7 +286,7 @@ func TestIsTool(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if !claude.IsTool(ended.Process.Pid) {
+	if !cli.IsTool(ended.Process.Pid) {
 		t.Error("a process that is gone is not taken for a tool")
 	}
 	cancel()

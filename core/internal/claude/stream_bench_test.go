@@ -33,7 +33,9 @@ func BenchmarkTokens(b *testing.B) {
 		s := &session{log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		s.follow(exchange.New("m"), func(agent.Progress) { told++ })
 		for _, line := range lines {
-			s.line(line)
+			if err := s.Line(line); err != nil {
+				b.Fatal(err)
+			}
 		}
 		if told != tokens {
 			b.Fatalf("%d pieces were told, want %d", told, tokens)

@@ -18,7 +18,7 @@ var files embed.FS
 // Stream returns the lines of a recorded output.
 func Stream(tb testing.TB, name string) [][]byte {
 	tb.Helper()
-	return bytes.Split(read(tb, path.Join("streams", name+".jsonl")), []byte("\n"))
+	return bytes.Split(bytes.TrimSpace(read(tb, path.Join("streams", name+".jsonl"))), []byte("\n"))
 }
 
 // Transcript returns a recorded transcript.

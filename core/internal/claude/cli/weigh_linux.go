@@ -1,4 +1,4 @@
-package claude
+package cli
 
 import (
 	"os"
@@ -10,13 +10,13 @@ import (
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
-// canWeigh tells whether weigh does.
-const canWeigh = true
+// CanWeigh reports whether Weigh does.
+const CanWeigh = true
 
-// weigh returns what processes, and those below them, hold. The claude processes share much of their memory, which counts
+// Weigh returns what processes, and those below them, hold. The claude processes share much of their memory, which counts
 // once; their tools may be many and are weighed in the quicker way, which counts it for each. A process that left the tree
 // is nobody's.
-func weigh(roots []proc) map[proc]weight {
+func Weigh(roots []ID) map[ID]Weight {
 	children := map[int][]int{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -31,16 +31,16 @@ func weigh(roots []proc) map[proc]weight {
 			children[parent] = append(children[parent], pid)
 		}
 	}
-	weights := map[proc]weight{}
+	weights := map[ID]Weight{}
 	for _, root := range roots {
-		own, ok := proportional(root.pid)
+		own, ok := proportional(root.PID)
 		if !ok || !root.alive() {
 			continue
 		}
-		w := weight{own: own}
-		below := slices.Clone(children[root.pid])
+		w := Weight{Own: own}
+		below := slices.Clone(children[root.PID])
 		for i := 0; i < len(below); i++ {
-			w.below += resident(below[i])
+			w.Below += resident(below[i])
 			below = append(below, children[below[i]]...)
 		}
 		weights[root] = w
@@ -89,9 +89,9 @@ func field(text []byte, name string) (n int64, ok bool) {
 	return 0, false
 }
 
-// machineMemory is what this process and those that it starts may hold at all, by the machine and by the control groups
+// MachineMemory is what this process and those that it starts may hold at all, by the machine and by the control groups
 // (of version 2) that it is in; zero: nobody knows.
-func machineMemory() int64 {
+func MachineMemory() int64 {
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0

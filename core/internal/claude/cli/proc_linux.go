@@ -1,4 +1,4 @@
-package claude
+package cli
 
 import (
 	"bytes"
@@ -14,18 +14,18 @@ import (
 // descendants returns the live processes below root, and those that carry all the variables in their environment though
 // their parents are gone, with what is below them. Root itself is not among them. Of what the host has adopted it returns
 // the strays of the family, too; nil: nothing was adopted. Beside an error there may be more than it returns.
-func descendants(root int, f *family, variables ...string) (_ []proc, unsure error) {
+func descendants(root int, f *family, variables ...string) (_ []ID, unsure error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	below := map[int][]proc{}
-	var found []proc
+	below := map[int][]ID{}
+	var found []ID
 	host := os.Getpid()
 	seen := map[int]bool{root: true, host: true}
-	add := func(p proc) {
-		if !seen[p.pid] {
-			seen[p.pid] = true
+	add := func(p ID) {
+		if !seen[p.PID] {
+			seen[p.PID] = true
 			found = append(found, p)
 		}
 	}
@@ -41,7 +41,7 @@ func descendants(root int, f *family, variables ...string) (_ []proc, unsure err
 			}
 			continue
 		}
-		p := proc{pid: pid, started: info.Started}
+		p := ID{PID: pid, Started: info.Started}
 		below[info.Parent] = append(below[info.Parent], p)
 		ends := false
 		if len(variables) > 0 {
@@ -63,7 +63,7 @@ func descendants(root int, f *family, variables ...string) (_ []proc, unsure err
 		}
 	}
 	for i := 0; i < len(found); i++ {
-		for _, child := range below[found[i].pid] {
+		for _, child := range below[found[i].PID] {
 			add(child)
 		}
 	}
@@ -135,14 +135,14 @@ func carries(pid int, variables []string) (bool, error) {
 
 // kill sends SIGKILL to exactly this process: the descriptor is held while the start time is compared, so that a reused
 // pid is not hit.
-func (p proc) kill() {
-	if p.pid <= 0 {
+func (p ID) kill() {
+	if p.PID <= 0 {
 		return
 	}
-	fd, err := unix.PidfdOpen(p.pid, 0)
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		if p.certain() {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
+			_ = unix.Kill(p.PID, unix.SIGKILL)
 		}
 		return
 	}
@@ -153,7 +153,7 @@ func (p proc) kill() {
 }
 
 // certain reports whether the process was seen to run.
-func (p proc) certain() bool {
-	started, err := process.StartTime(p.pid)
-	return err == nil && started == p.started
+func (p ID) certain() bool {
+	started, err := process.StartTime(p.PID)
+	return err == nil && started == p.Started
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package claude
+package cli
 
 import (
 	"golang.org/x/sys/unix"
@@ -9,12 +9,12 @@ import (
 // There is no /proc here, so the tools of a turn are not found: those that run in sessions of their own outlive a claude
 // that does not take an interrupt, and what an earlier life left is not ended, as start times and boots are unknown.
 
-func descendants(int, *family, ...string) ([]proc, error) { return nil, nil }
+func descendants(int, *family, ...string) ([]ID, error) { return nil, nil }
 
 func carries(int, []string) (bool, error) { return false, nil }
 
-func (p proc) kill() {
-	if p.pid > 0 {
-		_ = unix.Kill(p.pid, unix.SIGKILL)
+func (p ID) kill() {
+	if p.PID > 0 {
+		_ = unix.Kill(p.PID, unix.SIGKILL)
 	}
 }

@@ -1,0 +1,151 @@
+// Package cli runs the claude CLI as processes: its command line, environment and settings, its start, its pipes and its end, with
+// all that it has started. It hands lines on and does not read them.
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/transcript"
+)
+
+// Command is what the command line of every claude has.
+type Command struct {
+	options     Options
+	Path        string
+	args        []string
+	allowed     []string // tools that nobody is asked about
+	env         []string
+	UsualModel  string // the model where none is chosen
+	workspace   string // as given
+	family      *family
+	Folder      string            // the same without links, as the CLI names it
+	Transcripts transcript.Folder // the workspace's
+}
+
+// NewCommand finds the CLI, writes the files that its flags name, and builds the command line.
+func NewCommand(cfg Options, life string) (*Command, error) {
+	if cfg.Command == "" {
+		cfg.Command = "claude"
+	}
+	path, err := exec.LookPath(cfg.Command)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, &NotInstalledError{Command: cfg.Command, Err: err}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	for _, arg := range cfg.Args {
+		if name, _, _ := strings.Cut(arg, "="); slices.Contains(ownFlags, name) {
+			return nil, fmt.Errorf("claude.args: %s is set by the host", name)
+		}
+	}
+	workspace, err := filepath.Abs(cfg.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	if info, err := os.Stat(real); err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("workspace: %s is not a folder", workspace)
+	}
+	settings, err := writeSettings(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Command{
+		options: cfg, allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
+		env: environment(os.LookupEnv, os.Environ(), cfg, life),
+	}
+	c.Transcripts = transcript.Of(configDir(c.env), real)
+	c.args = append(c.args, cfg.Args...)
+	c.args = append(c.args,
+		"--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--include-partial-messages", "--replay-user-messages",
+		"--setting-sources", "", "--settings", settings, "--strict-mcp-config",
+		"--permission-prompt-tool", "stdio",
+	)
+	if len(cfg.FallbackModels) > 0 {
+		c.args = append(c.args, "--fallback-model", strings.Join(cfg.FallbackModels, ","))
+	}
+	c.args = append(append(append(c.args, "--disallowedTools"), withheld...), cfg.DisallowedTools...)
+	return c, nil
+}
+
+// withheld are the tools that no session gets, whatever the configuration allows. The first two find other sessions of the
+// machine and write into them. The last begins a turn later, which nobody asked for and whose answer nobody would see.
+var withheld = []string{"ListAgents", "SendMessage", "ScheduleWakeup"}
+
+// ownFlags are the CLI's flags that the host sets or that would undo what it sets.
+var ownFlags = []string{
+	"-p", "--print", "--input-format", "--output-format", "--verbose", "--include-partial-messages", "--replay-user-messages",
+	"--session-id", "--resume", "-r", "--continue", "-c", "--fork-session", "--no-session-persistence",
+	"--setting-sources", "--settings", "--permission-prompt-tool", "--permission-mode", "--dangerously-skip-permissions",
+	"--allow-dangerously-skip-permissions", "--model", "--fallback-model", "--effort", "--append-system-prompt",
+	"--append-system-prompt-file", "--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools",
+	"--strict-mcp-config", "--mcp-config", "--bg", "--background", "--managed-settings", "--system-prompt-snapshot",
+	"--permission-prompts", "--inherit-permission-mode", "--channels", "--dangerously-load-development-channels", "--remote-control",
+}
+
+// KillStrays kills what was adopted from processes that have ended, and waits until it is gone.
+func (c *Command) KillStrays() {
+	killAll(nil, func() ([]ID, error) { return descendants(0, c.family) })
+}
+
+// tooled are the flags that say which tools there are beside the CLI's, and which are allowed.
+func (c *Command) tooled(t agent.Turn) []string {
+	allowed := c.allowed
+	var args []string
+	if t.Tools != nil {
+		args, allowed = serverFlags(), append(slices.Clone(allowed), hostTools)
+	}
+	if len(allowed) > 0 {
+		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	return args
+}
+
+// profiled are the flags of a profile, but for its system prompt. A resumed session would
+// go on with the model that it had last, be it that of one message, so one is always named.
+func (c *Command) profiled(p agent.Profile) []string {
+	args := []string{"--permission-mode", permissionMode(p), "--model", cmp.Or(p.Model, c.UsualModel)}
+	if p.Effort != "" {
+		args = append(args, "--effort", p.Effort)
+	}
+	return args
+}
+
+func permissionMode(p agent.Profile) string {
+	if p.PermissionMode == "" {
+		return "default"
+	}
+	return p.PermissionMode
+}
+
+// SameProcess reports whether a process that runs with one profile serves a turn with the other, or can be brought to it.
+func SameProcess(a, b agent.Profile) bool {
+	return permissionMode(a) == permissionMode(b) && a.Skills == b.Skills && a.Private == b.Private && a.Tools == b.Tools
+}
+
+// The host's own tools are offered by an MCP server that is reached over the CLI's stdin and stdout: it needs no port, no
+// secret and no other process. Whether one may be used is the host's to decide, so that nobody is asked about it.
+const (
+	ServerName = "clawhost"
+	hostTools  = "mcp__" + ServerName + "__*"
+)
+
+// serverFlags declare the host's MCP server. Newer CLIs would have the model search for its tools before it can call them.
+func serverFlags() []string {
+	return []string{"--mcp-config", `{"mcpServers":{"` + ServerName + `":{"type":"sdk","name":"` + ServerName + `","alwaysLoad":true}}}`}
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// marker is the variable in the environment of claude, and so of everything that it starts, by which this host's
+// processes are found. Its value is of one process of the host.
+const marker = "CLAWHOST_RUN"
+
+// sessionMarker is the variable that the CLI gives to its tools.
+const sessionMarker = "CLAUDE_CODE_SESSION_ID"
+
+// switches are the CLI's own variables that the host sets. The first part may be overridden by the configuration.
+var (
+	tunable = map[string]string{
+		"CLAUDE_CODE_MAX_RETRIES":                  "2", // the host retries; the CLI's ten would hide a 401 for three minutes
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS":       "1",
+		"DISABLE_TELEMETRY":                        "1",
+		"DISABLE_ERROR_REPORTING":                  "1",
+		"DISABLE_AUTOUPDATER":                      "1",
+	}
+	fixed = map[string]string{
+		"CLAUDE_CODE_DISABLE_ATTACHMENTS":       "1", // else "@/any/file" in a chat reads that file unasked
+		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":  "1",
+		"CLAUDE_CODE_DISABLE_CRON":              "1",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY":       "1", // else a turn writes unasked what all sessions of the workspace read
+	}
+	// inherited are the variables of the host's environment that claude gets, beside LC_*.
+	inherited = []string{"HOME", "PATH", "USER", "LANG", "TZ", "TERM", "TMPDIR", "CLAUDE_CONFIG_DIR"}
+)
+
+// managed is the variable that keeps the API's credentials out of the environment of the shell, of hooks and of MCP servers.
+// With it the CLI works with no credentials but those of its environment: it reads neither a login nor an apiKeyHelper nor a
+// cloud's credentials.
+const managed = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST"
+
+// credentialed reports whether claude gets its credentials for Anthropic's API by its environment.
+func credentialed(cfg Options) bool {
+	for name, value := range cfg.Env {
+		if strings.HasPrefix(name, "CLAUDE_CODE_USE_") && value != "" {
+			return false // another provider's
+		}
+	}
+	return cfg.Credentials != nil || cfg.Env["ANTHROPIC_API_KEY"] != "" || cfg.Env["ANTHROPIC_AUTH_TOKEN"] != ""
+}
+
+// environment is claude's environment, sorted.
+func environment(lookup func(string) (string, bool), all []string, cfg Options, life string) []string {
+	vars := map[string]string{}
+	for _, name := range inherited {
+		if value, ok := lookup(name); ok {
+			vars[name] = value
+		}
+	}
+	for _, pair := range all {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "LC_") {
+			vars[name] = value
+		}
+	}
+	if credentialed(cfg) {
+		vars[managed] = "1"
+	}
+	for _, more := range []map[string]string{tunable, cfg.Env, fixed, {marker: life}} {
+		for name, value := range more {
+			vars[name] = value
+		}
+	}
+	env := make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// credentials are the variables of one process for an API whose key it does not get. Where requests go through a proxy, these
+// do not. Revoke is called when the process has ended.
+func credentials(cfg Options) (env []string, revoke func()) {
+	if cfg.Credentials == nil {
+		return nil, func() {}
+	}
+	token, revoke := cfg.Credentials.Issue()
+	direct := strings.TrimLeft(cmp.Or(cfg.Env["no_proxy"], cfg.Env["NO_PROXY"])+",127.0.0.1", ",")
+	return []string{
+		"ANTHROPIC_BASE_URL=" + cfg.Credentials.URL(), "ANTHROPIC_API_KEY=" + token, "NO_PROXY=" + direct, "no_proxy=" + direct,
+	}, revoke
+}
+
+// configDir is the CLI's configuration folder under an environment.
+func configDir(env []string) string {
+	dir, home := "", ""
+	for _, pair := range env {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "CLAUDE_CONFIG_DIR":
+			dir = value
+		case "HOME":
+			home = value
+		}
+	}
+	if dir == "" {
+		dir = filepath.Join(home, ".claude")
+	}
+	return dir
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// writeSettings writes the settings file. The CLI deletes old transcripts; kept for a century they can be resumed. Any process
+// of the user could write into a session, by the socket that the CLI opens for it; such messages are refused. The rules of
+// denied paths bind the CLI's file tools; a shell command is bound by the operating system only.
+func writeSettings(cfg Options) (string, error) {
+	const days = 36500
+	deny := []string{}
+	for _, path := range cfg.DenyPaths {
+		paths := []string{path}
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			paths = append(paths, real)
+		}
+		for _, p := range paths {
+			pattern, err := denyPattern(p)
+			if err != nil {
+				return "", err
+			}
+			for _, tool := range []string{"Read", "Edit"} {
+				deny = append(deny, fmt.Sprintf("%s(%s)", tool, pattern), fmt.Sprintf("%s(%s/**)", tool, pattern))
+			}
+		}
+	}
+	data, err := json.MarshalIndent(map[string]any{
+		"cleanupPeriodDays":   days,
+		"crossSessionInbound": "refuse",
+		"permissions":         map[string]any{"deny": deny},
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(cfg.RunDir, "claude-settings.json")
+	if err := writePrivate(file, data); err != nil {
+		return "", fmt.Errorf("write claude's settings: %w", err)
+	}
+	return file, nil
+}
+
+// denyPattern writes an absolute path as the CLI's rules have it: with a slash before it, and brackets escaped. The other
+// signs of a pattern match themselves at least. A backslash cannot be written at all, as was tried.
+func denyPattern(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("denied path %s is not absolute", path)
+	}
+	if strings.ContainsAny(path, "\\\n") {
+		return "", fmt.Errorf("claude cannot be kept from %q: its name has a backslash or a line break", path)
+	}
+	return "/" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(path), nil
+}
+
+// writePrivate replaces a file by one that only this user can read.
+func writePrivate(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	next := path + ".new"
+	if err := os.WriteFile(next, data, 0o600); err != nil {
+		return err
+	}
+	if err := os.Chmod(next, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
