@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/reply"
@@ -24,39 +22,6 @@ func compacted(r agent.Result) string {
 		return "There is nothing to compact yet."
 	}
 	return "The conversation is compacted."
-}
-
-// notice makes pieces of a text of the host's, in a run's chat.
-func (h *Host) notice(run *conversation.Turn, text string) []domain.Piece {
-	only := config.Reply{TextLimit: run.Settings.Reply.TextLimit} // the rest is about answers
-	return pieces(run.Caller.Address, text, reply.Rule(run.Text, only))
-}
-
-// posted makes pieces of a text that is no answer.
-func (h *Host) posted(to chat.Address, text string) []domain.Piece {
-	return h.told(to, chat.Direct, text)
-}
-
-// told makes pieces of a text of the host's, in any chat.
-func (h *Host) told(to chat.Address, kind chat.Kind, text string) []domain.Piece {
-	return pieces(to, text, chunk.Rule{Limit: h.conversations.TextLimit(to.Channel, kind)})
-}
-
-func pieces(to chat.Address, text string, rule chunk.Rule) []domain.Piece {
-	var list []domain.Piece
-	for _, part := range chunk.Split(text, rule) {
-		list = append(list, domain.Piece{To: to, Text: part})
-	}
-	return list
-}
-
-// undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-func (h *Host) undelivered(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
-	lost := make([]string, len(dead))
-	for i, d := range dead {
-		lost[i] = d.Text
-	}
-	return h.notice(run, reply.Undelivered(lost))
 }
 
 // trouble is what a run's chat is told of a failure. Why claude refuses to run, or cannot go on with a conversation, the owners

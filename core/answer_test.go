@@ -76,21 +76,3 @@ func TestAnEmptyAnswerBehindSomethingBegun(t *testing.T) {
 		t.Errorf("said %+v, %v", got, err)
 	}
 }
-
-// What the host says keeps to the limit of the chat's messages. The ways in which answers are cut else are not for it.
-func TestANoticeIsCutAtTheLimit(t *testing.T) {
-	t.Parallel()
-	h := &Host{supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger()), config: &config.Config{
-		Settings: config.Settings{Reply: config.Reply{TextLimit: 8, MaxLines: 1, ChunkMode: "newline"}},
-	}}
-	h.resolve()
-	for text, want := range map[string][]string{"": nil, "one\n\ntwo": {"one\n\ntwo"}, "three four": {"three", "four"}} {
-		var said []string
-		for _, p := range h.notice(h.conversations.Turn(&domain.Run{}), text) {
-			said = append(said, p.Text)
-		}
-		if diff := cmp.Diff(want, said); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	}
-}

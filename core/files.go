@@ -76,7 +76,7 @@ func (v *view) files(ctx context.Context, said answer.Answer, before []string) (
 			f.place(m.Address(), taken, place)
 		}
 		if len(found.Problems) > 0 {
-			f.behind = append(f.behind, h.notice(v.run, strings.Join(found.Problems, "\n"))...)
+			f.behind = append(f.behind, v.run.Notice(strings.Join(found.Problems, "\n"))...)
 		}
 		dealt = append(dealt, found.Files...)
 	}

@@ -53,7 +53,7 @@ func (h *Host) tellOfHeld(ctx context.Context, held domain.Held) {
 	if held.Message.Silent || held.Message.Origin != "" || run.Listening {
 		return
 	}
-	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), h.notice(run, heldNotice)...); err != nil {
+	if _, err := h.store.Post(ctx, fmt.Sprintf("held:%s:%s", held.Message.Channel, held.EventID), run.Notice(heldNotice)...); err != nil {
 		h.log.Warn("tell a chat that its message waits for a place", "session", held.Session.Key, "error", err)
 	}
 }

@@ -194,7 +194,7 @@ func (h *Host) wire() {
 		Reading: h.reading, Receipt: h.receipt, Received: h.received, Behind: h.behind, Zone: h.config.Agent.Timezone, Now: time.Now,
 	}, h.log.Named("inbox"))
 	h.api = hostapi.New(hostapi.Options{
-		Inbox: submitting{h.inbox, h}, Store: h.store, Pieces: h.posted, Grants: h.grants,
+		Inbox: submitting{h.inbox, h}, Store: h.store, Notices: h.conversations, Grants: h.grants,
 		Files: h.media.files, Closing: h.closing,
 	}, h.log.Named("hostapi"))
 	h.reactor = reaction.New(h.store, networks{h.supervisor}, h.pluginNames(), h.log.Named("reaction"))
@@ -202,7 +202,7 @@ func (h *Host) wire() {
 	hooks := hook.New(h.hooks, h.log.Named("hook"))
 	h.handler = turn.New(turn.Options{
 		Store: h.store, Conversations: h.conversations, Command: h.command, Context: addedBy(hooks), Profile: h.profile, Run: h.run, Ask: h.questions.Ask, Offer: h.questions.Offer, Over: h.over, Prompt: h.prompt, Steered: h.steered,
-		Notice: h.notice, Undelivered: h.undelivered, Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
+		Retries: h.config.Claude.Retries, Trouble: h.trouble, Next: h.next, View: h.view, Retire: h.claude.Retire,
 		Owners: owners{h}, Zone: h.config.Agent.Timezone,
 	}, h.log.Named("turn"))
 	h.heartbeat = h.heartbeats(h.inbox)

@@ -48,7 +48,7 @@ func (o owners) tell(key, plugin, text string) {
 			once = key + ":" + owner
 		}
 		to := h.likelyChat(ctx, channel, chat.UserID(user))
-		if _, err := h.store.Post(ctx, once, h.told(to, chat.Direct, text)...); err != nil {
+		if _, err := h.store.Post(ctx, once, h.conversations.Notice(to, chat.Direct, text)...); err != nil {
 			h.log.Error("tell an owner", "channel", channel, "error", err)
 		}
 	}

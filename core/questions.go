@@ -20,7 +20,7 @@ func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
 		Buttons: func(to chat.Address, kind chat.Kind) chat.ButtonLimits {
 			return h.conversations.Limits(to.Channel, kind).Buttons
 		},
-		Asking: h.shows.asking, Tell: h.tell, Repeat: h.repeat, Pieces: h.told,
+		Asking: h.shows.asking, Tell: h.tell, Repeat: h.repeat, Notices: h.conversations,
 	}, h.log.Named("permission"))
 }
 
@@ -91,7 +91,7 @@ func (h *Host) behind(ctx context.Context, caller chat.Caller) {
 	if !ok {
 		return
 	}
-	if _, err := h.store.Post(ctx, "unread:"+id, h.told(caller.Address, caller.Kind, told)...); err != nil {
+	if _, err := h.store.Post(ctx, "unread:"+id, h.conversations.Notice(caller.Address, caller.Kind, told)...); err != nil {
 		h.log.Warn("nobody is told that a question is still open", "question", id, "error", err)
 	}
 }

@@ -59,5 +59,5 @@ func (h *Host) spoken(ctx context.Context, run *conversation.Turn, said answer.A
 	if ctx.Err() != nil || !h.mute.first(run.Message.ClaudeSession) {
 		return nil
 	}
-	return h.notice(run, unspoken)
+	return run.Notice(unspoken)
 }

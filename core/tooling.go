@@ -123,7 +123,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		telling.Pieces = []domain.Piece{{To: p.To, Media: found.Media}}
 		telling.Files, said.Files = found.Files, found.Sent
 	}
-	text := h.told(p.To, p.Kind, p.Text)
+	text := h.conversations.Notice(p.To, p.Kind, p.Text)
 	if !own {
 		telling.Pieces = append(text, telling.Pieces...)
 		return h.store.Tell(ctx, v.run.ID, telling)

@@ -98,7 +98,7 @@ func (v *view) End() turn.Sent {
 func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	m := v.run.Message.Message
 	if m.Origin == domain.OriginCompact {
-		return turn.Reply{Pieces: v.host.notice(v.run, compacted(r))}, nil
+		return turn.Reply{Pieces: v.run.Notice(compacted(r))}, nil
 	}
 	said := answer.Parse(r.Text, true)
 	if m.Origin == domain.OriginHeartbeat {
@@ -153,7 +153,7 @@ func (h *Host) streaming(run *conversation.Turn) stream.Options {
 	settings, limits := run.Settings.Reply, run.Limits
 	speaker := reply.Speaker{Model: run.Model, Effort: run.Effort, Name: run.Agent, Channel: m.Channel}
 	o := stream.Options{
-		To: m.Address(), Rule: reply.Rule(run.Text, settings), Block: block(settings.Block),
+		To: m.Address(), Rule: run.Rule(), Block: block(settings.Block),
 		Interval: limits.Edit.MinInterval, Prefix: reply.Prefix(settings.Prefix, speaker), Said: run.Said, PreviewID: run.Preview,
 	}
 	if limits.Replies {

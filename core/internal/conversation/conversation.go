@@ -146,12 +146,6 @@ func (r *Resolver) Limits(channel string, kind chat.Kind) chat.Limits {
 	return limits
 }
 
-// TextLimit returns how much text fits into one message of a chat.
-func (r *Resolver) TextLimit(channel string, kind chat.Kind) chat.TextLimit {
-	_, text := r.limits(channel, kind)
-	return text
-}
-
 // Model returns the model that people mean by a name; none, or [DefaultModel], is the config's.
 func (r *Resolver) Model(chosen string) string {
 	if chosen == "" || chosen == DefaultModel {

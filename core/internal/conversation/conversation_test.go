@@ -3,6 +3,9 @@ package conversation_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -118,6 +121,41 @@ func TestActivation(t *testing.T) {
 		got := r.Session(chat.Caller{Address: chat.Address{Channel: "tg", Chat: test.group}, Kind: chat.Group}, domain.Session{Overrides: domain.Overrides{Activation: test.chosen}})
 		if got.Activation != test.want || got.Listening != (test.want == "always") {
 			t.Errorf("%s: %s, listening %t", name, got.Activation, got.Listening)
+		}
+	}
+}
+
+// How the messages of an answer are made depends on what the channel can and what the config says.
+func TestRule(t *testing.T) {
+	t.Parallel()
+	limit := chat.TextLimit{Max: 4096, Unit: chat.UTF16}
+	for _, tt := range []struct {
+		limit    chat.TextLimit
+		settings config.Reply
+		want     chunk.Rule
+	}{
+		{limit, config.Reply{ChunkMode: "length"}, chunk.Rule{Limit: limit}},
+		{limit, config.Reply{TextLimit: 1000, MaxLines: 17, ChunkMode: "newline"}, chunk.Rule{Limit: chat.TextLimit{Max: 1000, Unit: chat.UTF16}, Lines: 17, Paragraphs: true}},
+		{limit, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: limit}},
+		{chat.TextLimit{}, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: chat.TextLimit{Max: 5000, Unit: chat.Runes}}},
+	} {
+		if diff := cmp.Diff(tt.want, (&conversation.Conversation{Text: tt.limit, Settings: config.Settings{Reply: tt.settings}}).Rule()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What the host says keeps to the limit of the chat's messages. The ways in which answers are cut else are not for it.
+func TestANoticeIsCutAtTheLimit(t *testing.T) {
+	t.Parallel()
+	c := &conversation.Conversation{Settings: config.Settings{Reply: config.Reply{TextLimit: 8, MaxLines: 1, ChunkMode: "newline"}}}
+	for text, want := range map[string][]string{"": nil, "one\n\ntwo": {"one\n\ntwo"}, "three four": {"three", "four"}} {
+		var said []string
+		for _, p := range c.Notice(text) {
+			said = append(said, p.Text)
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
 }

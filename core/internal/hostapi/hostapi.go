@@ -48,12 +48,16 @@ type Store interface {
 	ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error)
 }
 
+// Notices cuts texts that are no answers to what a chat takes.
+type Notices interface {
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece
+}
+
 // Options are what the services work with.
 type Options struct {
-	Inbox Inbox
-	Store Store
-	// Pieces cuts a text to what a chat takes.
-	Pieces func(to chat.Address, text string) []domain.Piece
+	Inbox   Inbox
+	Store   Store
+	Notices Notices
 	// Grants lists the other channels that an instance may reach.
 	Grants func(instance string) []string
 	Files  *media.Files

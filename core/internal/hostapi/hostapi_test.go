@@ -90,12 +90,7 @@ func setup(t *testing.T) *bundle {
 	}, log)
 	b.api = hostapi.New(hostapi.Options{
 		Inbox: messages, Store: s,
-		Pieces: func(to chat.Address, text string) []domain.Piece {
-			if text == "" {
-				return nil
-			}
-			return []domain.Piece{{To: to, Text: text}}
-		},
+		Notices: whole{},
 		Grants: func(instance string) []string {
 			if instance == "granted" {
 				return []string{"echo"}
@@ -175,4 +170,14 @@ func (b *bundle) idle(t *testing.T) {
 // address is a chat of a channel; empty: of the instance's own.
 func address(channel, id string) *pluginv1.Address {
 	return &pluginv1.Address{Channel: channel, ChatId: id}
+}
+
+// whole sends each text in one message.
+type whole struct{}
+
+func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.Piece {
+	if text == "" {
+		return nil
+	}
+	return []domain.Piece{{To: to, Text: text}}
 }

@@ -51,7 +51,7 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	}
 	text := wire.Cut(r.GetText(), wire.MaxText)
 	var pieces []domain.Piece
-	if pieces = s.options.Pieces(to, text); len(pieces) == 0 {
+	if pieces = s.options.Notices.Notice(to, chat.Direct, text); len(pieces) == 0 {
 		return &pluginv1.PostResponse{}, nil
 	}
 	id, err := s.options.Store.PostFrom(ctx, key, domain.Elsewhere{

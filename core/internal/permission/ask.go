@@ -170,7 +170,7 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
 	if b.For != "" {
-		pieces = append(d.options.Pieces(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
+		pieces = append(d.options.Notices.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
 	}
 	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
 	if err != nil {
@@ -187,7 +187,7 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 func (d *Desk) message(id string, to chat.Address, b *body) []domain.Piece {
 	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
 	b.Numbered = buttons == nil
-	pieces := d.options.Pieces(to, b.Kind, b.text(id, buttons != nil))
+	pieces := d.options.Notices.Notice(to, b.Kind, b.text(id, buttons != nil))
 	pieces[len(pieces)-1].Buttons = buttons
 	return pieces
 }

@@ -68,7 +68,7 @@ func (d *Desk) decline(ctx context.Context, run *conversation.Turn, q agent.Ques
 	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message
 	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)
-	pieces := d.options.Pieces(m.Address(), m.Chat.Kind, text)
+	pieces := d.options.Notices.Notice(m.Address(), m.Chat.Kind, text)
 	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), pieces...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
 	}

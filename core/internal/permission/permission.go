@@ -51,9 +51,13 @@ type Options struct {
 	// Tell has a session's Claude told a text, as if the caller had written it. The same id does so once.
 	Tell func(ctx context.Context, id, session string, caller chat.Caller, text string) error
 	// Repeat has a session's messages answered together that were given up. The same id does so once.
-	Repeat func(ctx context.Context, id, session string, messages []domain.Message) error
-	// Pieces makes messages of a text.
-	Pieces func(to chat.Address, kind chat.Kind, text string) []domain.Piece
+	Repeat  func(ctx context.Context, id, session string, messages []domain.Message) error
+	Notices Notices
+}
+
+// Notices makes messages of the host's texts.
+type Notices interface {
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece
 }
 
 // Desk asks the questions and takes the answers.

@@ -240,9 +240,7 @@ func (r *room) desk(t *testing.T) *permission.Desk {
 			}
 			return nil
 		},
-		Pieces: func(to chat.Address, _ chat.Kind, text string) []domain.Piece {
-			return []domain.Piece{{To: to, Text: text}}
-		},
+		Notices: whole{},
 	}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
@@ -255,6 +253,13 @@ func runOf(user string, authority chat.Authority) *conversation.Turn {
 	return turnOf(&domain.Run{ID: 7, Session: domain.Session{Key: "s"}, Message: domain.Queued{ClaudeSession: "c1", Message: domain.Message{
 		Channel: "tg", Chat: chat.Chat{ID: chat.ID(user), Kind: chat.Direct}, Sender: chat.Sender{ID: chat.UserID(user), DisplayName: "Anna_" + user}, Authority: authority,
 	}}})
+}
+
+// whole sends each text in one message.
+type whole struct{}
+
+func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.Piece {
+	return []domain.Piece{{To: to, Text: text}}
 }
 
 // turnOf resolves the conversation of a run over an empty config.

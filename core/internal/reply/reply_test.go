@@ -3,32 +3,8 @@ package reply_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/clawhost/clawhost/core/internal/chunk"
-	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/reply"
-	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-func TestRule(t *testing.T) {
-	t.Parallel()
-	limit := chat.TextLimit{Max: 4096, Unit: chat.UTF16}
-	for _, tt := range []struct {
-		limit    chat.TextLimit
-		settings config.Reply
-		want     chunk.Rule
-	}{
-		{limit, config.Reply{ChunkMode: "length"}, chunk.Rule{Limit: limit}},
-		{limit, config.Reply{TextLimit: 1000, MaxLines: 17, ChunkMode: "newline"}, chunk.Rule{Limit: chat.TextLimit{Max: 1000, Unit: chat.UTF16}, Lines: 17, Paragraphs: true}},
-		{limit, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: limit}},
-		{chat.TextLimit{}, config.Reply{TextLimit: 5000}, chunk.Rule{Limit: chat.TextLimit{Max: 5000, Unit: chat.Runes}}},
-	} {
-		if diff := cmp.Diff(tt.want, reply.Rule(tt.limit, tt.settings)); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
 
 func TestPrefix(t *testing.T) {
 	t.Parallel()

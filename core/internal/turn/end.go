@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -163,13 +164,13 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.Piece {
 	if run.Message.Message.Silent {
 		return nil
 	}
-	return h.options.Notice(run, text)
+	return run.Notice(text)
 }
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
 	if speaks(c.Pieces) {
-		c.Undelivered = func(dead []domain.DeadPiece) []domain.Piece { return h.options.Undelivered(run, dead) }
+		c.Undelivered = func(dead []domain.DeadPiece) []domain.Piece { return undelivered(run, dead) }
 	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
@@ -192,4 +193,13 @@ func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.T
 	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
 		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
 	}
+}
+
+// undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
+func undelivered(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
+	lost := make([]string, len(dead))
+	for i, d := range dead {
+		lost[i] = d.Text
+	}
+	return run.Notice(reply.Undelivered(lost))
 }

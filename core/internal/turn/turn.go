@@ -92,12 +92,8 @@ type Options struct {
 	// Steered builds what it reads of a message in the midst of a turn; after an error the message, and what is behind it, waits for a turn of its own.
 	Prompt  func(ctx context.Context, run *conversation.Turn, added []string) (string, error)
 	Steered func(ctx context.Context, m domain.Queued) (string, error)
-	// Notice makes pieces of a text of the host's.
-	Notice func(run *conversation.Turn, text string) []domain.Piece
 	// Offer asks a run's chat whether its work, which is given up, is to be gone on with. An error means that it does not.
 	Offer func(ctx context.Context, run *conversation.Turn, why string) error
-	// Undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-	Undelivered func(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece
 	// Retries is how often a turn is tried again that the service failed, or had no capacity for.
 	Retries int
 	// Trouble is what a run's chat is told of a failure.

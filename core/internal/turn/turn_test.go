@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/envelope"
+	"github.com/clawhost/clawhost/core/internal/reply"
 	"github.com/clawhost/clawhost/core/internal/turn"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -183,7 +184,6 @@ func (r *room) handler() *turn.Handler {
 			}
 		},
 		Profile: func(*conversation.Turn) agent.Profile { return agent.Profile{Model: "m", PermissionMode: r.mode} },
-		Notice:  func(_ *conversation.Turn, text string) []domain.Piece { return piece(text) },
 		Next:    func(*conversation.Turn, agent.Result) *domain.Inbound { return r.next },
 		Zone:    time.UTC,
 		Trouble: func(_ *conversation.Turn, f *agent.Failure) string { return "trouble: " + f.Class.String() }, Owners: r,
@@ -194,9 +194,6 @@ func (r *room) handler() *turn.Handler {
 			}
 			r.offered = append(r.offered, why)
 			return r.offerErr
-		},
-		Undelivered: func(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
-			return piece(fmt.Sprint(run.ID, " lost ", dead[0].Text))
 		},
 		View:   func(context.Context, *conversation.Turn) turn.View { return &r.view },
 		Retire: func(session string) { r.retired = append(r.retired, session) },
@@ -269,7 +266,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 // Whoever is told something is told first what did not arrive; a silent turn tells nobody.
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string][]domain.Piece{"hi": piece("7 lost news"), "NO_REPLY": nil} {
+	for said, want := range map[string][]domain.Piece{"hi": piece(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
 		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
 		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 			t.Fatal(err)

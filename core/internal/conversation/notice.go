@@ -1,0 +1,44 @@
+package conversation
+
+import (
+	"github.com/clawhost/clawhost/core/internal/chunk"
+	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/domain"
+	"github.com/clawhost/clawhost/sdk/chat"
+)
+
+// Rule returns how an answer is cut into messages.
+func (c *Conversation) Rule() chunk.Rule { return rule(c.Text, c.Settings.Reply) }
+
+// Notice makes pieces of a text of the host's for the conversation's chat. Of what the config says about answers only the limit
+// of a message holds for it.
+func (c *Conversation) Notice(text string) []domain.Piece {
+	return pieces(c.Caller.Address, text, rule(c.Text, config.Reply{TextLimit: c.Settings.Reply.TextLimit}))
+}
+
+// Notice makes pieces of a text of the host's for any chat.
+func (r *Resolver) Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece {
+	_, limit := r.limits(to.Channel, kind)
+	return pieces(to, text, chunk.Rule{Limit: limit})
+}
+
+func pieces(to chat.Address, text string, rule chunk.Rule) []domain.Piece {
+	var list []domain.Piece
+	for _, part := range chunk.Split(text, rule) {
+		list = append(list, domain.Piece{To: to, Text: part})
+	}
+	return list
+}
+
+// rule is how the messages of a chat are made, for what its channel can and what the config says, whose limit lowers the channel's,
+// in its unit; where the channel has none, it counts characters.
+func rule(limit chat.TextLimit, settings config.Reply) chunk.Rule {
+	switch most := settings.TextLimit; {
+	case most <= 0:
+	case limit.Max <= 0:
+		limit = chat.TextLimit{Max: most, Unit: chat.Runes}
+	default:
+		limit.Max = min(limit.Max, most)
+	}
+	return chunk.Rule{Limit: limit, Lines: settings.MaxLines, Paragraphs: settings.ChunkMode == "newline"}
+}
