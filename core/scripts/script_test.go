@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,21 @@ mkfifo -m 600 "$HOME/$1.gate" 2>/dev/null
 exec cat "$HOME/$1.gate"
 `
 
+// root is the folder of the binaries and of the scripts' folders. Its path is short: that of a host's socket has little room.
+var root string
+
+func TestMain(m *testing.M) { os.Exit(inRoot(m)) }
+
+func inRoot(m *testing.M) int {
+	var err error
+	if root, err = os.MkdirTemp("", "s"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(root)
+	return m.Run()
+}
+
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	run(t, "testdata/script")
@@ -53,18 +69,11 @@ func TestScripts(t *testing.T) {
 // run runs the scripts of a folder.
 func run(t *testing.T, scripts string) {
 	t.Helper()
-	// The path of a host's socket has little room, so that of the scripts' folders is short.
-	root, err := os.MkdirTemp("", "s")
+	lookAtSources(t)
+	bin, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(root); err != nil {
-			t.Error(err)
-		}
-	})
-	bin := filepath.Join(root, "bin")
-	build(t, bin)
 	testscript.Run(t, testscript.Params{
 		Dir:                 scripts,
 		WorkdirRoot:         root,
@@ -99,21 +108,28 @@ func run(t *testing.T, scripts string) {
 	})
 }
 
-// build makes the binaries. They are small and plain, as the shipped ones are.
-func build(t *testing.T, bin string) {
-	t.Helper()
-	lookAtSources(t)
+// build makes the binaries, once for all tests, and returns their folder. They are small and plain, as the shipped ones are.
+var build = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(root, "bin")
+	args := []string{"build", "-ldflags=-s -w", "-o", bin + string(filepath.Separator)}
+	for _, of := range binaries {
+		args = append(args, "github.com/clawhost/clawhost/"+of)
+	}
+	command := exec.Command("go", args...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the binaries: %w\n%s", err, out)
+	}
 	for name, of := range binaries {
-		command := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, name), "github.com/clawhost/clawhost/"+of)
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", of, err, out)
+		if err := os.Rename(filepath.Join(bin, filepath.Base(of)), filepath.Join(bin, name)); err != nil {
+			return "", fmt.Errorf("name a binary: %w", err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(bin, "hold"), []byte(hold), 0o700); err != nil {
-		t.Fatal(err)
+		return "", fmt.Errorf("write hold: %w", err)
 	}
-}
+	return bin, nil
+})
 
 // lookAtSources opens the folders of all sources: the test must run again when one of them has changed, and for that the go
 // command only knows what a test itself opens.
@@ -183,15 +199,12 @@ func setUp(env *testscript.Env, bin string) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
 
-	path := filepath.Join(env.WorkDir, "config.hcl")
-	config, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if config, err = os.ReadFile("testdata/config.hcl"); err == nil {
-			err = os.WriteFile(path, config, 0o600)
-		}
+	if err := configure(env.WorkDir); err != nil {
+		return err
 	}
+	config, err := os.ReadFile(filepath.Join(env.WorkDir, "config.hcl"))
 	if err != nil {
-		return fmt.Errorf("prepare the config: %w", err)
+		return err
 	}
 	if bytes.Contains(config, []byte(`plugin "whatsapp"`)) { // Few scripts do, and people's keys take their time.
 		w := newWhatsApp()

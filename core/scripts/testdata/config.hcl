@@ -1,13 +1,6 @@
 # What a script has that brings no config of its own: the bot is Anna's, and everybody may write to it.
-log {
-  level = "debug"
-}
-inbound {
-  debounce = "0"
-}
 queue {
   receipt = false
-  debounce = "0"
 }
 reply {
   stream = "off"
