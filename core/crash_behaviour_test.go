@@ -63,7 +63,8 @@ func (*reader) says(n int) string {
 func (*reader) ahead() int { return unanswered }
 
 func (r *reader) hears(text string) (answered []int, _ []line, _ error) {
-	r.read.WriteString(strings.TrimPrefix(text, strings.Trim(reply.Continued, "_"))) // echo is given plain text
+	text = strings.TrimPrefix(text, reply.Continued)
+	r.read.WriteString(strings.TrimPrefix(text, strings.Trim(reply.Continued, "_"))) // as plain text, which echo is given
 	for _, found := range ending.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
 		if err != nil {

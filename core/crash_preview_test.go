@@ -22,8 +22,8 @@ const previewChats, previewAhead = 4, 2
 var previewPoints = []string{"accepted", "result", "sent", "early", "edited", "completed"}
 
 func TestCrashWithPreviews(t *testing.T) {
-	kills := 20
-	if longCrash() {
+	kills := 8
+	if long() {
 		kills = 150
 	}
 	random, seed := crashSeed(t)
@@ -67,7 +67,7 @@ plugin "board" {
 	if now := b.texts(); !maps.EqualFunc(stood, now, slices.Equal) {
 		t.Errorf("what stood at the end changed when the host went down:\n%q\n%q", stood, now)
 	}
-	if b.edits == 0 || b.repeats == 0 && longCrash() {
+	if b.edits == 0 || b.repeats == 0 && long() {
 		t.Errorf("nothing was shown: %d edits, %d repeats", b.edits, b.repeats)
 	}
 	w.report(t, fmt.Sprintf("%d answers, shown by %d edits: 0 lost, 0 doubled, no preview left", len(b.written), b.edits), b.repeats)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -56,12 +57,17 @@ var repeated = []string{
 	"/", "/t", "/think ", "/think high ", "/t /v ", "/queue collect cap:1 ", "/queue ", "`/think`", "/status ",
 }
 
-// TestNoParserIsWorseThanLinear: eight times the text takes about eight times as long, whatever is in it.
+// TestNoParserIsWorseThanLinear: eight times the text takes about eight times as long, whatever is in it. CLAWHOST_LONG has it
+// look at all texts instead of every fourth.
 func TestNoParserIsWorseThanLinear(t *testing.T) {
+	step := 4
+	if os.Getenv("CLAWHOST_LONG") != "" {
+		step = 1
+	}
 	for name, r := range readers() {
 		t.Run(name, func(t *testing.T) {
-			for _, text := range repeated {
-				checkLinear(t, r, text)
+			for i := 0; i < len(repeated); i += step {
+				checkLinear(t, r, repeated[i])
 			}
 		})
 	}

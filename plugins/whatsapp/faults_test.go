@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -103,10 +104,17 @@ func (h *unsteady) await(t *testing.T, n int) {
 // wrong, over several lives of the plugin.
 const (
 	people = 5
-	lives  = 4
 	each   = 25 // messages of a person in a life
 	ahead  = 10 // messages that wait for the account when people write on: each connection gets some of them through
 )
+
+// lives is how many lives of the plugin it goes through.
+func lives() int {
+	if os.Getenv("CLAWHOST_LONG") != "" {
+		return 4
+	}
+	return 2
+}
 
 // TestFaults loses none and doubles none, and keeps the order where the network does.
 func TestFaults(t *testing.T) {
@@ -139,7 +147,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 		s.Person(n + 1).Say("hello")
 		said[chatID(s.Person(n+1).LID)] = []string{"hello"}
 	}
-	for life := range lives {
+	for life := range lives() {
 		mortal.start()
 		if life == 0 {
 			in.await(t, people)
@@ -194,7 +202,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 			in.missing(t, s, said)
 		}
 	})
-	in.await(t, people+lives*people*each)
+	in.await(t, people+lives()*people*each)
 	if err := s.AwaitAcknowledged(patient); err != nil {
 		t.Errorf("not all messages are acknowledged: %v", err)
 	}
@@ -212,7 +220,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 	out := 0
 	for n := range people {
 		times := map[string]int{}
-		heard, err := s.Person(n+1).AwaitHeard(patient, lives*each)
+		heard, err := s.Person(n+1).AwaitHeard(patient, lives()*each)
 		if err != nil {
 			t.Errorf("person %d heard %d messages: %v", n+1, len(heard), err)
 		}
@@ -224,7 +232,7 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 		if want := answers(); !disorder && !slices.Equal(order, want) {
 			t.Errorf("person %d heard the answers in another order:\n%s", n+1, cmp.Diff(want, order))
 		}
-		for life := range lives {
+		for life := range lives() {
 			for i := range each {
 				if got := times[fmt.Sprintf("answer %d.%d", life, i)]; got != 1 {
 					t.Errorf("person %d heard answer %d.%d %d times", n+1, life, i, got)
@@ -237,14 +245,14 @@ func withstands(t *testing.T, seed uint64, faults whatsapptest.Faults) {
 	mortal.checkRaces()
 	logins := s.Logins()
 	t.Logf("%d messages in, %d out, over %d logins; %d came to the host again, %d were sent anew by phones, %d could not be read", in.taken, out, logins, in.again, s.Retries(), s.Unread())
-	if disorder && s.Retries() == 0 || logins < 5*lives {
+	if disorder && s.Retries() == 0 || logins < 5*lives() {
 		t.Error("there was no trouble: the test shows nothing")
 	}
 }
 
 // answers are what each person hears, in order.
 func answers() (list []string) {
-	for life := range lives {
+	for life := range lives() {
 		for i := range each {
 			list = append(list, fmt.Sprintf("answer %d.%d", life, i))
 		}

@@ -19,11 +19,11 @@ const crashSessions = 12
 
 // TestCrash kills a host over and over while it is fed, and then looks at what it was told, what its runs did and what
 // the network saw. A kill -9 leaves the kernel's caches whole: this says nothing of a power cut, which is what
-// synchronous=FULL is for. CLAWHOST_CRASH=long kills 250 times instead of 25; CLAWHOST_CRASH_SEED repeats a run, as far
+// synchronous=FULL is for. CLAWHOST_LONG kills 250 times instead of 10; CLAWHOST_CRASH_SEED repeats a run, as far
 // as the scheduler lets it.
 func TestCrash(t *testing.T) {
-	kills, seed := 25, uint64(time.Now().UnixNano())
-	if os.Getenv("CLAWHOST_CRASH") == "long" {
+	kills, seed := 10, uint64(time.Now().UnixNano())
+	if os.Getenv("CLAWHOST_LONG") != "" {
 		kills = 250
 	}
 	if s := os.Getenv("CLAWHOST_CRASH_SEED"); s != "" {
