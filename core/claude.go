@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -66,10 +67,10 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 // aside has claude answer a question beside the session's turn. What of the answer is meant for the host is left out.
 func (h *Host) aside(ctx context.Context, s domain.Session, question string) (string, error) {
 	written, err := h.claude.Aside(ctx, s.ClaudeSession, question)
-	if errors.Is(err, claude.ErrNotRunning) {
+	if errors.Is(err, client.ErrNotRunning) {
 		return "", command.ErrNothingRuns
 	}
-	if errors.Is(err, claude.ErrNoAside) {
+	if errors.Is(err, client.ErrNoAside) {
 		return "This version of Claude Code takes no question beside what is running.", nil
 	}
 	return answer.Parse(written, true).Text, err

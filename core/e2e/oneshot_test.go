@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
@@ -69,7 +70,7 @@ func TestOneShotStops(t *testing.T) {
 	}
 	r.run(pool, r.turn("still there?"))
 	r.remembers("wait for it")
-	if _, err := pool.Aside(r.ctx, r.session, "and now?"); !errors.Is(err, claude.ErrNotRunning) {
+	if _, err := pool.Aside(r.ctx, r.session, "and now?"); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("behind the turn: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/messagesapi"
 )
 
@@ -125,7 +125,7 @@ func TestAside(t *testing.T) {
 	}
 	r := newRig(t, messagesapi.Options{Answer: answer}, nil)
 	pool := r.pool()
-	if _, err := pool.Aside(r.ctx, r.session, "anybody?"); err != claude.ErrNotRunning {
+	if _, err := pool.Aside(r.ctx, r.session, "anybody?"); err != client.ErrNotRunning {
 		t.Errorf("without a process: %v", err)
 	}
 	seconds := unheardOf()

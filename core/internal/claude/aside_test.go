@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
-	"github.com/clawhost/clawhost/core/internal/claude"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 )
 
 // A question beside a turn is answered while the turn's tool runs.
@@ -22,7 +22,7 @@ func TestAside(t *testing.T) {
 		says           string
 	}{
 		"answered":    {script: "", answer: "aside: what are you doing?"},
-		"unsupported": {script: "unsupported", is: claude.ErrNoAside},
+		"unsupported": {script: "unsupported", is: client.ErrNoAside},
 		"failed":      {script: "failed", says: "API error: overloaded"},
 		"given up":    {script: "hang", is: context.Canceled},
 	} {
@@ -61,7 +61,7 @@ func TestAsideNeedsAProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	pool := r.pool()
-	if _, err := pool.Aside(t.Context(), uuid.NewString(), "hello?"); !errors.Is(err, claude.ErrNotRunning) {
+	if _, err := pool.Aside(t.Context(), uuid.NewString(), "hello?"); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("without a process: %v", err)
 	}
 	r.ask(pool, r.turn("hello"))
@@ -92,7 +92,7 @@ func TestAsideOfOneTurn(t *testing.T) {
 	if running.err != nil {
 		t.Fatal(running.err)
 	}
-	if _, err := pool.Aside(t.Context(), r.session, "and now?"); !errors.Is(err, claude.ErrNotRunning) {
+	if _, err := pool.Aside(t.Context(), r.session, "and now?"); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("behind the turn: %v", err)
 	}
 }

@@ -3,9 +3,11 @@
 //
 // A [Pool] holds the processes under a limit. [Pool.Run] carries one message through: it begins or resumes the session's
 // process, writes the message as a line with an id of ours, and returns the answer. The CLI de-duplicates by that id and
-// keeps a transcript on disk, so a message that a crash cut off is found again and answered once, see claude/transcript. More
-// lines can be steered into a turn while it uses a tool, see steer.go. A turn ends by the CLI's result, by the host's
-// timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
+// keeps a transcript on disk, so a message that a crash cut off is found again and answered once. A turn ends by the CLI's
+// result, by the host's timeouts, or by the end of Run's context; then the tools that it started are gone when Run returns.
+//
+// Below it stand, each of which imports only those before it: claude/protocol, the lines; claude/exchange, what is said over one;
+// claude/transcript, what became of one before; claude/cli, the process; claude/client, which speaks with one process.
 //
 // The behaviour that this package relies on was observed on the CLI's versions 2.1.329 and 2.1.330, and back to 2.1.197.
 package claude
@@ -18,6 +20,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -71,6 +74,11 @@ func (c Config) withDefaults() Config {
 		c.Stall = defaultStall
 	}
 	return c
+}
+
+// limits are those of a turn.
+func (c Config) limits() client.Limits {
+	return client.Limits{Timeout: c.Timeout, Interrupt: c.Interrupt, Stall: c.Stall}
 }
 
 // Processes records the pool's processes, so that the next host process can end those that outlive this one.

@@ -15,7 +15,7 @@ func (p *Pool) look() {
 	p.mu.Lock()
 	roots := make([]cli.ID, 0, len(p.live))
 	for s := range p.live {
-		roots = append(roots, s.proc.ID())
+		roots = append(roots, s.Process.ID())
 	}
 	p.mu.Unlock()
 	if len(roots) == 0 {
@@ -25,7 +25,7 @@ func (p *Pool) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s := range p.live {
-		if w, ok := weights[s.proc.ID()]; ok {
+		if w, ok := weights[s.Process.ID()]; ok {
 			s.weight = w
 		}
 	}
@@ -38,11 +38,11 @@ func (p *Pool) look() {
 }
 
 // grown reports whether a process has become so heavy that a new one is to take its session up. The pool is locked.
-func (p *Pool) grown(s *session) bool {
+func (p *Pool) grown(s *worker) bool {
 	if p.config.RecycleAt <= 0 || s.weight.Own <= p.config.RecycleAt {
 		return false
 	}
-	s.log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
+	s.Log.Debug("claude has grown and is ended", "bytes", s.weight.Own)
 	return true
 }
 
@@ -71,7 +71,7 @@ func (p *Pool) relieve() {
 		}
 		if freed := s.weight.All(); freed > 0 {
 			stays -= freed
-			s.log.Debug("claude is ended to free memory", "bytes", freed)
+			s.Log.Debug("claude is ended to free memory", "bytes", freed)
 			p.leave(s)
 		}
 	}
@@ -84,12 +84,12 @@ func (p *Pool) tight() bool {
 }
 
 // leastRecent are the idle processes, that which was used last behind the others. The pool is locked.
-func (p *Pool) leastRecent() []*session {
-	var list []*session
+func (p *Pool) leastRecent() []*worker {
+	var list []*worker
 	for _, s := range p.idle {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b *session) int { return a.since.Compare(b.since) })
+	slices.SortFunc(list, func(a, b *worker) int { return a.since.Compare(b.since) })
 	return list
 }
 

@@ -13,13 +13,13 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 const (
-	spawnsAtOnce = 2                // a start takes a core for half a second
-	spawnTimeout = 30 * time.Second // from the start to the answer to initialize
-	parkPatience = 3 * time.Second  // from the end of stdin to the end of an idle process
+	spawnsAtOnce = 2               // a start takes a core for half a second
+	parkPatience = 3 * time.Second // from the end of stdin to the end of an idle process
 )
 
 // Pool holds the claude processes: at most one for a session, and at most Config.MaxProcesses, beside those whose turns wait
@@ -27,7 +27,6 @@ const (
 type Pool struct {
 	config    Config
 	command   *cli.Command
-	hidden    []string // values that no error may show
 	log       hclog.Logger
 	processes Processes
 	weigh     func([]cli.ID) map[cli.ID]cli.Weight
@@ -41,14 +40,25 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	busy    map[string]chan struct{} // sessions with a run; closed at its end
-	idle    map[string]*session
-	live    map[*session]bool
-	parked  map[string]*session // leaving
+	idle    map[string]*worker
+	live    map[*worker]bool
+	parked  map[string]*worker // leaving
 	retired map[string]bool
 	slots   int       // taken: processes, and those that are about to be
 	asking  int       // runs that wait for people
 	parking int       // processes that are leaving so that a waiting run gets their slot
 	waiting []*waiter // runs without a slot, in order
+}
+
+// worker is a process with its place in the pool.
+type worker struct {
+	*client.Client
+
+	since   time.Time  // idle
+	weight  cli.Weight // when it was weighed last
+	holds   bool       // a slot, which its end gives back
+	leaving bool       // parked
+	over    bool       // ended
 }
 
 // waiter is a run that waits for a slot.
@@ -77,10 +87,10 @@ func New(cfg Config, log hclog.Logger, processes Processes) (*Pool, error) {
 	}
 	closing, stop := context.WithCancel(context.Background())
 	p := &Pool{
-		config: cfg, command: command, hidden: hiddenValues(cfg.Env), log: log, processes: processes, weigh: cli.Weigh,
+		config: cfg, command: command, log: log, processes: processes, weigh: cli.Weigh,
 		spawns: make(chan struct{}, spawnsAtOnce), closing: closing, close: stop, kick: make(chan struct{}, 1),
-		busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
-		parked: map[string]*session{}, retired: map[string]bool{},
+		busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
+		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	if !cli.CanWeigh && cfg.MaxMemory > 0 {
 		log.Warn("claude.max_memory does nothing here: this system does not tell what a process holds")
@@ -114,7 +124,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	left := slices.Collect(maps.Keys(p.live))
 	p.mu.Unlock()
 	for _, s := range left {
-		s.proc.Destroy()
+		s.Process.Destroy()
 	}
 	<-done
 	return ctx.Err()
@@ -138,7 +148,7 @@ func (p *Pool) Stats() Stats {
 	stats := Stats{Idle: len(p.idle), Waiting: len(p.waiting), Memory: p.used(), Limit: p.config.MaxMemory}
 	stats.Running = p.slots - stats.Idle - p.parking
 	for s := range p.live {
-		stats.PIDs = append(stats.PIDs, s.proc.ID().PID)
+		stats.PIDs = append(stats.PIDs, s.Process.ID().PID)
 	}
 	slices.Sort(stats.PIDs)
 	return stats
@@ -163,13 +173,13 @@ func (p *Pool) enter(ctx context.Context, id string) error {
 		select {
 		case <-running:
 		case <-ctx.Done():
-			return aborted(ctx)
+			return client.Aborted(ctx)
 		}
 	}
 }
 
 // exit ends what enter began, and keeps a live process for the session's next turn, unless there is one for each.
-func (p *Pool) exit(id string, s *session) {
+func (p *Pool) exit(id string, s *worker) {
 	defer p.work.Done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +187,7 @@ func (p *Pool) exit(id string, s *session) {
 	delete(p.busy, id)
 	retired := p.retired[id]
 	delete(p.retired, id)
-	if s == nil || !s.isAlive() {
+	if s == nil || !s.Alive() {
 		return
 	}
 	s.since = time.Now()
@@ -192,27 +202,27 @@ func (p *Pool) exit(id string, s *session) {
 }
 
 // leave parks an idle process. The pool is locked.
-func (p *Pool) leave(s *session) {
-	delete(p.idle, s.id)
+func (p *Pool) leave(s *worker) {
+	delete(p.idle, s.Session)
 	s.leaving = true
-	p.parked[s.id] = s
+	p.parked[s.Session] = s
 	p.parking++
-	p.work.Go(func() { s.proc.Park(parkPatience) })
+	p.work.Go(func() { s.Process.Park(parkPatience) })
 }
 
 // acquire returns the session's process: the idle one (reused) if it serves the turn, or a new one as soon as there is a
 // slot and the one before has left, as two on one session would lose messages.
-func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bool, err error) {
+func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *worker, reused bool, err error) {
 	if s := p.take(ctx, t); s != nil {
 		return s, true, nil
 	}
 	p.mu.Lock()
-	for s := p.parked[t.Session]; s != nil && s.isAlive(); s = p.parked[t.Session] {
+	for s := p.parked[t.Session]; s != nil && s.Alive(); s = p.parked[t.Session] {
 		p.mu.Unlock()
 		select {
-		case <-s.proc.Exited():
+		case <-s.Process.Exited():
 		case <-ctx.Done():
-			return nil, false, aborted(ctx)
+			return nil, false, client.Aborted(ctx)
 		}
 		p.mu.Lock()
 	}
@@ -231,26 +241,26 @@ func (p *Pool) acquire(ctx context.Context, t agent.Turn) (s *session, reused bo
 		default:
 			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiter) bool { return o == w })
 		}
-		return nil, false, aborted(ctx)
+		return nil, false, client.Aborted(ctx)
 	}
 	s, err = p.spawn(ctx, t)
 	return s, false, err
 }
 
 // take returns the session's idle process; nil: there is none that serves the turn. One that does not is sent away.
-func (p *Pool) take(ctx context.Context, t agent.Turn) *session {
+func (p *Pool) take(ctx context.Context, t agent.Turn) *worker {
 	p.mu.Lock()
 	p.supersede(t)
 	s := p.idle[t.Session]
 	delete(p.idle, t.Session)
 	p.mu.Unlock()
-	if s == nil || s.isAlive() && s.serves(t) && p.adopt(ctx, s, t.Profile) {
+	if s == nil || s.Alive() && s.Serves(t) && s.Adopt(ctx, t.Profile) {
 		return s
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !s.over {
-		s.log.Debug("claude is replaced by one that serves the next turn")
+		s.Log.Debug("claude is replaced by one that serves the next turn")
 		p.leave(s)
 	}
 	return nil
@@ -260,8 +270,8 @@ func (p *Pool) take(ctx context.Context, t agent.Turn) *session {
 // locked.
 func (p *Pool) supersede(t agent.Turn) {
 	for _, s := range p.idle {
-		if t.Key != "" && s.key == t.Key && s.id != t.Session {
-			s.log.Debug("claude is ended: its conversation has begun anew")
+		if t.Key != "" && s.Key == t.Key && s.Session != t.Session {
+			s.Log.Debug("claude is ended: its conversation has begun anew")
 			p.leave(s)
 		}
 	}
@@ -306,23 +316,23 @@ func (p *Pool) release() {
 }
 
 // ended is called once for each process that has ended.
-func (p *Pool) ended(s *session) {
+func (p *Pool) ended(s *worker) {
 	p.expel(s)
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()
-	if err := p.processes.ForgetProcess(ctx, s.proc.ID().PID, s.proc.ID().Started); err != nil {
-		p.log.Warn("forget a process", "pid", s.proc.ID().PID, "error", err)
+	if err := p.processes.ForgetProcess(ctx, s.Process.ID().PID, s.Process.ID().Started); err != nil {
+		p.log.Warn("forget a process", "pid", s.Process.ID().PID, "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle[s.id] == s {
-		delete(p.idle, s.id)
-		p.log.Warn("an idle claude ended", "session", s.id, "how", s.proc.Ended())
+	if p.idle[s.Session] == s {
+		delete(p.idle, s.Session)
+		p.log.Warn("an idle claude ended", "session", s.Session, "error", s.Process.Ended())
 	}
 	delete(p.live, s)
 	if s.leaving {
-		delete(p.parked, s.id)
+		delete(p.parked, s.Session)
 		p.parking--
 	}
 	s.over = true
@@ -332,65 +342,15 @@ func (p *Pool) ended(s *session) {
 }
 
 // expel kills what a session that another process has written into may have started, and tells the owners of it.
-func (p *Pool) expel(s *session) {
-	s.mu.Lock()
-	intruder := s.intruder
-	s.mu.Unlock()
+func (p *Pool) expel(s *worker) {
+	intruder := s.IntrudedBy()
 	if intruder == nil {
 		return
 	}
-	s.proc.Destroy()
-	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.key, "claude_session", s.id, "pid", *intruder)
+	s.Process.Destroy()
+	p.log.Error("another process wrote into a session, whose claude was killed", "session", s.Key, "claude_session", s.Session, "pid", *intruder)
 	if p.config.Owners != nil {
-		p.config.Owners.Tell("intruded:"+s.id, fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. "+
-			"I ended Claude there at once, and what it wrote was shown to nobody. Claude may still remember what it was told: /new begins a new conversation.", *intruder, s.key))
+		p.config.Owners.Tell("intruded:"+s.Session, fmt.Sprintf("Another process on this machine (pid %d) wrote into the Claude session of %s. "+
+			"I ended Claude there at once, and what it wrote was shown to nobody. Claude may still remember what it was told: /new begins a new conversation.", *intruder, s.Key))
 	}
-}
-
-// janitor parks processes that have been idle for long, and weighs all of them.
-func (p *Pool) janitor() {
-	timer := time.NewTimer(p.config.ParkAfter)
-	defer timer.Stop()
-	var looks <-chan time.Time
-	if cli.CanWeigh {
-		ticker := time.NewTicker(p.config.WeighEvery)
-		defer ticker.Stop()
-		looks = ticker.C
-	}
-	for {
-		select {
-		case <-p.closing.Done():
-			return
-		case <-looks:
-			p.look()
-			continue
-		case <-timer.C:
-		case <-p.kick:
-		}
-		timer.Reset(p.parkDue())
-	}
-}
-
-// wake has the janitor look at the idle processes again.
-func (p *Pool) wake() {
-	select {
-	case p.kick <- struct{}{}:
-	default:
-	}
-}
-
-// parkDue parks what is due and returns when to look again.
-func (p *Pool) parkDue() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next := p.config.ParkAfter
-	for _, s := range slices.Collect(maps.Values(p.idle)) {
-		if left := p.config.ParkAfter - time.Since(s.since); left <= 0 {
-			p.log.Debug("parking an idle claude", "session", s.id)
-			p.leave(s)
-		} else {
-			next = min(next, left)
-		}
-	}
-	return next
 }

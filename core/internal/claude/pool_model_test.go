@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -36,8 +37,8 @@ func newModel(cfg Config) *model {
 	closing, stop := context.WithCancel(context.Background())
 	m.Pool = &Pool{
 		config: cfg.withDefaults(), command: new(cli.Command), log: hclog.NewNullLogger(), processes: unrecorded{}, closing: closing, close: stop,
-		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*session{}, live: map[*session]bool{},
-		parked: map[string]*session{}, retired: map[string]bool{},
+		kick: make(chan struct{}, 1), busy: map[string]chan struct{}{}, idle: map[string]*worker{}, live: map[*worker]bool{},
+		parked: map[string]*worker{}, retired: map[string]bool{},
 	}
 	m.weigh = func(roots []cli.ID) map[cli.ID]cli.Weight {
 		m.mu.Lock()
@@ -54,10 +55,10 @@ func newModel(cfg Config) *model {
 }
 
 // hold says what a session's process holds from now on.
-func (m *model) hold(s *session, bytes int64) {
+func (m *model) hold(s *worker, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.weights[s.proc.ID()] = cli.Weight{Own: bytes}
+	m.weights[s.Process.ID()] = cli.Weight{Own: bytes}
 }
 
 // begin has a session wait for a process. It is granted when the channel is closed.
@@ -71,12 +72,12 @@ func (m *model) begin() *waiter {
 }
 
 // start makes a granted session's process, which leaves some time after it was told to.
-func (m *model) start(id string, leaves time.Duration) *session {
+func (m *model) start(id string, leaves time.Duration) *worker {
 	m.Pool.mu.Lock()
 	defer m.Pool.mu.Unlock()
 	m.pids++
 	left := &leaver{id: cli.ID{PID: -m.pids}, told: make(chan struct{}), exited: make(chan struct{})}
-	s := &session{id: id, log: hclog.NewNullLogger(), proc: left, holds: true}
+	s := &worker{Client: &client.Client{Session: id, Log: hclog.NewNullLogger(), Process: left}, holds: true}
 	m.live[s] = true
 	m.busy[id] = make(chan struct{})
 	m.work.Add(1) // the run
@@ -91,7 +92,7 @@ func (m *model) start(id string, leaves time.Duration) *session {
 
 // leaver is a process that leaves when it is told to.
 type leaver struct {
-	claudeProcess
+	client.Process
 	id           cli.ID
 	told, exited chan struct{}
 }
@@ -129,7 +130,7 @@ func (m *model) abandon() {
 	defer m.Pool.mu.Unlock()
 	for s := range m.live {
 		if !s.leaving {
-			close(s.proc.(*leaver).told)
+			close(s.Process.(*leaver).told)
 		}
 	}
 }
@@ -153,7 +154,7 @@ func TestPoolKeepsItsBooks(t *testing.T) {
 				leaves time.Duration // how long its process takes to leave
 			}
 			var waiting []turn // in the order in which they asked
-			running := map[string]*session{}
+			running := map[string]*worker{}
 			next := 0
 			check := func() {
 				t.Helper()
@@ -202,7 +203,7 @@ func TestPoolKeepsItsBooks(t *testing.T) {
 				},
 				"weigh": func(rt *rapid.T) {
 					m.Pool.mu.Lock()
-					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *session) int { return b.proc.ID().PID - a.proc.ID().PID })
+					all := slices.SortedFunc(maps.Keys(m.live), func(a, b *worker) int { return b.Process.ID().PID - a.Process.ID().PID })
 					idle := m.leastRecent()
 					m.Pool.mu.Unlock()
 					if len(all) == 0 {
@@ -237,7 +238,7 @@ func TestPoolKeepsItsBooks(t *testing.T) {
 }
 
 // wantFreed fails unless a look ended what it should of the processes that were idle before it. The pool is locked.
-func (m *model) wantFreed(rt *rapid.T, idle []*session) {
+func (m *model) wantFreed(rt *rapid.T, idle []*worker) {
 	stays := int64(0)
 	for s := range m.live {
 		if !s.leaving {
@@ -245,7 +246,7 @@ func (m *model) wantFreed(rt *rapid.T, idle []*session) {
 		}
 	}
 	limit, recycle := m.config.MaxMemory, m.config.RecycleAt
-	var freed *session // the last that was ended for memory alone
+	var freed *worker // the last that was ended for memory alone
 	for _, s := range idle {
 		heavy := recycle > 0 && s.weight.Own > recycle
 		switch {
@@ -271,7 +272,7 @@ func TestParkingByTime(t *testing.T) {
 		for i := range 3 {
 			<-m.begin().granted
 			s := m.start(fmt.Sprint(i), 0)
-			m.exit(s.id, s)
+			m.exit(s.Session, s)
 			time.Sleep(4 * time.Minute)
 		}
 		for i, want := range []int{2, 2, 1, 1, 1} { // at 12, 13 … minutes; they were idle from 0, 4 and 8 on
@@ -311,7 +312,7 @@ func TestStartsWaitForMemory(t *testing.T) {
 			<-m.begin().granted
 			s := m.start(fmt.Sprint(i), 2*time.Second)
 			m.hold(s, 600<<20)
-			m.exit(s.id, s)
+			m.exit(s.Session, s)
 			time.Sleep(time.Second)
 		}
 		m.look()
@@ -331,8 +332,8 @@ func TestStartsWaitForMemory(t *testing.T) {
 			t.Error("a process waits though nothing can be freed")
 		}
 		last := m.start("3", 0)
-		m.exit(busy.id, busy)
-		m.exit(last.id, last)
+		m.exit(busy.Session, busy)
+		m.exit(last.Session, last)
 		if err := m.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 	"github.com/clawhost/clawhost/core/internal/claude/transcript"
 )
@@ -21,12 +22,12 @@ func (p *Pool) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if err := p.enter(ctx, t.Session); err != nil {
 		return agent.Result{}, err
 	}
-	r := &run{pool: p, turn: t, next: line{uuid: t.UUID, text: t.Prompt}}
+	r := &run{pool: p, turn: t, next: client.Line{UUID: t.UUID, Text: t.Prompt}}
 	defer func() {
-		if r.session != nil {
-			r.session.dismiss() // where no line was written
+		if r.worker != nil {
+			r.worker.Dismiss() // where no line was written
 		}
-		p.exit(t.Session, r.session)
+		p.exit(t.Session, r.worker)
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,16 +77,13 @@ func once(f func()) func() {
 	return sync.OnceFunc(f)
 }
 
-// line is a message to write.
-type line struct{ uuid, text string }
-
 // run is one message on its way.
 type run struct {
 	pool    *Pool
 	turn    agent.Turn
-	session *session // nil: none was acquired
-	next    line     // to write
-	planned bool     // next goes by the transcript
+	worker  *worker     // nil: none was acquired
+	next    client.Line // to write
+	planned bool        // next goes by the transcript
 	past    agent.Result
 }
 
@@ -99,31 +97,31 @@ func (r *run) carry(ctx context.Context) (agent.Result, error) {
 	}
 	reused := false
 	for !r.past.Recovered {
-		if r.session == nil || !r.session.isAlive() {
+		if r.worker == nil || !r.worker.Alive() {
 			var err error
-			if r.session, reused, err = p.acquire(ctx, r.turn); err != nil {
+			if r.worker, reused, err = p.acquire(ctx, r.turn); err != nil {
 				return r.past, err
 			}
 		}
-		if r.session.before[r.turn.UUID] && !r.planned {
+		if r.worker.Before[r.turn.UUID] && !r.planned {
 			if err := r.plan(false); err != nil {
 				return r.past, err
 			}
 			continue
 		}
-		x, failure := p.converse(ctx, r.session, r.turn, r.next)
+		x, failure := r.worker.Converse(ctx, r.turn, r.next)
 		switch {
-		case failure != nil && reused && !x.Stage().Acked && !r.session.isAlive() && ctx.Err() == nil:
+		case failure != nil && reused && !x.Stage().Acked && !r.worker.Alive() && ctx.Err() == nil:
 			// The idle process had died unseen. The line's id makes it safe to write it to a new one.
 		case failure != nil:
 			return r.result(ctx, x, true), failure
 		case x.Failure() != nil:
 			failure := x.Failure()
-			failure.Detail = p.redact(failure.Detail)
+			failure.Detail = p.command.Redact(failure.Detail)
 			return r.result(ctx, x, true), failure
 		case x.Ran():
 			return r.result(ctx, x, false), nil
-		case r.next.uuid == r.turn.UUID: // acknowledged, but not run
+		case r.next.UUID == r.turn.UUID: // acknowledged, but not run
 			if err := r.plan(true); err != nil {
 				return r.past, err
 			}
@@ -149,9 +147,9 @@ func (r *run) plan(known bool) error {
 	case found.Fate == transcript.Answered:
 		r.past.Text, r.past.Recovered = found.Text, true
 	case compacts(t.Prompt) && (known || found.Fate == transcript.Unfinished):
-		r.next.uuid = transcript.ContinueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
+		r.next.UUID = transcript.ContinueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
 	case known || found.Fate == transcript.Unfinished:
-		r.next, r.past.Continued = line{uuid: transcript.ContinueID(t.UUID, t.Attempt), text: transcript.ContinueText(t.Failed)}, true
+		r.next, r.past.Continued = client.Line{UUID: transcript.ContinueID(t.UUID, t.Attempt), Text: transcript.ContinueText(t.Failed)}, true
 	}
 	return nil
 }
@@ -160,11 +158,11 @@ func (r *run) plan(known bool) error {
 func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) agent.Result {
 	stopped := errors.Is(context.Cause(ctx), agent.ErrStopped)
 	result, covered := x.Outcome(), x.Covered(stopped)
-	if failed && !stopped && len(covered) > 0 && !r.session.isAlive() {
+	if failed && !stopped && len(covered) > 0 && !r.worker.Alive() {
 		// What a killed process has read without writing it down is lost to the conversation.
 		noted, err := r.pool.command.Transcripts.Steered(r.turn.Session)
 		if err != nil {
-			r.session.log.Warn("cannot tell which messages claude has noted", "error", err)
+			r.worker.Log.Warn("cannot tell which messages claude has noted", "error", err)
 		}
 		covered = slices.DeleteFunc(covered, func(id string) bool { return !noted[id] })
 	}
@@ -178,9 +176,4 @@ func (r *run) result(ctx context.Context, x *exchange.Exchange, failed bool) age
 	result.Compactions += r.past.Compactions
 	result.Continued = r.past.Continued
 	return result
-}
-
-// aborted is the failure of a turn whose context ended.
-func aborted(ctx context.Context) *agent.Failure {
-	return &agent.Failure{Class: agent.Aborted, Err: context.Cause(ctx)}
 }

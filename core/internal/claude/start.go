@@ -2,8 +2,6 @@ package claude
 
 import (
 	"context"
-	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,11 +9,12 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/process"
 )
 
 // spawn starts the session's process in a slot that the caller has, and gives the slot back when it fails.
-func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*session, error) {
+func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*worker, error) {
 	s, err := p.start(ctx, t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,12 +31,12 @@ func (p *Pool) spawn(ctx context.Context, t agent.Turn) (*session, error) {
 
 // start starts the session's process and waits until it is ready. What it is begun from is seen from the transcripts, and
 // in doubt from what the CLI says. A started session is never begun again: that would lose its history.
-func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
+func (p *Pool) start(ctx context.Context, t agent.Turn) (*worker, error) {
 	select {
 	case p.spawns <- struct{}{}:
 		defer func() { <-p.spawns }()
 	case <-ctx.Done():
-		return nil, aborted(ctx)
+		return nil, client.Aborted(ctx)
 	}
 	from := p.origin(t)
 	for switched := false; ; {
@@ -48,17 +47,17 @@ func (p *Pool) start(ctx context.Context, t agent.Turn) (*session, error) {
 		if err != nil {
 			return nil, err
 		}
-		failure := p.await(ctx, s)
+		failure := s.Await(ctx)
 		if failure == nil {
 			return s, nil
 		}
-		said := s.proc.Stderr()
+		said := s.Process.Stderr()
 		missing, exists := strings.Contains(said, "No conversation found"), strings.Contains(said, "already in use")
 		switch {
 		case from == cli.Forked && missing:
 			from = cli.Fresh
 		case from == cli.Resumed && missing && (t.Started || switched), from != cli.Resumed && exists && switched:
-			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.redact(said)}
+			return nil, &agent.Failure{Class: agent.TranscriptMissing, Detail: p.command.Redact(said)}
 		case from == cli.Resumed && missing:
 			from, switched = cli.Fresh, true
 		case from != cli.Resumed && exists:
@@ -80,9 +79,9 @@ func (p *Pool) begins(ctx context.Context, t agent.Turn) bool {
 	if err != nil {
 		return false
 	}
-	failure := p.await(ctx, s)
-	s.dismiss()
-	s.proc.Park(parkPatience)
+	failure := s.Await(ctx)
+	s.Dismiss()
+	s.Process.Park(parkPatience)
 	return failure == nil
 }
 
@@ -94,11 +93,11 @@ func (p *Pool) makeRoom(ctx context.Context) bool {
 		p.mu.Unlock()
 		return false
 	}
-	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].id)
+	p.log.Warn("an idle claude is ended to make room for another one", "session", idle[0].Session)
 	p.leave(idle[0])
 	p.mu.Unlock()
 	select {
-	case <-idle[0].proc.Exited():
+	case <-idle[0].Process.Exited():
 		return true
 	case <-ctx.Done():
 		return false
@@ -118,7 +117,7 @@ func (p *Pool) origin(t agent.Turn) cli.Origin {
 }
 
 // launch starts a process and records it.
-func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*session, error) {
+func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*worker, error) {
 	began := time.Now()
 	source := map[cli.Origin]string{cli.Resumed: t.Session, cli.Forked: t.ForkOf}[from]
 	before, err := p.command.Transcripts.Steered(source)
@@ -126,15 +125,12 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*sess
 		return nil, &agent.Failure{Class: agent.Unavailable, Err: err}
 	}
 	recorded := make(chan struct{}) // or it could be forgotten first, and stay in the records
-	s := newSession(p.command, t, from, p.log)
-	s.before = before
-	s.attend(ctx, t)
-	if err := s.proc.Start(s); err != nil {
-		s.dismiss()
+	s := &worker{Client: client.New(p.command, p.config.limits(), t, from, before, p.log)}
+	if err := s.Start(ctx, t); err != nil {
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "start claude", Err: err}
 	}
 	p.work.Go(func() {
-		<-s.proc.Exited()
+		<-s.Process.Exited()
 		<-recorded
 		p.ended(s)
 	})
@@ -143,38 +139,13 @@ func (p *Pool) launch(ctx context.Context, t agent.Turn, from cli.Origin) (*sess
 		p.live[s] = true
 	}
 	p.mu.Unlock()
-	err = p.processes.RecordProcess(ctx, s.proc.Record())
+	err = p.processes.RecordProcess(ctx, s.Process.Record())
 	close(recorded)
 	if err != nil {
-		s.proc.Destroy()
+		s.Process.Destroy()
 		return nil, &agent.Failure{Class: agent.Unavailable, Detail: "record the process", Err: err}
 	}
-	s.log.Debug("claude was started", "pid", s.proc.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
-	s.initialize()
+	s.Log.Debug("claude was started", "pid", s.Process.ID().PID, "resumed", from == cli.Resumed, "forked", from == cli.Forked, "took", time.Since(began))
+	s.Initialize()
 	return s, nil
-}
-
-// refusals is how the CLI says that it does not run with these flags and settings, or as this user: it will not do so later
-// either. What else it says at its end may pass, as while it is upgraded.
-var refusals = regexp.MustCompile(`(?m)cannot be used with root|^error: (unknown option|unknown command|option |too many arguments)|^Error: Invalid |Settings validation failed`)
-
-// await waits until the process has answered initialize. One that does not is ended.
-func (p *Pool) await(ctx context.Context, s *session) *agent.Failure {
-	timer := time.NewTimer(spawnTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.ready:
-		return nil
-	case <-s.proc.Exited():
-		if said := s.proc.Stderr(); refusals.MatchString(said) {
-			return &agent.Failure{Class: agent.Refused, Detail: p.redact(said)}
-		}
-		return s.died(p, agent.Unavailable)
-	case <-ctx.Done():
-		s.proc.Destroy()
-		return aborted(ctx)
-	case <-timer.C:
-		s.proc.Destroy()
-		return &agent.Failure{Class: agent.Unavailable, Detail: fmt.Sprintf("claude was not ready within %v", spawnTimeout)}
-	}
 }

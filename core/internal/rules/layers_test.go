@@ -22,7 +22,7 @@ var layers = []string{
 	"process", "domain", "session", "config", "store", "access", "agent", "answer", "chunk", "envelope", "credential", "budget",
 	"conversation", "reaction",
 	"remote", "supervisor",
-	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "heartbeat",
+	"media", "hook", "dispatch", "claude/protocol", "claude/exchange", "claude/transcript", "claude/cli", "claude/client", "claude", "permission", "command", "inbox", "tools", "stream", "reply", "turn", "heartbeat",
 	"outbox", "hostapi", "admin",
 }
 
@@ -222,6 +222,7 @@ func TestLayersRules(t *testing.T) {
 		{"core/internal/claude", "core/internal/claude/protocol", false, true},
 		{"core/internal/claude/protocol", "core/internal/claude", false, false},
 		{"core/internal/claude/protocol", "core/internal/claude/exchange", false, false},
+		{"core/internal/claude/cli", "core/internal/claude/client", false, false},
 		{"core/internal/dispatch", "core/internal/claude/protocol", false, false},
 		{"core/internal/claude/stub", "core/internal/claude", false, true},
 		{"core/internal/dispatch", "core/internal/claude/stub", false, false},

@@ -19,6 +19,7 @@ import (
 // Command is what the command line of every claude has.
 type Command struct {
 	options     Options
+	hidden      []string // values that no error may show
 	Path        string
 	args        []string
 	allowed     []string // tools that nobody is asked about
@@ -65,7 +66,7 @@ func NewCommand(cfg Options, life string) (*Command, error) {
 		return nil, err
 	}
 	c := &Command{
-		options: cfg, allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
+		options: cfg, hidden: hiddenValues(cfg.Env), allowed: cfg.AllowedTools, family: newFamily(cfg.Children, life), Path: path, UsualModel: cmp.Or(cfg.Env["ANTHROPIC_MODEL"], "default"), workspace: workspace, Folder: real,
 		env: environment(os.LookupEnv, os.Environ(), cfg, life),
 	}
 	c.Transcripts = transcript.Of(configDir(c.env), real)

@@ -1,4 +1,4 @@
-package claude
+package cli
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 
 func TestRedact(t *testing.T) {
 	t.Parallel()
-	p := &Pool{hidden: hiddenValues(map[string]string{"MY_API_KEY": "canary1", "PLAIN": "visible", "X_TOKEN": "no"})}
+	c := &Command{hidden: hiddenValues(map[string]string{"MY_API_KEY": "canary1", "PLAIN": "visible", "X_TOKEN": "no"})}
 	for text, want := range map[string]string{
 		"key canary1 and visible no":             "key [redacted] and visible no",
 		"sk-ant-api03-abc_DEF":                   "[redacted]",
 		"Authorization: Bearer abcdef.ghi-jk":    "Authorization: [redacted]",
 		" " + strings.Repeat("é", 2000) + "tail": strings.Repeat("é", 1000) + " …",
 	} {
-		if got := p.redact(text); got != want {
+		if got := c.Redact(text); got != want {
 			t.Errorf("redact(%.40q) = %.80q, want %.80q", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func BenchmarkTokens(b *testing.B) {
 	before := cpu(b)
 	for b.Loop() {
 		told := 0
-		s := &session{log: hclog.NewNullLogger(), moved: make(chan struct{})}
+		s := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		s.follow(exchange.New("m"), func(agent.Progress) { told++ })
 		for _, line := range lines {
 			if err := s.Line(line); err != nil {

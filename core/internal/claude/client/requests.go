@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// desk is where the CLI's requests are answered in the time of a turn: whether a tool may be used, and what is sent to the
-// host's tools. It is there from the start of the process that is meant for the turn. Each request has a goroutine, which
-// the desk waits for when it is closed. Its fields are guarded by the session's lock.
-type desk struct {
+// requests are those of the CLI's that are being answered in the time of a turn: whether a tool may be used, and what is sent to
+// the host's tools. They are taken from the start of the process that is meant for the turn. Each has a goroutine, which Dismiss
+// waits for. The fields are guarded by the client's lock.
+type requests struct {
 	turn   agent.Turn
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -36,7 +36,7 @@ type request struct {
 	cancel   context.CancelCauseFunc
 }
 
-// The limits of what a desk takes.
+// The limits of what is taken.
 const (
 	maxRequests    = 64        // at once
 	maxInput       = 256 << 10 // of a tool that is asked about, in bytes
@@ -47,52 +47,52 @@ const (
 	maxReason      = 8 << 10   // of a denial, in bytes; more is cut
 )
 
-// attend opens the desk of a turn, if it is not open already.
-func (s *session) attend(ctx context.Context, t agent.Turn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.desk == nil {
-		s.desk = &desk{turn: t, open: map[string]*request{}}
-		s.desk.ctx, s.desk.cancel = context.WithCancel(ctx)
+// attend begins to take requests for a turn, if none are taken yet.
+func (c *Client) attend(ctx context.Context, t agent.Turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests == nil {
+		c.requests = &requests{turn: t, open: map[string]*request{}}
+		c.requests.ctx, c.requests.cancel = context.WithCancel(ctx)
 	}
 }
 
-// dismiss closes the desk: what was not answered is not answered any more.
-func (s *session) dismiss() {
-	s.mu.Lock()
-	d := s.desk
+// Dismiss ends what Start or Converse began: requests that are not answered yet are not answered any more.
+func (c *Client) Dismiss() {
+	c.mu.Lock()
+	d := c.requests
 	if d != nil {
 		d.closed = true
 		clear(d.open)
 	}
-	s.mu.Unlock()
+	c.mu.Unlock()
 	if d == nil {
 		return
 	}
 	d.cancel()
 	d.work.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.desk == d {
-		s.desk = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests == d {
+		c.requests = nil
 	}
 }
 
-// receive takes a request of the CLI's. The session is locked.
-func (s *session) receive(e *protocol.Event) {
+// receive takes a request of the CLI's. The client is locked.
+func (c *Client) receive(e *protocol.Event) {
 	switch e.Request.Subtype {
 	case "can_use_tool":
-		s.askedFor(e)
+		c.askedFor(e)
 	case "mcp_message":
-		s.sent(e)
+		c.sent(e)
 	default:
-		s.respond(e.RequestID, nil, "the host does not support this request")
+		c.respond(e.RequestID, nil, "the host does not support this request")
 	}
 }
 
-// begin has a request answered by a goroutine of the desk. It tells whether there is a place for it. The session is locked.
-func (s *session) begin(r *request, answer func(d *desk)) bool {
-	d := s.desk
+// begin has a request answered by a goroutine. It reports whether there is a place for it. The client is locked.
+func (c *Client) begin(r *request, answer func(d *requests)) bool {
+	d := c.requests
 	if d == nil || d.closed || len(d.open) >= maxRequests || d.open[r.id] != nil {
 		return false
 	}
@@ -100,7 +100,7 @@ func (s *session) begin(r *request, answer func(d *desk)) bool {
 	d.open[r.id] = r
 	if r.question {
 		d.asking++
-		s.stir()
+		c.stir()
 	}
 	d.work.Go(func() {
 		defer r.cancel(nil)
@@ -110,45 +110,45 @@ func (s *session) begin(r *request, answer func(d *desk)) bool {
 }
 
 // conclude closes a request with its answer, unless it was withdrawn or the turn has ended. nil: it is answered already.
-func (s *session) conclude(d *desk, r *request, body any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *Client) conclude(d *requests, r *request, body any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if body != nil && r.ctx.Err() == nil && d.open[r.id] == r {
-		s.respond(r.id, body, "")
+		c.respond(r.id, body, "")
 	}
-	s.forget(d, r)
+	c.forget(d, r)
 }
 
-// retract takes that the CLI does not want an answer any more. The session is locked.
-func (s *session) retract(id string) {
-	if s.desk == nil || s.desk.open[id] == nil {
+// retract takes that the CLI does not want an answer any more. The client is locked.
+func (c *Client) retract(id string) {
+	if c.requests == nil || c.requests.open[id] == nil {
 		return
 	}
-	r := s.desk.open[id]
+	r := c.requests.open[id]
 	r.cancel(agent.ErrWithdrawn)
-	s.forget(s.desk, r)
+	c.forget(c.requests, r)
 }
 
-// forget takes a request off the desk. The session is locked. The time that a question took was no silence of the CLI's.
-func (s *session) forget(d *desk, r *request) {
+// forget drops a request. The client is locked. The time that a question took was no silence of the CLI's.
+func (c *Client) forget(d *requests, r *request) {
 	if d.open[r.id] != r {
 		return
 	}
 	delete(d.open, r.id)
 	if r.question {
 		d.asking--
-		s.heard = time.Now()
-		s.stir()
+		c.heard = time.Now()
+		c.stir()
 	}
 }
 
 // respond answers a request of the CLI's, with an error if there is no body.
-func (s *session) respond(id string, body any, failure string) {
+func (c *Client) respond(id string, body any, failure string) {
 	response := map[string]any{"subtype": "success", "request_id": id, "response": body}
 	if body == nil {
 		response = map[string]any{"subtype": "error", "request_id": id, "error": failure}
 	}
-	s.proc.Send(map[string]any{"type": "control_response", "response": response})
+	c.Process.Send(map[string]any{"type": "control_response", "response": response})
 }
 
 // deny answers a question with no.
@@ -156,32 +156,32 @@ func deny(reason string) map[string]any {
 	return map[string]any{"behavior": "deny", "message": cut(reason, maxReason)}
 }
 
-// askedFor has a question decided. Where nobody can, the answer is no. The session is locked.
-func (s *session) askedFor(e *protocol.Event) {
+// askedFor has a question decided. Where nobody can, the answer is no. The client is locked.
+func (c *Client) askedFor(e *protocol.Event) {
 	tool := cut(e.Request.ToolName, maxRule)
-	if s.desk == nil || s.desk.closed || s.desk.turn.Ask == nil {
-		s.log.Info("a tool was not allowed", "tool", tool)
-		s.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
+	if c.requests == nil || c.requests.closed || c.requests.turn.Ask == nil {
+		c.Log.Info("a tool was not allowed", "tool", tool)
+		c.respond(e.RequestID, deny(tool+" is not allowed here; the owner can add it to claude.allowed_tools."), "")
 		return
 	}
 	if size := len(e.Request.Input); size > maxInput {
-		s.log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
-		s.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
+		c.Log.Info("a tool's input is too large to be asked about", "tool", tool, "bytes", size)
+		c.respond(e.RequestID, deny(fmt.Sprintf("Nobody was asked about this use of %s: its input has %d KB, and at most %d KB can be shown. "+
 			"Do it in smaller steps.", tool, size>>10, maxInput>>10)), "")
 		return
 	}
-	q := s.question(e)
+	q := c.question(e)
 	r := &request{id: e.RequestID, question: true}
-	if !s.begin(r, func(d *desk) { s.conclude(d, r, s.decision(q, d.turn.Ask(r.ctx, q))) }) {
-		s.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
+	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.decision(q, d.turn.Ask(r.ctx, q))) }) {
+		c.respond(e.RequestID, deny("Too many questions are open at once; ask again when one of them is answered."), "")
 	}
 }
 
 // question is what a can_use_tool request asks.
-func (s *session) question(e *protocol.Event) agent.Question {
+func (c *Client) question(e *protocol.Event) agent.Question {
 	q := agent.Question{
 		Tool: cut(e.Request.ToolName, maxRule), ToolUseID: cut(e.Request.ToolUseID, maxRule), Input: e.Request.Input,
-		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(s.folder, e.Request.BlockedPath), maxPath),
+		Description: cut(e.Request.Description, maxDescription), Outside: cut(outside(c.folder, e.Request.BlockedPath), maxPath),
 	}
 	if !isObject(q.Input) {
 		q.Input = json.RawMessage("{}")
@@ -222,7 +222,7 @@ func rules(suggestions []protocol.Suggestion) []string {
 }
 
 // decision writes a decision as the CLI takes it. Grants are the host's: the CLI is told of none.
-func (s *session) decision(q agent.Question, d agent.Decision) map[string]any {
+func (c *Client) decision(q agent.Question, d agent.Decision) map[string]any {
 	if !d.Allow {
 		if strings.TrimSpace(d.Message) == "" {
 			d.Message = q.Tool + " was not allowed."
@@ -238,13 +238,13 @@ func (s *session) decision(q agent.Question, d agent.Decision) map[string]any {
 		input = d.Input
 	}
 	if !isObject(input) {
-		s.log.Error("a decision's input is no object", "tool", q.Tool)
+		c.Log.Error("a decision's input is no object", "tool", q.Tool)
 		return deny("The answer to the question of " + q.Tool + " could not be passed on.")
 	}
 	return map[string]any{"behavior": "allow", "updatedInput": input}
 }
 
-// isObject tells whether data is a JSON object.
+// isObject reports whether data is a JSON object.
 func isObject(data json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data)
 }

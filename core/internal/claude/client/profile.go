@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"cmp"
@@ -15,39 +15,39 @@ import (
 // second one behind it. The CLI takes both between turns, by the control protocol. It takes an effort as a setting that it
 // may not know, and so it is asked what has come of it.
 
-// adopt has an idle process go on with a profile's model and effort. It tells whether it does: one that does not, or does
+// Adopt has an idle process go on with a profile's model and effort. It reports whether it does: one that does not, or does
 // not say so in time, is to be replaced.
-func (p *Pool) adopt(ctx context.Context, s *session, wanted agent.Profile) bool {
+func (c *Client) Adopt(ctx context.Context, wanted agent.Profile) bool {
 	const patience = 2 * time.Second // the CLI answers in milliseconds
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s.mu.Lock()
-	has := s.profile
-	s.mu.Unlock()
+	c.mu.Lock()
+	has := c.profile
+	c.mu.Unlock()
 	if has.Model != wanted.Model {
-		if _, ok := s.ask(ctx, map[string]any{"subtype": "set_model", "model": cmp.Or(wanted.Model, p.command.UsualModel)}); !ok {
+		if _, ok := c.ask(ctx, map[string]any{"subtype": "set_model", "model": cmp.Or(wanted.Model, c.command.UsualModel)}); !ok {
 			return false
 		}
 	}
-	if has.Effort != wanted.Effort && !s.setEffort(ctx, wanted.Effort) {
+	if has.Effort != wanted.Effort && !c.setEffort(ctx, wanted.Effort) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.profile.Model, s.profile.Effort = wanted.Model, wanted.Effort
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.profile.Model, c.profile.Effort = wanted.Model, wanted.Effort
 	return true
 }
 
 // setEffort has the process think as hard from now on; empty: as it would by itself.
-func (s *session) setEffort(ctx context.Context, effort string) bool {
+func (c *Client) setEffort(ctx context.Context, effort string) bool {
 	var level any
 	if effort != "" {
 		level = effort
 	}
-	if _, ok := s.ask(ctx, map[string]any{"subtype": "apply_flag_settings", "settings": map[string]any{"effortLevel": level}}); !ok {
+	if _, ok := c.ask(ctx, map[string]any{"subtype": "apply_flag_settings", "settings": map[string]any{"effortLevel": level}}); !ok {
 		return false
 	}
-	answer, ok := s.ask(ctx, map[string]any{"subtype": "get_settings"})
+	answer, ok := c.ask(ctx, map[string]any{"subtype": "get_settings"})
 	if !ok || answer.Response.Response.Applied == nil {
 		return false
 	}
@@ -55,15 +55,15 @@ func (s *session) setEffort(ctx context.Context, effort string) bool {
 }
 
 // ask sends a request of the control protocol and waits for its answer. It is false for an error, and where none comes.
-func (s *session) ask(ctx context.Context, body map[string]any) (*protocol.Event, bool) {
+func (c *Client) ask(ctx context.Context, body map[string]any) (*protocol.Event, bool) {
 	id := uuid.NewString()
-	answers, forget := s.expectAnswer(id)
+	answers, forget := c.expectAnswer(id)
 	defer forget()
-	s.request(id, body)
+	c.request(id, body)
 	select {
 	case e := <-answers:
 		return e, e.Response.Subtype == "success"
-	case <-s.proc.Exited():
+	case <-c.Process.Exited():
 	case <-ctx.Done():
 	}
 	return nil, false

@@ -1,4 +1,4 @@
-package claude
+package cli
 
 import (
 	"regexp"
@@ -8,14 +8,17 @@ import (
 // secrets are the shapes of credentials that a foreign text could carry.
 var secrets = regexp.MustCompile(`sk-[A-Za-z0-9_-]{6,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{6,}`)
 
-// redact takes credentials out of a foreign text and bounds it.
-func (p *Pool) redact(text string) string {
+// RedactShapes takes what has the shape of a credential out of a foreign text.
+func RedactShapes(text string) string { return secrets.ReplaceAllString(text, "[redacted]") }
+
+// Redact takes credentials out of a foreign text, also those that are configured, and bounds it.
+func (c *Command) Redact(text string) string {
 	const limit = 2000
 	text = strings.TrimSpace(text)
-	for _, value := range p.hidden {
+	for _, value := range c.hidden {
 		text = strings.ReplaceAll(text, value, "[redacted]")
 	}
-	text = secrets.ReplaceAllString(text, "[redacted]")
+	text = RedactShapes(text)
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + " …"
 	}

@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/exchange"
 )
 
-// converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
+// Converse writes a line and follows it to the end of its turn, and of those of the lines that it has written into it.
 // Where its own turn did not run, and without an error, the line was acknowledged and not run. The timers run on the
 // monotonic clock, which stands still while the machine sleeps: a closed laptop is no silence of claude's. They stand still,
 // too, while somebody is being asked something, as people take their time; how much of it is for Turn.Ask to say.
-func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (*exchange.Exchange, error) {
+func (c *Client) Converse(ctx context.Context, t agent.Turn, l Line) (*exchange.Exchange, error) {
 	const (
 		look  = 50 * time.Millisecond // for the transcript of a new session, which the CLI writes behind
 		quiet = 2 * time.Second       // after which an echo without a turn is all that will come
 	)
-	limit := p.config.Timeout
+	limit := c.limits.Timeout
 	if t.Timeout > 0 {
 		limit = t.Timeout
 	}
-	timeout, stall := newClock(limit), time.NewTimer(p.config.Stall)
+	timeout, stall := newClock(limit), time.NewTimer(c.limits.Stall)
 	defer timeout.timer.Stop()
 	defer stall.Stop()
 	var looks, silence <-chan time.Time
@@ -35,16 +35,16 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 	}
 	opened := 0 // the tools that were used for steering
 
-	s.attend(ctx, t)
-	defer s.dismiss()
-	x := exchange.New(l.uuid)
-	s.follow(x, t.Progress)
-	defer s.follow(nil, nil)
-	s.say(l)
+	c.attend(ctx, t)
+	defer c.Dismiss()
+	x := exchange.New(l.UUID)
+	c.follow(x, t.Progress)
+	defer c.follow(nil, nil)
+	c.say(l)
 	for {
-		now := s.look()
+		now := c.look()
 		timeout.hold(now.asking)
-		if now.Acked && (now.Finished || t.Started || p.command.Transcripts.Has(t.Session)) {
+		if now.Acked && (now.Finished || t.Started || c.command.Transcripts.Has(t.Session)) {
 			t.OnConsumed()
 		} else if now.Acked && looks == nil {
 			ticker := time.NewTicker(look)
@@ -59,58 +59,58 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 		}
 		if t.Steer != nil && now.Tool && now.Opened != opened {
 			opened = now.Opened
-			p.steer(ctx, s, t)
+			c.steer(ctx, t)
 		}
 		select {
 		case <-now.moved:
 		case _, ok := <-nudged:
 			if !ok {
 				nudged = nil
-			} else if s.look().Tool {
-				p.steer(ctx, s, t)
+			} else if c.look().Tool {
+				c.steer(ctx, t)
 			} // else the next tool finds what waits
 		case <-looks:
-		case <-s.proc.Exited():
-			if s.look().Finished {
+		case <-c.Process.Exited():
+			if c.look().Finished {
 				continue
 			}
-			s.proc.Destroy() // its tools
+			c.Process.Destroy() // its tools
 			switch {
 			case ctx.Err() != nil:
-				return x, aborted(ctx) // it was ended for that
+				return x, Aborted(ctx) // it was ended for that
 			case x.Succeeded():
 				return x, nil
 			}
-			return x, s.died(p, agent.Died)
+			return x, c.died(agent.Died)
 		case <-silence:
-			if at := s.look(); !at.Began && !at.Finished {
+			if at := c.look(); !at.Began && !at.Finished {
 				return x, nil
 			}
 		case <-ctx.Done():
-			s.stop(p.config.Interrupt)
-			return x, aborted(ctx)
+			c.stop(c.limits.Interrupt)
+			return x, Aborted(ctx)
 		case <-timeout.timer.C:
-			if s.look().asking {
+			if c.look().asking {
 				continue
 			}
-			if s.stop(p.config.Interrupt); x.Succeeded() {
+			if c.stop(c.limits.Interrupt); x.Succeeded() {
 				return x, nil
 			}
 			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("no answer within %v", limit)}
 		case <-stall.C:
-			now := s.look()
-			left := p.config.Stall - time.Since(now.heard)
+			now := c.look()
+			left := c.limits.Stall - time.Since(now.heard)
 			if now.Busy || now.asking {
-				left = p.config.Stall
+				left = c.limits.Stall
 			}
 			if left > 0 {
 				stall.Reset(left)
 				continue
 			}
-			if s.stop(p.config.Interrupt); x.Succeeded() {
+			if c.stop(c.limits.Interrupt); x.Succeeded() {
 				return x, nil
 			}
-			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", p.config.Stall)}
+			return x, &agent.Failure{Class: agent.Timeout, Detail: fmt.Sprintf("nothing was heard for %v", c.limits.Stall)}
 		}
 	}
 }
@@ -119,43 +119,43 @@ func (p *Pool) converse(ctx context.Context, s *session, t agent.Turn, l line) (
 // sound claude answers in under 60 ms, its tools gone; then SIGINT, which has it leave and take its tools along; then
 // SIGKILL, for it and for the tools, which would outlive it. What it has started is noted before: a process that cleared
 // its environment cannot be found once its parent is gone.
-func (s *session) stop(answer time.Duration) {
+func (c *Client) stop(answer time.Duration) {
 	const leave = 50 * time.Millisecond
-	known, _ := s.proc.Descendants()
-	s.withdraw()
-	if s.finishes(answer) {
-		s.proc.KillDescendants(known...)
+	known, _ := c.Process.Descendants()
+	c.withdraw()
+	if c.finishes(answer) {
+		c.Process.KillDescendants(known...)
 		return
 	}
-	more, _ := s.proc.Descendants()
+	more, _ := c.Process.Descendants()
 	known = append(known, more...)
-	s.proc.Interrupt()
+	c.Process.Interrupt()
 	timer := time.NewTimer(leave)
 	defer timer.Stop()
 	select {
-	case <-s.proc.Exited():
+	case <-c.Process.Exited():
 	case <-timer.C:
 	}
-	s.proc.Destroy(known...)
+	c.Process.Destroy(known...)
 }
 
 // finishes interrupts the followed turn, and what the CLI begins after it, and waits for the end.
-func (s *session) finishes(within time.Duration) bool {
+func (c *Client) finishes(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	for inits := -1; ; {
-		now := s.look()
+		now := c.look()
 		if now.Finished {
 			return true
 		}
 		if now.Inits != inits {
 			// Newer CLIs also drop what else waits; older ones pass over the field.
 			inits = now.Inits
-			s.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
+			c.request(uuid.NewString(), map[string]any{"subtype": "interrupt", "cancel_queued": true})
 		}
 		select {
 		case <-now.moved:
-		case <-s.proc.Exited():
+		case <-c.Process.Exited():
 			return false
 		case <-timer.C:
 			return false
@@ -172,20 +172,20 @@ type glance struct {
 }
 
 // look returns the state of the followed turn.
-func (s *session) look() glance {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return glance{Stage: s.exchange.Stage(), asking: s.desk != nil && s.desk.asking > 0, heard: s.heard, moved: s.moved}
+func (c *Client) look() glance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return glance{Stage: c.exchange.Stage(), asking: c.requests != nil && c.requests.asking > 0, heard: c.heard, moved: c.moved}
 }
 
 // follow has the events of the process go to an exchange, and its progress to tell; nil: to none. When it returns, the function
 // that was told before is not called any more.
-func (s *session) follow(t *exchange.Exchange, tell func(agent.Progress)) {
-	s.mu.Lock()
-	s.exchange, s.tell, s.heard = t, tell, time.Now()
-	s.mu.Unlock()
-	s.telling.Lock()
-	defer s.telling.Unlock()
+func (c *Client) follow(t *exchange.Exchange, tell func(agent.Progress)) {
+	c.mu.Lock()
+	c.exchange, c.tell, c.heard = t, tell, time.Now()
+	c.mu.Unlock()
+	c.telling.Lock()
+	defer c.telling.Unlock()
 }
 
 // clock is a timer that can be held.

@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"bytes"
@@ -28,21 +28,21 @@ type call struct {
 	} `json:"params"`
 }
 
-// sent takes a message for the host's MCP server. The session is locked.
-func (s *session) sent(e *protocol.Event) {
+// sent takes a message for the host's MCP server. The client is locked.
+func (c *Client) sent(e *protocol.Event) {
 	message := e.Request.Message
-	var c call
-	if err := protocol.Unmarshal(message, &c); err != nil || c.Method == "" {
-		s.respond(e.RequestID, nil, "the message is no call")
+	var m call
+	if err := protocol.Unmarshal(message, &m); err != nil || m.Method == "" {
+		c.respond(e.RequestID, nil, "the message is no call")
 		return
 	}
-	notifies := len(c.ID) == 0 || string(c.ID) == "null"
+	notifies := len(m.ID) == 0 || string(m.ID) == "null"
 	if notifies {
-		s.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // what the CLI takes for none
+		c.respond(e.RequestID, rpc(json.RawMessage("0"), "result", map[string]any{}), "") // what the CLI takes for none
 	}
 	fail := func(code int, text string) {
 		if !notifies {
-			s.respond(e.RequestID, failed(c.ID, code, text), "")
+			c.respond(e.RequestID, failed(m.ID, code, text), "")
 		}
 	}
 	switch {
@@ -52,46 +52,46 @@ func (s *session) sent(e *protocol.Event) {
 	case len(message) > maxMessage:
 		fail(invalidRequest, "the message is too large: at most 1 MB is taken")
 		return
-	case s.desk == nil || s.desk.closed || s.desk.turn.Tools == nil:
+	case c.requests == nil || c.requests.closed || c.requests.turn.Tools == nil:
 		fail(notAvailable, "no turn is running")
 		return
-	case c.Method == "notifications/cancelled":
-		s.callOff(c.Params.RequestID)
+	case m.Method == "notifications/cancelled":
+		c.callOff(m.Params.RequestID)
 		return
 	}
-	r := &request{id: e.RequestID, call: string(bytes.TrimSpace(c.ID))}
-	if !s.begin(r, func(d *desk) { s.conclude(d, r, s.called(r, c, message, d.turn, notifies)) }) {
+	r := &request{id: e.RequestID, call: string(bytes.TrimSpace(m.ID))}
+	if !c.begin(r, func(d *requests) { c.conclude(d, r, c.called(r, m, message, d.turn, notifies)) }) {
 		fail(notAvailable, "too many calls are open at once")
 	}
 }
 
 // called has a message answered by the turn.
-func (s *session) called(r *request, c call, message json.RawMessage, t agent.Turn, notifies bool) any {
+func (c *Client) called(r *request, m call, message json.RawMessage, t agent.Turn, notifies bool) any {
 	answer, err := t.Tools(r.ctx, message)
 	switch {
 	case notifies:
 		if err != nil {
-			s.log.Debug("a notification for the tools failed", "method", c.Method, "error", err)
+			c.Log.Debug("a notification for the tools failed", "method", m.Method, "error", err)
 		}
 		return nil
 	case err != nil:
-		return failed(c.ID, internalError, cut(secrets.ReplaceAllString(err.Error(), "[redacted]"), maxReason))
+		return failed(m.ID, internalError, cut(cli.RedactShapes(err.Error()), maxReason))
 	case len(answer) > maxMessage:
-		s.log.Error("an answer of the tools is too large", "method", c.Method, "bytes", len(answer))
-		return failed(c.ID, internalError, "the answer is too large: at most 1 MB is passed on")
+		c.Log.Error("an answer of the tools is too large", "method", m.Method, "bytes", len(answer))
+		return failed(m.ID, internalError, "the answer is too large: at most 1 MB is passed on")
 	case !isObject(answer):
-		s.log.Error("an answer of the tools is no object", "method", c.Method)
-		return failed(c.ID, internalError, "there is no answer")
+		c.Log.Error("an answer of the tools is no object", "method", m.Method)
+		return failed(m.ID, internalError, "there is no answer")
 	default:
 		return map[string]any{"mcp_response": answer}
 	}
 }
 
-// callOff ends a call that the CLI does not wait for any more; it is not answered. The session is locked.
-func (s *session) callOff(id json.RawMessage) {
-	for _, r := range s.desk.open {
+// callOff ends a call that the CLI does not wait for any more; it is not answered. The client is locked.
+func (c *Client) callOff(id json.RawMessage) {
+	for _, r := range c.requests.open {
 		if r.call != "" && r.call == string(bytes.TrimSpace(id)) {
-			s.retract(r.id)
+			c.retract(r.id)
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package claude
+package client
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 
 // stdin takes what is sent to a process that is not there.
 type stdin struct {
-	claudeProcess
+	Process
 	lines chan []byte
 }
 
@@ -33,23 +33,23 @@ func (s stdin) Send(v any) {
 	s.lines <- line
 }
 
-// desked is a session without a process.
-type desked struct {
-	*session
+// unstarted is a client without a process.
+type unstarted struct {
+	*Client
 	stdin
 }
 
-func atDesk(t *testing.T, turn agent.Turn) desked {
+func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 	t.Helper()
 	in := stdin{lines: make(chan []byte, 256)}
-	s := &session{log: hclog.NewNullLogger(), proc: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
+	s := &Client{Log: hclog.NewNullLogger(), Process: in, moved: make(chan struct{}), ready: make(chan struct{}), exchange: exchange.New("m")}
 	s.attend(t.Context(), turn)
-	t.Cleanup(s.dismiss)
-	return desked{s, in}
+	t.Cleanup(s.Dismiss)
+	return unstarted{s, in}
 }
 
 // line has the session take a line.
-func (s desked) line(t *testing.T, line []byte) {
+func (s unstarted) line(t *testing.T, line []byte) {
 	t.Helper()
 	if err := s.Line(line); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ type reply struct {
 	} `json:"response"`
 }
 
-func (s desked) replied(t *testing.T) reply {
+func (s unstarted) replied(t *testing.T) reply {
 	t.Helper()
 	var r reply
 	if err := json.Unmarshal(receive(t, s.lines, "an answer is written"), &r); err != nil {
@@ -103,7 +103,7 @@ func TestRecordedQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := make(chan agent.Question, 10)
-			s := atDesk(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+			s := newUnstarted(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
 				asked <- q
 				return agent.Decision{Allow: true, Input: json.RawMessage(`{"answers":{"Which one?":"B"}}`)}
 			}})
@@ -158,7 +158,7 @@ func TestOutside(t *testing.T) {
 		"/srv": true, "/srv/worker": true, "/srv/work/../tea": true, "/etc/passwd": true,
 	} {
 		asked := make(chan agent.Question, 1)
-		s := atDesk(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
+		s := newUnstarted(t, agent.Turn{Ask: func(_ context.Context, q agent.Question) agent.Decision {
 			asked <- q
 			return agent.Decision{}
 		}})
@@ -190,7 +190,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string)
 	decide := map[string]chan agent.Decision{"a": make(chan agent.Decision, 1), "b": make(chan agent.Decision, 1), "c": make(chan agent.Decision, 1)}
-	s := atDesk(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+	s := newUnstarted(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
 		begun <- q.Tool
 		select {
 		case d := <-decide[q.Tool]:
@@ -222,7 +222,7 @@ func TestQuestionsSideBySide(t *testing.T) {
 	if s.look().asking {
 		t.Error("somebody is still being asked")
 	}
-	s.dismiss()
+	s.Dismiss()
 	if len(s.lines) > 0 {
 		t.Errorf("a question that was withdrawn is answered: %s", <-s.lines)
 	}
@@ -237,7 +237,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	asked := make(chan agent.Question, 1)
 	hold := make(chan struct{})
-	s := atDesk(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
+	s := newUnstarted(t, agent.Turn{Ask: func(ctx context.Context, q agent.Question) agent.Decision {
 		if q.Tool == "hold" {
 			<-hold
 		} else {
@@ -292,7 +292,7 @@ func TestSuggestedRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.want, new(session).question(e).Suggested); diff != "" {
+		if diff := cmp.Diff(tc.want, new(Client).question(e).Suggested); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -1,0 +1,48 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clawhost/clawhost/core/internal/claude/client"
+)
+
+const maxQuestion = 16 << 10 // bytes of a side question
+
+// Aside asks a session's claude something beside its turn, if one runs: it answers from the conversation so far, without
+// tools, and neither is kept. Its errors are [client.ErrNotRunning], [client.ErrNoAside], ctx's, or what the CLI says.
+func (p *Pool) Aside(ctx context.Context, session, question string) (string, error) {
+	if strings.TrimSpace(question) == "" {
+		return "", errors.New("the question is empty")
+	}
+	if len(question) > maxQuestion {
+		return "", fmt.Errorf("the question is too long: at most %d KB are taken", maxQuestion>>10)
+	}
+	s := p.running(session)
+	if s == nil {
+		return "", client.ErrNotRunning
+	}
+	return s.Aside(ctx, question)
+}
+
+// Withdraw takes back a line that a session's running turn was told, or is about to be. True: the turn will not see it any more,
+// nor will a later one under the same id; false: claude has read it, or may have. The CLI answers within milliseconds, also
+// while a tool runs.
+func (p *Pool) Withdraw(ctx context.Context, session, line string) bool {
+	s := p.running(session)
+	return s != nil && s.WithdrawLine(ctx, line)
+}
+
+// running is the live process of a session; nil: there is none.
+func (p *Pool) running(id string) *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.live {
+		if s.Session == id && !s.leaving && s.Alive() {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
+)
+
+// A line can be withdrawn while it waits. The CLI keeps the ids of withdrawn lines and takes the same id again without
+// running it, so the process is replaced before the message is run on its own. A new process, on the other hand, knows only
+// the ids of messages that had turns of their own: those of steered lines are read from the transcript.
+
+// steer writes the lines that wait for the running turn.
+func (c *Client) steer(ctx context.Context, t agent.Turn) {
+	lines, err := t.Steer(ctx)
+	if err != nil && ctx.Err() == nil {
+		c.Log.Warn("messages wait for the end of the turn", "error", err)
+	}
+	for _, l := range lines {
+		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.expect(l.UUID) {
+			c.Log.Debug("a message waits for the end of the turn", "message", l.UUID)
+			continue
+		}
+		c.say(Line{UUID: l.UUID, Text: l.Text})
+	}
+}
+
+// expect follows a line with the running turn. It reports whether the line may be written.
+func (c *Client) expect(uuid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spent[uuid] || !c.exchange.Expect(uuid) {
+		return false
+	}
+	if c.Before[uuid] {
+		c.exchange.Consume(uuid)
+		return false
+	}
+	return true
+}
+
+// withdraw takes back the lines that wait.
+func (c *Client) withdraw() {
+	c.mu.Lock()
+	ids := c.exchange.Unread()
+	for _, id := range ids {
+		c.spent[id] = true
+	}
+	c.mu.Unlock()
+	for _, id := range ids {
+		c.takeBack(exchange.WithdrawalID(id, ""), id)
+	}
+}
+
+func (c *Client) takeBack(request, line string) {
+	c.request(request, map[string]any{"subtype": "cancel_async_message", "message_uuid": line})
+}
+
+// WithdrawLine takes back a line that the running turn was told, or is about to be. It reports whether neither that nor a later
+// turn will see the line.
+func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
+	const patience = 2 * time.Second
+	switch c.forgo(line) {
+	case exchange.Consumed:
+		return false
+	case exchange.Cancelled:
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	id := exchange.WithdrawalID(line, uuid.NewString())
+	answers, forget := c.expectAnswer(id)
+	defer forget()
+	c.takeBack(id, line)
+	select {
+	case e := <-answers:
+		return e.Response.Response.Cancelled || c.forgo(line) == exchange.Cancelled // by another request
+	case <-c.Process.Exited():
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// forgo returns what has become of a line that is not wanted any more. One that was not written yet will not be.
+func (c *Client) forgo(line string) exchange.LineState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exchange == nil || c.Before[line] {
+		return exchange.Consumed
+	}
+	state, written := c.exchange.Line(line)
+	if !written {
+		state = exchange.Cancelled
+	}
+	if !written || state == exchange.Waiting {
+		c.spent[line] = true
+	}
+	return state
+}
+
+// Serves reports whether an idle process can run a turn, if it adopts the model and effort.
+func (c *Client) Serves(t agent.Turn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cli.SameProcess(c.profile, t.Profile) && c.tools == (t.Tools != nil) && !c.spent[t.UUID]
+}

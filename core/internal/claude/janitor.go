@@ -1,0 +1,57 @@
+package claude
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/clawhost/clawhost/core/internal/claude/cli"
+)
+
+// janitor parks processes that have been idle for long, and weighs all of them.
+func (p *Pool) janitor() {
+	timer := time.NewTimer(p.config.ParkAfter)
+	defer timer.Stop()
+	var looks <-chan time.Time
+	if cli.CanWeigh {
+		ticker := time.NewTicker(p.config.WeighEvery)
+		defer ticker.Stop()
+		looks = ticker.C
+	}
+	for {
+		select {
+		case <-p.closing.Done():
+			return
+		case <-looks:
+			p.look()
+			continue
+		case <-timer.C:
+		case <-p.kick:
+		}
+		timer.Reset(p.parkDue())
+	}
+}
+
+// wake has the janitor look at the idle processes again.
+func (p *Pool) wake() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// parkDue parks what is due and returns when to look again.
+func (p *Pool) parkDue() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := p.config.ParkAfter
+	for _, s := range slices.Collect(maps.Values(p.idle)) {
+		if left := p.config.ParkAfter - time.Since(s.since); left <= 0 {
+			p.log.Debug("parking an idle claude", "session", s.Session)
+			p.leave(s)
+		} else {
+			next = min(next, left)
+		}
+	}
+	return next
+}
