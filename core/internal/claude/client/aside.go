@@ -32,7 +32,7 @@ func (c *Client) Aside(ctx context.Context, question string) (string, error) {
 	case <-c.Process.Exited():
 		return "", ErrNotRunning
 	case <-ctx.Done():
-		c.Process.Send(map[string]any{"type": "control_cancel_request", "request_id": id})
+		c.Process.Send(protocol.CancelRequest(id))
 		return "", context.Cause(ctx)
 	}
 }

@@ -107,14 +107,12 @@ func (c *Client) Initialize() {
 
 // request sends a request of the control protocol.
 func (c *Client) request(id string, body map[string]any) {
-	c.Process.Send(map[string]any{"type": "control_request", "request_id": id, "request": body})
+	c.Process.Send(protocol.ControlRequest(id, body))
 }
 
 // say writes a message.
 func (c *Client) say(l Line) {
-	c.Process.Send(map[string]any{
-		"type": "user", "uuid": l.UUID, "message": map[string]any{"role": "user", "content": l.Text},
-	})
+	c.Process.Send(protocol.UserMessage(l.UUID, l.Text))
 }
 
 // Alive reports whether the process runs.

@@ -144,11 +144,11 @@ func (c *Client) forget(d *requests, r *request) {
 
 // respond answers a request of the CLI's, with an error if there is no body.
 func (c *Client) respond(id string, body any, failure string) {
-	response := map[string]any{"subtype": "success", "request_id": id, "response": body}
 	if body == nil {
-		response = map[string]any{"subtype": "error", "request_id": id, "error": failure}
+		c.Process.Send(protocol.ControlError(id, failure))
+	} else {
+		c.Process.Send(protocol.ControlResponse(id, body))
 	}
-	c.Process.Send(map[string]any{"type": "control_response", "response": response})
 }
 
 // deny answers a question with no.

@@ -1,5 +1,5 @@
-// Package protocol reads what the claude CLI writes: its output, a line of stream-json for each event, and its transcripts. Lines
-// are bounded, and what newer CLIs add or change is passed over.
+// Package protocol is stream-json: it reads what the claude CLI writes, a line for each event, and makes what is written to it. Lines
+// are bounded, and what newer CLIs add or change is passed over. Transcripts have lines of the same kind.
 package protocol
 
 import (
