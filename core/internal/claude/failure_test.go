@@ -48,6 +48,17 @@ func TestFailures(t *testing.T) {
 	})
 }
 
+// What a failed turn says of itself is shown without the credentials that claude was given.
+func TestFailureIsRedacted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.config.Env["SOME_TOKEN"] = "something else"
+	_, err := r.pool().Run(r.Context(), r.turn(directive(map[string]any{"error": "other"})))
+	if got, want := r.wantClass(err, agent.Unknown).Detail, "API Error: 400 [redacted]"; got != want {
+		t.Errorf("failed by %q, want %q", got, want)
+	}
+}
+
 // A claude that nothing sensible can be heard of any more is ended at once, and not after a long silence.
 func TestFaults(t *testing.T) {
 	t.Parallel()
