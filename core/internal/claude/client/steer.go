@@ -23,25 +23,25 @@ func (c *Client) steer(ctx context.Context, t agent.Turn) {
 		c.Log.Warn("messages wait for the end of the turn", "error", err)
 	}
 	for _, l := range lines {
-		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.expect(l.UUID) {
+		if l.UUID == "" || strings.TrimSpace(l.Text) == "" || strings.HasPrefix(l.Text, "/") || !c.join(Line{UUID: l.UUID, Text: l.Text}) {
 			c.Log.Debug("a message waits for the end of the turn", "message", l.UUID)
-			continue
 		}
-		c.say(Line{UUID: l.UUID, Text: l.Text})
 	}
 }
 
-// expect follows a line with the running turn. It reports whether the line may be written.
-func (c *Client) expect(uuid string) bool {
+// join writes a line for the running turn and follows it. It reports whether the line was written. Both are one step, so that no
+// request to take the line back is written before it.
+func (c *Client) join(l Line) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.spent[uuid] || !c.exchange.Expect(uuid) {
+	if c.spent[l.UUID] || !c.exchange.Expect(l.UUID) {
 		return false
 	}
-	if c.Before[uuid] {
-		c.exchange.Consume(uuid)
+	if c.Before[l.UUID] {
+		c.exchange.Consume(l.UUID)
 		return false
 	}
+	c.say(l)
 	return true
 }
 
