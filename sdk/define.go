@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -225,10 +226,5 @@ func validate(name string, components []Component) error {
 }
 
 func (c Component) has(capability pluginv1.Capability) bool {
-	for _, have := range c.capabilities {
-		if have == capability {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.capabilities, capability)
 }

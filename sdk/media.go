@@ -105,7 +105,7 @@ func (h hostMedia) Download(ctx context.Context, ref chat.MediaRef) (chat.Media,
 
 // download reads a file off its stream.
 type download struct {
-	ctx    context.Context //nolint:containedctx // it belongs to the stream
+	ctx    context.Context // it belongs to the stream
 	cancel context.CancelFunc
 	stream grpc.ServerStreamingClient[pluginv1.DownloadResponse]
 	rest   []byte

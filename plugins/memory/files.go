@@ -80,12 +80,8 @@ func (f *files) walk(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	paths, err := f.list(root)
-	if err != nil {
-		return err
-	}
 	var present []string
-	for _, name := range paths {
+	for _, name := range f.list(root) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -104,7 +100,7 @@ func (f *files) walk(ctx context.Context) error {
 }
 
 // list returns the paths that count, the newest names of memory/ first, for a name there is mostly a date.
-func (f *files) list(root *os.Root) ([]string, error) {
+func (f *files) list(root *os.Root) []string {
 	entries, err := fs.ReadDir(root.FS(), "memory")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.skip("memory", err)
@@ -124,7 +120,7 @@ func (f *files) list(root *os.Root) ([]string, error) {
 	if _, err := root.Lstat("MEMORY.md"); err == nil {
 		paths = append([]string{"MEMORY.md"}, paths...)
 	}
-	return paths, nil
+	return paths
 }
 
 // update indexes a file if it is not as it was. Its error is [errUnfit] if the file is to be left out.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +40,7 @@ func (p *plugin) restart(config map[string]any) {
 	}
 	p.Harness = sdktest.New(p.t, component(p.state))
 	all := map[string]any{"workspace": p.workspace}
-	for name, value := range config {
-		all[name] = value
-	}
+	maps.Copy(all, config)
 	p.Configure(all)
 }
 

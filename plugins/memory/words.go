@@ -115,5 +115,5 @@ func umlauts(word string) string {
 
 // isLetters tells whether a folded word has no digit. Numbers and codes are kept as they are.
 func isLetters(word string) bool {
-	return strings.IndexFunc(word, func(r rune) bool { return unicode.IsDigit(r) }) < 0
+	return strings.IndexFunc(word, unicode.IsDigit) < 0
 }

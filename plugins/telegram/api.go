@@ -187,7 +187,7 @@ func (a *api) failed(method string, e *exchange, err error) *callError {
 // exchange is the library's HTTP client for one request. It adds the context that the library does not know, and notes
 // how far the request came.
 type exchange struct {
-	ctx      context.Context //nolint:containedctx // It lives for one call.
+	ctx      context.Context // It lives for one call.
 	client   *http.Client
 	progress network.Progress
 	answered bool // an answer came to its end

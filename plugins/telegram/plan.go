@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,9 +131,7 @@ func enclosures(media []chat.Media) ([]step, error) {
 // request is the step's call, but for the chat.
 func (s *step) request() (method string, params tgbotapi.Params, fields []string) {
 	params = tgbotapi.Params{}
-	for name, value := range s.params {
-		params[name] = value
-	}
+	maps.Copy(params, s.params)
 	switch len(s.files) {
 	case 0:
 		adorn(params, "text", "entities", s.text)

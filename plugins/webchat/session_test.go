@@ -248,7 +248,7 @@ func TestWindow(t *testing.T) {
 		taken := map[uint64]bool{}
 		highest := uint64(0)
 		for range 5000 {
-			n := uint64(1)
+			var n uint64
 			switch random.IntN(10) {
 			case 0:
 				n = highest + 1 + random.Uint64N(3*windowSize)

@@ -63,7 +63,7 @@ func (o *once) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context
 		return unacknowledged(err)
 	}
 	if errors.Is(err, signalerror.ErrOldCounter) {
-		return fmt.Errorf("the key of the message is gone: %v", err) // The library must not know the cause.
+		return errors.New("the key of the message is gone: " + err.Error()) // The library must not know the cause.
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func trustRoot(inHex string) error {
 // transport makes the connections: through the proxy that the config names, or that the environment does. With a test
 // endpoint they all lead there, whatever host they name.
 func transport(cfg config) http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // The standard library says so.
+	t := http.DefaultTransport.(*http.Transport).Clone() // The standard library says so.
 	// A connection that died in a laptop's sleep is found by a ping.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	if proxy, err := url.Parse(cfg.Proxy.Reveal()); err == nil && !cfg.Proxy.IsZero() {

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func unescape(source []byte) string {
 
 // reference resolves the character reference that s begins with. A length of zero means that there is none.
 func reference(s []byte) (resolved string, length int) {
-	end := strings.IndexByte(string(s[:min(len(s), maxReference)]), ';')
+	end := bytes.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {
 		return "", 0
 	}

@@ -90,7 +90,7 @@ func Download(ctx context.Context, client *http.Client, address string, most int
 type download struct {
 	io.ReadCloser
 
-	ctx context.Context //nolint:containedctx // it belongs to the request
+	ctx context.Context // it belongs to the request
 }
 
 // Read implements io.Reader.

@@ -16,7 +16,7 @@ import (
 // judge is a test of its own: what fails in it is known, and the test around it does not fail.
 type judge struct {
 	testing.TB
-	ctx context.Context //nolint:containedctx // as a test has one
+	ctx context.Context // as a test has one
 
 	mu       sync.Mutex
 	failed   bool

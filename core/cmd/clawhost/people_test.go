@@ -172,7 +172,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	c := of(ts, args[0], args[1])
 	for {
-		line := ""
+		var line string
 		if len(c.kept) > 0 {
 			line, c.kept = c.kept[0], c.kept[1:]
 		} else if line, err = c.next(); errors.Is(err, errCut) {

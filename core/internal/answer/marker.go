@@ -22,13 +22,7 @@ const adornment = " \t\r`*_\"'.!"
 
 // isToken tells whether the line holds a token alone.
 func isToken(line string) bool {
-	bare := strings.ToUpper(strings.Trim(line, adornment))
-	for _, token := range tokens {
-		if bare == token {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(tokens, strings.ToUpper(strings.Trim(line, adornment)))
 }
 
 const mediaMark = "MEDIA:"

@@ -135,7 +135,7 @@ func TestStartsAreThrottled(t *testing.T) {
 	r.config.MaxProcesses = 8
 	r.config.Command = filepath.Join(t.TempDir(), "claude")
 	script := "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexec " + binary + ` "$@"` + "\n"
-	if err := os.WriteFile(r.config.Command, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(r.config.Command, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	pool := r.pool()

@@ -93,7 +93,7 @@ func (s spot) at(p *Plugin) hcl.Range {
 	if a == nil {
 		return p.header()
 	}
-	at, _ := locate(a.Expr, s.path[1:])
+	at := locate(a.Expr, s.path[1:])
 	return at
 }
 

@@ -38,7 +38,7 @@ func (v value) refuse(format string, args ...any) {
 
 // at is the value's place, or the nearest one that the file shows.
 func (v value) at() hcl.Range {
-	rng, _ := locate(v.expr, v.path)
+	rng := locate(v.expr, v.path)
 	return rng
 }
 
@@ -298,17 +298,16 @@ func alternatives(words []string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
-// locate follows a path of keys and decimal indices into an expression. It returns the place of what it reached last, and
-// whether that is the path's end.
-func locate(expr hcl.Expression, path []string) (hcl.Range, bool) {
+// locate follows a path of keys and decimal indices into an expression. It returns the place of what it reached last.
+func locate(expr hcl.Expression, path []string) hcl.Range {
 	for _, step := range path {
 		next := inner(expr, step)
 		if next == nil {
-			return expr.Range(), false
+			break
 		}
 		expr = next
 	}
-	return expr.Range(), true
+	return expr.Range()
 }
 
 // inner returns the expression of an element, or nil where the file does not write the elements out.

@@ -192,7 +192,7 @@ plugin "plain" {}
 		t.Fatal(err)
 	}
 	for _, program := range []string{"speak", "page"} {
-		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ func (d *decoder) warn(c *Config, body *hclsyntax.Body) Problems {
 	}
 	for i, owner := range c.Access.Owners {
 		if _, user, _ := strings.Cut(owner, ":"); strings.HasPrefix(user, "@") && !strings.Contains(user, ":") {
-			place, _ := locate(attribute(body, "access", "owners").Expr, []string{fmt.Sprint(i)})
+			place := locate(attribute(body, "access", "owners").Expr, []string{fmt.Sprint(i)})
 			found = append(found, d.problem(place, "Name instead of an id",
 				fmt.Sprintf("access.owners: %s is a name. People are known by their ids, which /whoami shows.", owner)))
 		}

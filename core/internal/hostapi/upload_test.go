@@ -22,7 +22,7 @@ import (
 // slow is an upload whose parts come one by one, as long as its call lasts.
 type slow struct {
 	grpc.ServerStream
-	call  context.Context //nolint:containedctx // it is the stream's
+	call  context.Context // it is the stream's
 	parts chan *pluginv1.UploadRequest
 	sent  *pluginv1.UploadResponse
 }

@@ -125,7 +125,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(own, "receipt"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(own, "receipt"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"2024", "receipt"} {

@@ -42,7 +42,7 @@ func TestTrouble(t *testing.T) {
 		}
 	}
 	// Each class that has a name has a text of its own.
-	for class := agent.Class(0); class < 50; class++ {
+	for class := range agent.Class(50) {
 		if _, told := want[class]; !told && class.String() != agent.Unknown.String() {
 			t.Errorf("nothing is told of %v", class)
 		}

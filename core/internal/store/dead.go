@@ -60,7 +60,7 @@ func scanDead(rows *sql.Rows) (domain.DeadPiece, error) {
 func (s *Store) DeadPieces(ctx context.Context, limit int) ([]domain.DeadPiece, error) {
 	var pieces []domain.DeadPiece
 	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
-		[]any{bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		[]any{bounded(limit)}, func(rows *sql.Rows) error {
 			d, err := scanDead(rows)
 			pieces = append(pieces, d)
 			return err

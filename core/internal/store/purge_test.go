@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -80,9 +81,7 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 		b.purge(t)
 		want := map[string]int{}
 		for _, m := range []map[string]int{kept, tc.more} {
-			for table, n := range m {
-				want[table] = n
-			}
+			maps.Copy(want, m)
 		}
 		if diff := cmp.Diff(want, b.rows(t)); diff != "" {
 			t.Errorf("after %v (-want +got):\n%s", tc.after, diff)

@@ -82,7 +82,7 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 	var sessions []domain.Session
 	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2 + 0`,
-		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		[]any{after, bounded(limit)}, func(rows *sql.Rows) error {
 			var r sessionRow
 			if err := rows.Scan(r.dest()...); err != nil {
 				return err
@@ -196,7 +196,8 @@ func (s *Store) SetLabel(ctx context.Context, key, label string) error {
 }
 
 // bounded is a limit that is not trusted.
-func bounded(limit, most int) int {
+func bounded(limit int) int {
+	const most = 1000
 	if limit < 1 || limit > most {
 		return most
 	}

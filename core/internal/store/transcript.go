@@ -32,7 +32,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 	}
 	var entries []chat.TranscriptEntry
 	err := s.view(ctx).each(`SELECT id, role, text, said_at FROM transcript WHERE session = ?1 AND id < ?2
-		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows *sql.Rows) error {
 		var e chat.TranscriptEntry
 		var saidAt int64
 		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt); err != nil {
@@ -54,7 +54,7 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
 	var list []domain.Followed
 	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
-		[]any{after, bounded(limit, 1000)}, func(rows *sql.Rows) error {
+		[]any{after, bounded(limit)}, func(rows *sql.Rows) error {
 			var f domain.Followed
 			var saidAt int64
 			if err := rows.Scan(&f.Session, &f.Entry.ID, &f.Entry.Role, &f.Entry.Text, &saidAt); err != nil {

@@ -284,7 +284,7 @@ func Check(ctx context.Context, spec Spec, hostVersion, socketDir string, childr
 	if err != nil {
 		return Checked{}, err
 	}
-	defer l.end() // what cannot be killed has ended
+	defer func() { _ = l.end() }() // what cannot be killed has ended
 	if c.Description, err = l.plugin.Describe(ctx, hostVersion); err != nil {
 		return Checked{}, err
 	}

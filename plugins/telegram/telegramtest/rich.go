@@ -112,7 +112,7 @@ func (w richWriter) inline(parent ast.Node) any {
 		parts = append(parts, s)
 	}
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		looks := ""
+		var looks string
 		switch n := n.(type) {
 		case *ast.Text:
 			plain(string(n.Segment.Value(w.source)))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -175,9 +176,7 @@ func TestOutside(t *testing.T) {
 func ask(t *testing.T, id string, fields map[string]any) []byte {
 	t.Helper()
 	request := map[string]any{"subtype": "can_use_tool", "tool_name": "Bash", "input": map[string]any{}, "tool_use_id": "t"}
-	for name, value := range fields {
-		request[name] = value
-	}
+	maps.Copy(request, fields)
 	line, err := json.Marshal(map[string]any{"type": "control_request", "request_id": id, "request": request})
 	if err != nil {
 		t.Fatal(err)

@@ -295,11 +295,9 @@ func (s *scene) turn(line string) {
 	s.event(map[string]any{"type": "system", "subtype": "init"})
 	goesOn := false
 	for i := range 12 {
-		end := ""
+		end := "end_turn"
 		if i < 8 {
 			end = s.message(goesOn)
-		} else {
-			end = "end_turn"
 		}
 		goesOn = end == "cut" || end == "max_tokens" || goesOn && end == "retry"
 		if end == "end_turn" || end == "fallback" {

@@ -2,6 +2,7 @@ package stub
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -272,9 +273,7 @@ func (s *session) assistant(id string, block any, extra map[string]any) {
 			"usage": s.usage(1),
 		},
 	}
-	for key, value := range extra {
-		event[key] = value
-	}
+	maps.Copy(event, extra)
 	s.out.send(event)
 }
 
@@ -319,9 +318,7 @@ func (s *session) result(fields map[string]any, m message, began time.Time) {
 			event["user_message_uuid"], event["user_message_uuids"] = m.uuid, ids
 		}
 	}
-	for key, value := range fields {
-		event[key] = value
-	}
+	maps.Copy(event, fields)
 	switch s.opts.output {
 	case "text":
 		s.out.raw(fmt.Sprintln(fields["result"]))

@@ -132,14 +132,14 @@ func (f Folder) Steered(session string) (map[string]bool, error) {
 		if errors.Is(err, protocol.ErrLineTooLong) {
 			err = protocol.SkipLine(buffered)
 		}
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		var l transcriptLine
 		if bytes.Contains(line, []byte(`"source_uuid"`)) && protocol.Unmarshal(line, &l) == nil && l.Attachment.UUID != "" {
 			ids[l.Attachment.UUID] = true
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return ids, nil
 		}
 	}
@@ -172,7 +172,7 @@ func recall(r io.Reader, ids map[string]bool) (Past, error) {
 		if (m.Fate != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
 			m.take(&l)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if m.Fate == Answered {
 				m.Text = m.answer.String()
 			}
