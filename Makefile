@@ -87,7 +87,7 @@ e2e: build $(NPM:%=%/node_modules/.installed) ## run the tests with the real cla
 	@touch $@
 
 .PHONY: check
-check: check-tidy check-generated check-proto check-rules check-format check-vet list-long ## check all that is no test: go.mod, generated code, layers, format, vet, protocol
+check: check-tidy check-generated check-proto check-rules check-format lint list-long ## check all that is no test: go.mod, generated code, protocol, layers, format, linters
 
 .PHONY: check-tidy
 check-tidy:
@@ -115,10 +115,14 @@ check-format: $(TOOLS)/installed
 	if [ -n "$$list" ]; then echo 'not formatted, run "make format":'; echo "$$list"; exit 1; fi; \
 	echo 'gofumpt: clean'
 
-.PHONY: check-vet
-check-vet: $(TOOLS)/installed
-	go vet -tags e2e ./...
-	"$(TOOLS)/staticcheck" -tags e2e ./...
+.PHONY: lint
+lint: $(TOOLS)/installed ## run the linters of .golangci.yaml, vet and staticcheck among them
+	"$(TOOLS)/golangci-lint" run ./...
+
+# It asks vuln.go.dev what is known today, so it is no part of check, which says the same of a commit at any time.
+.PHONY: vulnerabilities
+vulnerabilities: $(TOOLS)/installed ## look for known vulnerabilities in what is called (needs the network)
+	"$(TOOLS)/govulncheck" -tags e2e ./...
 
 .PHONY: list-long
 list-long:
@@ -135,7 +139,7 @@ generate: $(TOOLS)/installed ## write the Go code of the protocol
 	cd proto && PATH="$(TOOLS):$$PATH" buf generate
 
 .PHONY: tools
-tools: $(TOOLS)/installed ## build the tools of check and generate into .tools/ (about two minutes, once)
+tools: $(TOOLS)/installed ## build the tools of check and generate into .tools/ (some minutes, once)
 
 $(TOOLS)/installed: proto/tools/go.mod proto/tools/go.sum
 	CGO_ENABLED=0 GOBIN="$(TOOLS)" go -C proto/tools install -trimpath tool
