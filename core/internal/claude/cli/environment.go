@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,9 +68,7 @@ func environment(lookup func(string) (string, bool), all []string, cfg Options, 
 		vars[managed] = "1"
 	}
 	for _, more := range []map[string]string{tunable, cfg.Env, fixed, {marker: life}} {
-		for name, value := range more {
-			vars[name] = value
-		}
+		maps.Copy(vars, more)
 	}
 	env := make([]string, 0, len(vars))
 	for name, value := range vars {
