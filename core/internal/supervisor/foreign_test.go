@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +92,7 @@ func (foreign) RunCommand(_ context.Context, r *pluginv1.RunCommandRequest) (*pl
 	return &pluginv1.RunCommandResponse{Reply: "you said " + r.GetArgs()}, nil
 }
 
-// A plugin without a broker works as far as it needs nothing of the host, and the log says by name that it has none.
+// A plugin without a broker works as far as it needs nothing of the host, and no library writes to the log past it.
 func TestAPluginWithoutABroker(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "foreign"))
@@ -106,7 +107,10 @@ func TestAPluginWithoutABroker(t *testing.T) {
 		t.Errorf("it answers %q, %v", reply, err)
 	}
 	r.stop()
-	if log := r.log.String(); !strings.Contains(log, "foreign: the plugin cannot call the host: it serves no broker") {
-		t.Errorf("the log does not say so:\n%s", log)
+	line := regexp.MustCompile(`^[0-9T:.-]+Z \[(DEBUG|INFO)\] +foreign: `)
+	for said := range strings.Lines(r.log.String()) {
+		if !line.MatchString(said) {
+			t.Errorf("the log says %q", said)
+		}
 	}
 }

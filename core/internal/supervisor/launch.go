@@ -102,7 +102,7 @@ func (l *launched) serve(broker uint32, services *grpc.Server, log hclog.Logger)
 	l.serving.Go(func() {
 		listener, err := l.Broker.Accept(broker)
 		if err != nil {
-			log.Info("the plugin cannot call the host: it serves no broker", "error", err)
+			log.Debug("the plugin cannot call the host: it serves no broker", "error", err)
 			return
 		}
 		if err := services.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
