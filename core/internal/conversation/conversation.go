@@ -157,15 +157,17 @@ func (r *Resolver) Model(chosen string) string {
 // Group returns the settings of a group; false: the config does not list it. One that has moved is listed under the id that it
 // has, or else under its first one.
 func (r *Resolver) Group(channel string, id chat.ID) (config.Group, bool) {
-	return group(r.config.For(channel).Access, channel, id, r.chats)
+	access := r.config.For(channel).Access
+	g, ok := access.Group[string(Listed(access, channel, id, r.chats))]
+	return g, ok
 }
 
-func group(access config.Access, channel string, id chat.ID, chats Chats) (config.Group, bool) {
-	if g, ok := access.Group[string(id)]; ok {
-		return g, true
+// Listed returns the id under which a channel's access lists a group, if it does: the one that the group has, or else its first one.
+func Listed(access config.Access, channel string, id chat.ID, chats Chats) chat.ID {
+	if _, ok := access.Group[string(id)]; ok {
+		return id
 	}
-	g, ok := access.Group[string(chats.Origin(channel, id))]
-	return g, ok
+	return chats.Origin(channel, id)
 }
 
 // activation reports when the agent speaks in a group: always, or where it is mentioned.
@@ -174,7 +176,7 @@ func (r *Resolver) activation(access config.Access, channel string, id chat.ID, 
 		return s.Overrides.Activation
 	}
 	required := access.RequireMention
-	if g, ok := group(access, channel, id, r.chats); ok && g.RequireMention != nil {
+	if g, ok := access.Group[string(Listed(access, channel, id, r.chats))]; ok && g.RequireMention != nil {
 		required = *g.RequireMention
 	}
 	if required {

@@ -153,7 +153,7 @@ type Queued struct {
 	Attempts      int // how often it was claimed and not released
 }
 
-// CameBefore tells whether a message came before a command that is carried out now.
+// CameBefore reports whether a message came before a command that is carried out now.
 func (q Queued) CameBefore(command time.Time) bool {
 	return q.ReceivedAt.Before(command) || time.Until(q.ReceivedAt) > MaxSkew
 }

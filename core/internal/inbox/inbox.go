@@ -265,7 +265,7 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 		return outcome, err
 	}
 	limit := a.settings.Access.HistoryLimit
-	if g, ok := in.Group(a.message.Channel, a.event.Chat.ID); ok && g.HistoryLimit != nil {
+	if g, ok := a.settings.Access.Group[string(in.listed(a.message.Channel, a.event.Chat.ID))]; ok && g.HistoryLimit != nil {
 		limit = *g.HistoryLimit
 	}
 	if limit == 0 && a.message.Starter == "" {

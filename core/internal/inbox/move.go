@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/access"
-	"github.com/clawhost/clawhost/core/internal/config"
+	"github.com/clawhost/clawhost/core/internal/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/wire"
 )
@@ -35,17 +35,7 @@ func (in *Inbox) move(ctx context.Context, channel string, e chat.Event, body ch
 	return Outcome{Verdict: chat.Accepted}, nil
 }
 
-// Group returns the settings of a group; false: the config does not list it. One that has moved is listed under the id that it has,
-// else under its first one.
-func (in *Inbox) Group(channel string, id chat.ID) (config.Group, bool) {
-	g, ok := in.options.Settings(channel).Access.Group[string(in.listed(channel, id))]
-	return g, ok
-}
-
 // listed returns the id under which the config lists a chat, if it does.
 func (in *Inbox) listed(channel string, id chat.ID) chat.ID {
-	if _, ok := in.options.Settings(channel).Access.Group[string(id)]; ok {
-		return id
-	}
-	return in.options.Store.Origin(channel, id)
+	return conversation.Listed(in.options.Settings(channel).Access, channel, id, in.options.Store)
 }

@@ -66,7 +66,7 @@ func (c *Client) takeBack(request, line string) {
 // turn will see the line.
 func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 	const patience = 2 * time.Second
-	switch c.forgo(line) {
+	switch c.giveUp(line) {
 	case exchange.Consumed:
 		return false
 	case exchange.Cancelled:
@@ -80,15 +80,15 @@ func (c *Client) WithdrawLine(ctx context.Context, line string) bool {
 	c.takeBack(id, line)
 	select {
 	case e := <-answers:
-		return e.Response.Response.Cancelled || c.forgo(line) == exchange.Cancelled // by another request
+		return e.Response.Response.Cancelled || c.giveUp(line) == exchange.Cancelled // by another request
 	case <-c.Process.Exited():
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// forgo returns what has become of a line that is not wanted any more. One that was not written yet will not be.
-func (c *Client) forgo(line string) exchange.LineState {
+// giveUp returns what has become of a line that is not wanted any more. One that was not written yet will not be.
+func (c *Client) giveUp(line string) exchange.LineState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.exchange == nil || c.Before[line] {
