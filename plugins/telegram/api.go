@@ -102,7 +102,7 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 			return err
 		}
 	}
-	return newCallError(method, 0, "refused again after it was mended")
+	return newCallError(method, 0, "refused again after it was corrected")
 }
 
 func (a *api) try(ctx context.Context, method string, params tgbotapi.Params, files *enclosed) (json.RawMessage, error) {
