@@ -48,8 +48,8 @@ func (h *Host) trouble(run *conversation.Turn, f *agent.Failure) string {
 }
 
 // welcome is what somebody who was let in is told.
-func welcome(p domain.Pairing) domain.Piece {
-	return domain.Piece{
+func welcome(p domain.Pairing) domain.OutboxItem {
+	return domain.OutboxItem{
 		To:   chat.Address{Channel: p.Channel, Chat: p.Chat},
 		Text: fmt.Sprintf("Welcome, %s. You may write to me now; /help lists what else you can do.", strings.TrimSpace(p.Name)),
 	}

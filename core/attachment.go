@@ -31,18 +31,18 @@ type attachments struct {
 
 func newAttachments(c *config.Config, s *store.Store, network media.Network, mediaDir, runDir string, children *process.Children, log hclog.Logger) attachments {
 	crowded := make(chan media.Crowded, 3) // one for each folder
-	bounds := media.RoomOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
-	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Room: bounds})
+	bounds := media.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Needs: s, Crowded: crowded}
+	files := media.NewFiles(media.FilesOptions{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
 	inbound := media.NewInbound(files, c.Agent.Workspace, bounds)
-	outbound := media.RoomOptions{Most: c.Media.MaxOutbound, Crowded: crowded}
+	outbound := media.SpaceOptions{Most: c.Media.MaxOutbound, Crowded: crowded}
 	return attachments{
 		crowded: crowded,
 		files:   files,
 		inbound: inbound,
 		bringer: media.NewBringer(files, inbound, network, log),
 		outgoing: media.NewOutgoing(media.OutgoingOptions{
-			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch, Room: outbound,
+			Files: files, Ledger: s, Workspace: c.Agent.Workspace, Own: c.Own(), Fetches: c.Media.Fetch, Space: outbound,
 		}, log),
 		reader: media.NewReader(media.ReaderOptions{
 			Files: files, Extracts: s, Dir: runDir,
@@ -54,7 +54,7 @@ func newAttachments(c *config.Config, s *store.Store, network media.Network, med
 
 // forget removes files of long ago.
 func (a attachments) forget(ctx context.Context) error {
-	return errors.Join(a.files.Forget(), a.inbound.Forget(), a.outgoing.Forget(ctx))
+	return errors.Join(a.files.Discard(), a.inbound.Discard(), a.outgoing.Discard(ctx))
 }
 
 // networkOf fetches files from the networks of a host's channels.

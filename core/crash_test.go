@@ -21,7 +21,7 @@ import (
 
 // The crash test: people write numbered messages in several chats while the host, its plugin and its claude are killed at
 // random moments and at named points. Afterwards every message must have been answered once, in order, be it in one message or in
-// many, and nothing must have been done without leave. A piece whose send had an unknown outcome may be seen again under its own
+// many, and nothing must have been done without leave. An item whose send had an unknown outcome may be seen again under its own
 // key: such repeats are counted.
 
 const (

@@ -15,7 +15,7 @@ import (
 // files are what an answer sends beside its text.
 type files struct {
 	within []stream.Placed       // that stand within the text
-	behind []domain.Piece        // what comes behind it
+	behind []domain.OutboxItem   // what comes behind it
 	before bool                  // some were sent before
 	dealt  []domain.OutgoingFile // those of the conversation's folder that the others deal with
 }
@@ -31,7 +31,7 @@ func (f *files) place(to chat.Address, file chat.Media, at int) {
 	case at != behind:
 		f.within = append(f.within, stream.Placed{At: at, Media: []chat.Media{file}})
 	case len(f.behind) == 0:
-		f.behind = []domain.Piece{{To: to, Media: []chat.Media{file}}}
+		f.behind = []domain.OutboxItem{{To: to, Media: []chat.Media{file}}}
 	default:
 		f.behind[0].Media = append(f.behind[0].Media, file)
 	}
@@ -108,8 +108,8 @@ func (v *view) ahead(ctx context.Context, paths []string, voice bool) (e domain.
 	if err != nil || len(found.Media) == 0 {
 		return domain.Early{}, nil
 	}
-	told := domain.Told{Files: found.Sent}
-	e = domain.Early{Pieces: []domain.Piece{{To: v.run.Message.Message.Address(), Media: found.Media}}, Told: &told, Files: found.Files}
+	told := domain.SentByTool{Files: found.Sent}
+	e = domain.Early{Items: []domain.OutboxItem{{To: v.run.Message.Message.Address(), Media: found.Media}}, Sent: &told, Files: found.Files}
 	return e, func() { v.told.addAhead(told, found.Files) }
 }
 

@@ -88,7 +88,7 @@ type Host struct {
 	claude        *claude.Pool
 	prompter      *agent.Prompter
 	commands      *command.Registry
-	questions     *permission.Desk
+	questions     *permission.Approvals
 	inbox         *inbox.Inbox
 	tools         *tools.Server
 	typist        *turn.Typist
@@ -209,7 +209,7 @@ func (h *Host) wire() {
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Channels: h.pluginNames(), Await: h.await,
 		Attempts: h.config.Outbox.Attempts, MaxAge: h.config.Outbox.MaxAge, Grace: deliveryGrace, EditWindow: h.editWindow,
-		Settled: h.settled, Buried: h.questions.Unseen,
+		Settled: h.settled, Buried: h.questions.Undelivered,
 	}, h.log.Named("outbox"))
 	h.admin = admin.New(admin.Options{
 		Socket: h.config.Socket(), Store: h.store, Status: h.status, RestartPlugin: h.supervisor.Restart,
@@ -339,7 +339,7 @@ func (h *Host) reap(ctx context.Context, left []domain.Process) {
 		if p.BootID == boot && p.Host.PID != os.Getpid() && p.Host.PID != 0 && process.Alive(p.Host.PID, p.Host.StartTime) {
 			// The state folder was copied: its process is that host's.
 			h.log.Warn("another host lives that has this process; it is left alone", "kind", p.Kind, "pid", p.PID, "host", p.Host.PID)
-			if err := h.store.ForgetProcess(ctx, p.PID, p.StartTime); err != nil {
+			if err := h.store.DeleteProcess(ctx, p.PID, p.StartTime); err != nil {
 				h.log.Warn("forget a process", "pid", p.PID, "error", err)
 			}
 			continue
@@ -355,7 +355,7 @@ func (h *Host) reap(ctx context.Context, left []domain.Process) {
 				continue
 			}
 		}
-		if err := h.store.ForgetProcess(ctx, p.PID, p.StartTime); err != nil {
+		if err := h.store.DeleteProcess(ctx, p.PID, p.StartTime); err != nil {
 			h.log.Warn("forget a process", "pid", p.PID, "error", err)
 		}
 	}

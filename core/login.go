@@ -14,11 +14,11 @@ import (
 // loginStart is how long a plugin that is not running may take to start for a login.
 const loginStart = 30 * time.Second
 
-// login has a person log in to a channel's account. A channel that was parked, as one is that lost its account, is started
+// login has a person log in to a channel's account. A channel that has failed, such as one that lost its account, is started
 // for it.
 func (h *Host) login(ctx context.Context, name string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	for _, s := range h.supervisor.List() {
-		if s.Name == name && (s.State == supervisor.Parked || s.State == supervisor.Waiting) {
+		if s.Name == name && (s.State == supervisor.Failed || s.State == supervisor.Waiting) {
 			if err := h.supervisor.Restart(name); err != nil {
 				return "", err
 			}

@@ -101,7 +101,7 @@ func (h *Host) pluginCommands() []command.Command {
 	for _, live := range h.supervisor.Running() {
 		for _, c := range live.Commands {
 			list = append(list, command.Command{
-				Name: c.Name, Usage: c.Usage, Summary: c.Summary, Least: max(c.Least, chat.Authorised),
+				Name: c.Name, Usage: c.Usage, Summary: c.Summary, MinAuthority: max(c.Least, chat.Authorised),
 				Run: func(ctx context.Context, call command.Call) (string, error) {
 					return live.RunCommand(ctx, call.Name, call.Args, call.Caller)
 				},

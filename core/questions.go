@@ -14,7 +14,7 @@ import (
 )
 
 // newQuestions returns the desk that asks people what claude may not decide by itself.
-func (h *Host) newQuestions(ctx context.Context) (*permission.Desk, error) {
+func (h *Host) newQuestions(ctx context.Context) (*permission.Approvals, error) {
 	return permission.New(ctx, permission.Options{
 		Store: h.store, Turns: h.dispatcher, Patience: h.config.Claude.AskTimeout, May: h.decides, Deciders: h.decider,
 		Buttons: func(to chat.Address, kind chat.Kind) chat.ButtonLimits {

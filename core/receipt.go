@@ -9,7 +9,7 @@ import (
 )
 
 // receipt makes what shows in a chat with buttons that a message waits; nil: nothing does.
-func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.Piece {
+func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
 	limits := h.conversations.Limits(m.Channel, m.Chat.Kind)
 	next := m.Authority >= chat.Authorised // who may not use commands takes back what they wrote, and no more
 	columns := 1
@@ -19,7 +19,7 @@ func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.Piece {
 	if !h.config.For(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns || m.Origin != "" {
 		return nil
 	}
-	return func(a domain.Acceptance) domain.Piece {
+	return func(a domain.Acceptance) domain.OutboxItem {
 		text := "This waits for what is running."
 		if a.Waiting > 1 {
 			text = fmt.Sprintf("This waits, with %d before it.", a.Waiting)
@@ -32,7 +32,7 @@ func (h *Host) receipt(m domain.Message) func(domain.Acceptance) domain.Piece {
 		if next {
 			row = slices.Insert(row, 0, chat.Button{Label: "⏫ Next", Data: fmt.Sprint("/next ", a.Seq)})
 		}
-		return domain.Piece{
+		return domain.OutboxItem{
 			To: m.Address(), Text: text, ReplyTo: replyTo, Silent: true,
 			Buttons: [][]chat.Button{row},
 		}

@@ -39,9 +39,9 @@ func (o *once) first(conversation string) bool {
 	return true
 }
 
-// spoken makes a piece of what is to be spoken of an answer, or of a sentence that it could not be. A chat that takes no sound gets
+// spoken makes an item of what is to be spoken of an answer, or of a sentence that it could not be. A chat that takes no sound gets
 // nothing.
-func (h *Host) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.Piece {
+func (h *Host) spoken(ctx context.Context, run *conversation.Turn, said answer.Answer, limits []chat.MediaLimit) []domain.OutboxItem {
 	m := run.Message.Message
 	text := media.Spoken(run.Speech, media.Heard(m.Media), said)
 	if text == "" {
@@ -50,7 +50,7 @@ func (h *Host) spoken(ctx context.Context, run *conversation.Turn, said answer.A
 	voice, err := h.media.speaker.Speak(ctx, m.Channel, text, limits)
 	switch {
 	case err == nil:
-		return []domain.Piece{{To: m.Address(), Media: []chat.Media{voice}}}
+		return []domain.OutboxItem{{To: m.Address(), Media: []chat.Media{voice}}}
 	case errors.Is(err, media.ErrNoSound):
 		h.log.Debug("an answer is not spoken", "session", run.Session.Key, "error", err)
 		return nil

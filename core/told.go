@@ -12,19 +12,19 @@ import (
 // sent again with the answer.
 type told struct {
 	mu    sync.Mutex
-	all   []domain.Told
+	all   []domain.SentByTool
 	dealt []domain.OutgoingFile // by this attempt
 	ahead int                   // how many files were sent ahead of the answer, by this attempt
 }
 
-func (t *told) add(more domain.Told, dealt []domain.OutgoingFile) {
+func (t *told) add(more domain.SentByTool, dealt []domain.OutgoingFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all, t.dealt = append(t.all, more), append(t.dealt, dealt...)
 }
 
 // addAhead adds files that were sent ahead of the answer.
-func (t *told) addAhead(more domain.Told, dealt []domain.OutgoingFile) {
+func (t *told) addAhead(more domain.SentByTool, dealt []domain.OutgoingFile) {
 	t.add(more, dealt)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *told) has(text string, over bool) bool {
 		return false
 	}
 	words := oneSpaced(text)
-	return words != "" && slices.ContainsFunc(t.all, func(s domain.Told) bool {
+	return words != "" && slices.ContainsFunc(t.all, func(s domain.SentByTool) bool {
 		was := oneSpaced(s.Text)
 		return was == words || !over && strings.HasPrefix(was, words)
 	})

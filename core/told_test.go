@@ -14,9 +14,9 @@ func TestWhatAToolHasTold(t *testing.T) {
 	if sent.has("one", true) || sent.has("", false) || len(sent.all) > 0 {
 		t.Error("something was told by nobody")
 	}
-	sent.add(domain.Told{Text: "one"}, nil)
-	sent.add(domain.Told{Text: "The soup\n\nis **hot**.", Files: []string{"a", "b"}}, []domain.OutgoingFile{{Name: "b"}})
-	sent.add(domain.Told{Files: []string{"c"}}, nil)
+	sent.add(domain.SentByTool{Text: "one"}, nil)
+	sent.add(domain.SentByTool{Text: "The soup\n\nis **hot**.", Files: []string{"a", "b"}}, []domain.OutgoingFile{{Name: "b"}})
+	sent.add(domain.SentByTool{Files: []string{"c"}}, nil)
 	for text, want := range map[string]struct{ over, growing bool }{
 		"one": {true, true}, " one\n": {true, true}, "One": {}, "one more": {}, "": {}, " \n": {},
 		"The so": {false, true}, "The soup is ": {false, true}, "The soup is **hot**.": {true, true}, "The soup is cold": {},

@@ -103,7 +103,7 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		return tools.Refusal("Nothing is sent to this chat: whoever runs the host, or an owner, has switched that off.")
 	}
 	own := p.To == p.Caller.Address
-	telling, said := domain.Telling{Key: p.Key, From: elsewhere(p)}, domain.Told{Text: p.Text}
+	telling, said := domain.ToolPost{Key: p.Key, From: elsewhere(p)}, domain.SentByTool{Text: p.Text}
 	if len(p.Media) > 0 {
 		wanted := media.Wanted{
 			Channel: p.To.Channel, Paths: p.Media, Named: true,
@@ -120,26 +120,26 @@ func (v *view) post(ctx context.Context, p tools.Post) error {
 		if len(found.Problems) > 0 {
 			return tools.Refusal(strings.Join(found.Problems, " "))
 		}
-		telling.Pieces = []domain.Piece{{To: p.To, Media: found.Media}}
+		telling.Items = []domain.OutboxItem{{To: p.To, Media: found.Media}}
 		telling.Files, said.Files = found.Files, found.Sent
 	}
 	text := h.conversations.Notice(p.To, p.Kind, p.Text)
 	if !own {
-		telling.Pieces = append(text, telling.Pieces...)
-		return h.store.Tell(ctx, v.run.ID, telling)
+		telling.Items = append(text, telling.Items...)
+		return h.store.PostByTool(ctx, v.run.ID, telling)
 	}
 	return v.hold(func(has func(string) bool) error {
 		if !has(p.Text) {
-			telling.Pieces = append(text, telling.Pieces...)
+			telling.Items = append(text, telling.Items...)
 		}
-		if len(telling.Pieces) == 0 {
+		if len(telling.Items) == 0 {
 			return nil
 		}
 		if p.Reply != "" {
-			telling.Pieces[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
+			telling.Items[0].ReplyTo = v.options.Quoting.Target(p.Reply, false)
 		}
-		telling.Told = &said
-		err := h.store.Tell(ctx, v.run.ID, telling)
+		telling.Sent = &said
+		err := h.store.PostByTool(ctx, v.run.ID, telling)
 		if err == nil {
 			v.told.add(said, telling.Files)
 			h.shows.leave(p.To)

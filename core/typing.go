@@ -23,7 +23,7 @@ func (h *Host) typing(run *conversation.Turn) *turn.Shown {
 		To: m.Address(), Every: min(settings.TypingInterval, limits.TypingTTL), Words: settings.Typing == "message" || run.Listening,
 		Signal: func(ctx context.Context, active bool) error { return h.signal(ctx, m.Address(), active) },
 		Pending: func(ctx context.Context) bool {
-			since, err := h.store.Behind(ctx, m.Address())
+			since, err := h.store.OldestUndelivered(ctx, m.Address())
 			return err == nil && !since.IsZero()
 		},
 	})
@@ -42,7 +42,7 @@ func (h *Host) signal(ctx context.Context, to chat.Address, active bool) error {
 	return err
 }
 
-// settled is told that a piece has arrived in a chat, or never will.
+// settled is told that an item has arrived in a chat, or never will.
 func (h *Host) settled(to chat.Address) {
 	h.typist.Delivered(to)
 	h.shows.redraw(to)

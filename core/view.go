@@ -39,14 +39,14 @@ type view struct {
 
 // view begins to show a run's chat what its turn does.
 func (h *Host) view(ctx context.Context, run *conversation.Turn) turn.View {
-	v := &view{host: h, run: run, told: told{all: run.Told}, typing: h.typing(run)}
+	v := &view{host: h, run: run, told: told{all: run.Sent}, typing: h.typing(run)}
 	v.tools = h.toolsOf(run, v.post)
-	v.Anew(ctx)
+	v.Restart(ctx)
 	return v
 }
 
-// Anew begins to show the turn from where the run's earlier attempts have come.
-func (v *view) Anew(ctx context.Context) {
+// Restart begins to show the turn from where the run's earlier attempts have come.
+func (v *view) Restart(ctx context.Context) {
 	v.options = v.host.streaming(v.run)
 	v.options.Told = v.told.has
 	if len(v.run.Limits.MediaOut) > 0 {
@@ -111,9 +111,9 @@ func (v *view) Reply(ctx context.Context, r agent.Result) (turn.Reply, error) {
 	return turn.Reply{Pieces: append(v.pieces(said, r, files), files.behind...), Files: files.dealt}, nil
 }
 
-// pieces makes pieces of an answer, with the files that stand in it: what the session wants to see of the work, then the text, or
+// items makes items of an answer, with the files that stand in it: what the session wants to see of the work, then the text, or
 // nothing where that is silent, or a word where it is empty.
-func (v *view) pieces(said answer.Answer, r agent.Result, files files) []domain.Piece {
+func (v *view) pieces(said answer.Answer, r agent.Result, files files) []domain.OutboxItem {
 	m := v.run.Message.Message
 	switch {
 	case (said.Silent || v.told.has(said.Text, true)) && v.outcome.Begun:
@@ -134,8 +134,8 @@ func (v *view) pieces(said answer.Answer, r agent.Result, files files) []domain.
 		v.outcome.Before = append(v.outcome.Before, reply.Reasoning(r.Reasoning))
 	}
 	var heads []string
-	if (agent.Profile{PermissionMode: v.run.PermissionMode}).Unasked() && m.Origin == domain.OriginHeartbeat {
-		heads = append(heads, turn.Unasked(m))
+	if (agent.Profile{PermissionMode: v.run.PermissionMode}).SkipsApproval() && m.Origin == domain.OriginHeartbeat {
+		heads = append(heads, turn.BypassNotice(m))
 	}
 	if r.Continued && !v.outcome.Begun {
 		heads = append(heads, reply.Continued)
@@ -175,8 +175,8 @@ func (h *Host) streaming(run *conversation.Turn) stream.Options {
 	if limits.Buttons.Rows > 0 && limits.Buttons.Columns > 0 && m.Authority >= chat.Authorised { // who may not use commands may not stop
 		o.Stop = [][]chat.Button{{{Label: "⏹ Stop", Data: "/stop"}}}
 	}
-	if d := settings.HumanDelay; d.Most > 0 {
-		o.Delay = func() time.Duration { return d.Least + rand.N(d.Most-d.Least+1) }
+	if d := settings.HumanDelay; d.Max > 0 {
+		o.Delay = func() time.Duration { return d.Min + rand.N(d.Max-d.Min+1) }
 	}
 	return o
 }
@@ -233,7 +233,7 @@ func (s *surface) Show(ctx context.Context, preview int64, text string) error {
 	}
 	if s.message == "" {
 		var err error
-		if s.message, s.sentAt, err = s.host.store.SentPiece(ctx, preview); err != nil {
+		if s.message, s.sentAt, err = s.host.store.SentItem(ctx, preview); err != nil {
 			return errNotSent
 		}
 	}
@@ -277,5 +277,5 @@ func (s *surface) Draft(ctx context.Context, text string) error {
 
 // Behind returns since when something waits for being sent to the chat.
 func (s *surface) Behind(ctx context.Context) (time.Time, error) {
-	return s.host.store.Behind(ctx, s.run.Message.Message.Address())
+	return s.host.store.OldestUndelivered(ctx, s.run.Message.Message.Address())
 }

@@ -249,8 +249,8 @@ func (p *processes) RecordProcess(_ context.Context, begun domain.Process) error
 	return nil
 }
 
-// ForgetProcess drops a process.
-func (p *processes) ForgetProcess(_ context.Context, pid int, startTime uint64) error {
+// DeleteProcess drops a process.
+func (p *processes) DeleteProcess(_ context.Context, pid int, startTime uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live[pid] == startTime {

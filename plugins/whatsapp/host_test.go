@@ -212,7 +212,7 @@ func selfChat(t *testing.T, bin string) {
 	if err := s.Unlink(); err != nil {
 		t.Fatal(err)
 	}
-	h.until("whatsapp +parked .*logged out", "plugin", "list") // Before, it is about to end, which a login would wait for.
+	h.until("whatsapp +failed .*logged out", "plugin", "list") // Before, it is about to end, which a login would wait for.
 	h.login(s)
 	h.until("whatsapp +running +", "plugin", "list")
 	say("claw, are you there?")

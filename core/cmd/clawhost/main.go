@@ -105,7 +105,7 @@ func (a *app) commands() *ffcli.Command {
 			a.command("status", "", "the running host in short", a.status),
 			a.group("plugin", "plugins of the running host",
 				a.command("plugin list", "", "list them and how they are", a.pluginList),
-				a.command("plugin restart", "NAME", "start one anew, a parked one too", a.pluginRestart),
+				a.command("plugin restart", "NAME", "start one anew, a failed one too", a.pluginRestart),
 				a.command("plugin login", "NAME [STEP=ANSWER …]", "log a channel in to its account, such as by a QR code", a.pluginLogin)),
 			a.group("pairing", "strangers who asked to be let in",
 				a.command("pairing list", "", "list them with their codes", a.pairingList),

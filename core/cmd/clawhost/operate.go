@@ -214,7 +214,7 @@ func (a *app) queueDead(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("queue dead takes no arguments")
 	}
-	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]domain.DeadPiece, error) { return c.Dead(ctx) }, func(list []domain.DeadPiece) [][]string {
+	return show(ctx, a, func(ctx context.Context, c *admin.Client) ([]domain.DeadLetter, error) { return c.Dead(ctx) }, func(list []domain.DeadLetter) [][]string {
 		rows := [][]string{{"ID", "DESTINATION", "GIVEN UP", "ATTEMPTS", "ERROR", "TEXT"}}
 		for _, d := range list {
 			rows = append(rows, []string{fmt.Sprint(d.ID), address(d.To), since(d.DiedAt), fmt.Sprint(d.Attempts), d.Error, excerpt(d.Text)})

@@ -69,10 +69,10 @@ type Action int
 
 // The actions. The zero Action is the closed one.
 const (
-	Ignore   Action = iota
-	Let             // in
-	Pair            // a stranger who may ask to be let in
-	Overhear        // a group's message that was not for the agent, which may be told with the next one that is
+	Ignore        Action = iota
+	Let                  // in
+	Pair                 // a stranger who may ask to be let in
+	RecordPassive        // a group's message that was not for the agent, which may be told with the next one that is
 )
 
 // Decision is what the rules say of an event.
@@ -165,7 +165,7 @@ func (r Rules) group(who person, e chat.Event) Decision {
 	}
 	decision := Decision{Action: Let, Authority: chat.Other, Addressed: r.addressed(e.Body)}
 	if _, ok := e.Body.(chat.Message); ok && !decision.Addressed && r.mustAddress(settings) {
-		decision.Action, decision.Reason = Overhear, "the message does not mention the agent"
+		decision.Action, decision.Reason = RecordPassive, "the message does not mention the agent"
 	}
 	switch {
 	case who.in(r.Owners):

@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 		return access.Decision{Action: access.Let, Authority: a}
 	}
 	overhear := func(a chat.Authority) access.Decision {
-		return access.Decision{Action: access.Overhear, Authority: a, Reason: "the message does not mention the agent"}
+		return access.Decision{Action: access.RecordPassive, Authority: a, Reason: "the message does not mention the agent"}
 	}
 	ignore := func(reason string) access.Decision { return access.Decision{Reason: reason} }
 	pair := access.Decision{Action: access.Pair, Reason: "the sender is a stranger"}
@@ -233,7 +233,7 @@ func TestStrangersStayOutside(t *testing.T) {
 			if got.Reason == "" || got.Addressed {
 				t.Fatalf("%+v: not let in needs a reason", got)
 			}
-			if got.Action != access.Overhear {
+			if got.Action != access.RecordPassive {
 				if got.Authority != 0 {
 					t.Fatalf("%+v: what is not heard has no authority", got)
 				}

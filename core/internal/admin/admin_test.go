@@ -67,8 +67,8 @@ func (b *bundle) run(t *testing.T) {
 			return nil
 		},
 		Login: b.login,
-		Welcome: func(p domain.Pairing) domain.Piece {
-			return domain.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
+		Welcome: func(p domain.Pairing) domain.OutboxItem {
+			return domain.OutboxItem{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "welcome " + p.Name}
 		},
 		Refuse: func(pid int) bool { return b.refuse != nil && b.refuse(pid) },
 	}, hclog.NewNullLogger())
@@ -119,7 +119,7 @@ func (b *bundle) pair(t *testing.T, channel, user, code string) {
 	now := time.Now()
 	created, err := b.store.RequestPairing(b.ctx, domain.Pairing{
 		Channel: channel, User: chat.UserID(user), Code: code, Name: user, Chat: chat.ID(user), CreatedAt: now, ExpiresAt: now.Add(time.Hour),
-	}, 10, time.Time{}, domain.Piece{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
+	}, 10, time.Time{}, domain.OutboxItem{To: chat.Address{Channel: channel, Chat: chat.ID(user)}, Text: code})
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
@@ -147,7 +147,7 @@ func TestStatusAndPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.bury(t)
-	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	b.run(t)
@@ -173,14 +173,14 @@ func TestStatusAndPlugins(t *testing.T) {
 // bury gives up a piece for a chat that is gone.
 func (b *bundle) bury(t *testing.T) {
 	t.Helper()
-	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "gone", Thread: "7"}, Text: "lost"}); err != nil {
 		t.Fatal(err)
 	}
 	deliveries, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
 	if err != nil || len(deliveries) != 1 {
 		t.Fatal(deliveries, err)
 	}
-	if err := b.store.Bury(b.ctx, deliveries[0].ID, "chat not found"); err != nil {
+	if err := b.store.DeadLetter(b.ctx, deliveries[0].ID, "chat not found"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -212,7 +212,7 @@ func TestQueue(t *testing.T) {
 	b.accept(t, "1")
 	b.accept(t, "2")
 	b.bury(t)
-	if _, err := b.store.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
+	if _, err := b.store.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "echo", Chat: "anna"}, Text: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	queue, err = b.Queue(b.ctx)
@@ -321,7 +321,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	for i := range 1002 {
 		want = append(want, chat.TranscriptEntry{Role: chat.User, Text: fmt.Sprintf("%d <&> \u2028", i), At: at})
 	}
-	if _, err := b.store.Overhear(b.ctx, domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: want}); err != nil {
+	if _, err := b.store.RecordPassive(b.ctx, domain.Passive{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: want}); err != nil {
 		t.Fatal(err)
 	}
 	newest, err := b.Transcript(b.ctx, "echo:anna", 0)
@@ -385,7 +385,7 @@ func TestPairings(t *testing.T) {
 		}
 	}
 	welcome, err := b.store.ClaimDeliveries(b.ctx, "echo", 10)
-	if err != nil || len(welcome) != 1 || welcome[0].Piece.Text != "welcome bob" {
+	if err != nil || len(welcome) != 1 || welcome[0].Item.Text != "welcome bob" {
 		t.Errorf("%+v, %v", welcome, err)
 	}
 }

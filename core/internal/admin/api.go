@@ -45,7 +45,7 @@ type Claude struct {
 // Plugin is a plugin as `clawhost plugin list` shows it.
 type Plugin struct {
 	Name       string    `json:"name"`
-	State      string    `json:"state"` // disabled, starting, running, waiting, parked, stopped
+	State      string    `json:"state"` // disabled, starting, running, waiting, failed, stopped
 	Detail     string    `json:"detail,omitempty"`
 	Version    string    `json:"version,omitempty"`
 	Kinds      []string  `json:"kinds,omitempty"` // channel, commands, hook, service

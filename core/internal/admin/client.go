@@ -56,7 +56,7 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return call[[]Plugin](ctx, c, http.MethodGet, "/v1/plugins", nil)
 }
 
-// RestartPlugin starts a plugin anew, a parked one too.
+// RestartPlugin starts a plugin anew, a failed one too.
 func (c *Client) RestartPlugin(ctx context.Context, name string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/plugins/restart", url.Values{"name": {name}})
 	return err
@@ -68,8 +68,8 @@ func (c *Client) Queue(ctx context.Context) (Queue, error) {
 }
 
 // Dead lists the pieces that were given up.
-func (c *Client) Dead(ctx context.Context) ([]domain.DeadPiece, error) {
-	return call[[]domain.DeadPiece](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
+func (c *Client) Dead(ctx context.Context) ([]domain.DeadLetter, error) {
+	return call[[]domain.DeadLetter](ctx, c, http.MethodGet, "/v1/queue/dead", nil)
 }
 
 // RetryDead has dead pieces sent again, the one with the id, or all of them where it is zero, and returns how many they are.

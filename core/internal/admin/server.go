@@ -24,18 +24,18 @@ const listed = 1000
 type Store interface {
 	Lanes(ctx context.Context) ([]domain.LaneStatus, error)
 	Destinations(ctx context.Context) ([]domain.DestinationStatus, error)
-	DeadPieces(ctx context.Context, limit int) ([]domain.DeadPiece, error)
-	Revive(ctx context.Context, id int64) error
-	ReviveAll(ctx context.Context) (int, error)
-	Forget(ctx context.Context, id int64) error
-	ForgetAll(ctx context.Context) (int, error)
+	DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter, error)
+	Requeue(ctx context.Context, id int64) error
+	RequeueAll(ctx context.Context) (int, error)
+	Discard(ctx context.Context, id int64) error
+	DiscardAll(ctx context.Context) (int, error)
 	Uncertain(ctx context.Context) (int64, error)
 	Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error)
 	Session(ctx context.Context, key string) (domain.Session, error)
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
 	ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error)
 	Pairings(ctx context.Context) ([]domain.Pairing, error)
-	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error)
+	ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error)
 	RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error)
 }
 
@@ -51,7 +51,7 @@ type Options struct {
 	// empty account without an error means that the last step asks for an answer.
 	Login func(ctx context.Context, plugin string, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error)
 	// Welcome is what somebody who was let in is told.
-	Welcome func(domain.Pairing) domain.Piece
+	Welcome func(domain.Pairing) domain.OutboxItem
 	// Refuse reports whether a process must not use the socket: the agent's tools must not approve pairings. Where the
 	// system does not tell who is at the other end, the pid is zero.
 	Refuse func(pid int) bool
@@ -147,13 +147,13 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/plugins/login", s.login)
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/queue/dead", answer(func(r *http.Request) (any, error) {
-		return list(s.options.Store.DeadPieces(r.Context(), listed))
+		return list(s.options.Store.DeadLetters(r.Context(), listed))
 	}))
 	mux.HandleFunc("POST /v1/queue/retry", answer(func(r *http.Request) (any, error) {
-		return onDead(r, s.options.Store.Revive, s.options.Store.ReviveAll)
+		return onDead(r, s.options.Store.Requeue, s.options.Store.RequeueAll)
 	}))
 	mux.HandleFunc("POST /v1/queue/drop", answer(func(r *http.Request) (any, error) {
-		return onDead(r, s.options.Store.Forget, s.options.Store.ForgetAll)
+		return onDead(r, s.options.Store.Discard, s.options.Store.DiscardAll)
 	}))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
 	mux.HandleFunc("GET /v1/transcript", answer(s.transcript))
@@ -245,7 +245,7 @@ func (s *Server) status(r *http.Request) (any, error) {
 	for _, d := range destinations {
 		status.Pending += d.Pending
 	}
-	dead, err := s.options.Store.DeadPieces(r.Context(), listed)
+	dead, err := s.options.Store.DeadLetters(r.Context(), listed)
 	if err != nil {
 		return nil, err
 	}

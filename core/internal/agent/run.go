@@ -34,7 +34,7 @@ type Profile struct {
 }
 
 // Unasked reports whether Claude asks nothing before it runs a tool.
-func (p Profile) Unasked() bool { return p.PermissionMode == "bypassPermissions" }
+func (p Profile) SkipsApproval() bool { return p.PermissionMode == "bypassPermissions" }
 
 // Line is a message for a turn that runs.
 type Line struct {
@@ -93,8 +93,8 @@ type Step struct {
 	Text string
 	// Past is what stands before Text: the answers that were over by then, where steered lines have turns of their own, with the
 	// blank line behind them. They stay: the turn's answer begins with them.
-	Past string
-	Tool ToolUse // without a name: it is a text
+	Earlier string
+	Tool    ToolUse // without a name: it is a text
 }
 
 // Question is what Claude asks before it does something: whether a tool may be used, which of several ways to go

@@ -84,7 +84,7 @@ func (c Config) limits() client.Limits {
 // Processes records the pool's processes, so that the next host process can end those that outlive this one.
 type Processes interface {
 	RecordProcess(context.Context, domain.Process) error
-	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
 // Owners are those who run the host.

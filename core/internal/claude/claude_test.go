@@ -229,7 +229,7 @@ func (r *records) RecordProcess(_ context.Context, p domain.Process) error {
 	return nil
 }
 
-func (r *records) ForgetProcess(_ context.Context, pid int, started uint64) error {
+func (r *records) DeleteProcess(_ context.Context, pid int, started uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = slices.DeleteFunc(r.list, func(p domain.Process) bool { return p.PID == pid && p.StartTime == started })

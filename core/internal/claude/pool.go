@@ -321,7 +321,7 @@ func (p *Pool) ended(s *worker) {
 	const forget = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), forget)
 	defer cancel()
-	if err := p.processes.ForgetProcess(ctx, s.Process.ID().PID, s.Process.ID().Started); err != nil {
+	if err := p.processes.DeleteProcess(ctx, s.Process.ID().PID, s.Process.ID().Started); err != nil {
 		p.log.Warn("forget a process", "pid", s.Process.ID().PID, "error", err)
 	}
 	p.mu.Lock()

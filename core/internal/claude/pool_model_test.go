@@ -22,7 +22,7 @@ import (
 type unrecorded struct{}
 
 func (unrecorded) RecordProcess(context.Context, domain.Process) error { return nil }
-func (unrecorded) ForgetProcess(context.Context, int, uint64) error    { return nil }
+func (unrecorded) DeleteProcess(context.Context, int, uint64) error    { return nil }
 
 // model is a pool whose processes are only its books: they leave when they are told to, and hold what they are said to.
 type model struct {

@@ -144,11 +144,11 @@ func (r *run) plan(known bool) error {
 	}
 	r.past = agent.Result{Before: found.Before, Covered: found.Covered, Compactions: found.Compactions}
 	switch {
-	case found.Fate == transcript.Answered:
+	case found.Status == transcript.Answered:
 		r.past.Text, r.past.Recovered = found.Text, true
-	case compacts(t.Prompt) && (known || found.Fate == transcript.Unfinished):
+	case compacts(t.Prompt) && (known || found.Status == transcript.Unfinished):
 		r.next.UUID = transcript.ContinueID(t.UUID, t.Attempt) // whether it had worked cannot be told; twice does no harm
-	case known || found.Fate == transcript.Unfinished:
+	case known || found.Status == transcript.Unfinished:
 		r.next, r.past.Continued = client.Line{UUID: transcript.ContinueID(t.UUID, t.Attempt), Text: transcript.ContinueText(t.Failed)}, true
 	}
 	return nil

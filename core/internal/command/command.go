@@ -22,14 +22,14 @@ type Call struct {
 
 // Command is a slash command.
 type Command struct {
-	Name    string // lower case, digits and underscores, without a slash; a person may write "-" for "_"
-	Aliases []string
-	Usage   string
-	Summary string
-	Group   string         // the heading in /commands; default "Plugins"
-	Least   chat.Authority // the least authority that may use it
-	Menu    bool           // stands in the networks' menus and in /help
-	Private bool           // answers in direct chats only, because of what the answer tells
+	Name         string // lower case, digits and underscores, without a slash; a person may write "-" for "_"
+	Aliases      []string
+	Usage        string
+	Summary      string
+	Group        string         // the heading in /commands; default "Plugins"
+	MinAuthority chat.Authority // the least authority that may use it
+	Menu         bool           // stands in the networks' menus and in /help
+	Private      bool           // answers in direct chats only, because of what the answer tells
 	// Turn marks a command that is run as a turn of the agent, not by the registry. It has no Run.
 	Turn bool
 	// Slow marks a command that may take its time: others of the host's do not wait for it.

@@ -177,7 +177,7 @@ func (d *desk) Pairings(context.Context) ([]domain.Pairing, error) {
 	return append([]domain.Pairing(nil), d.pairings...), d.fail
 }
 
-func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error) {
+func (d *desk) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
 	p, err := d.RejectPairing(ctx, channel, code)
 	if err == nil {
 		d.order = append(d.order, notice(p).Text)
@@ -256,7 +256,7 @@ func (d *desk) registry() *command.Registry {
 		},
 		Speech: d.speech, Questions: d, Aside: d.aside,
 		Pool:    func() string { return "1 running, 2 idle" },
-		Welcome: func(p domain.Pairing) domain.Piece { return domain.Piece{Text: "welcome " + string(p.User)} },
+		Welcome: func(p domain.Pairing) domain.OutboxItem { return domain.OutboxItem{Text: "welcome " + string(p.User)} },
 		Restart: func(context.Context) error {
 			d.restarted++
 			return d.cannotRestart

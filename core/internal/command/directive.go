@@ -88,7 +88,7 @@ func (r *Registry) Directives(text string, begins bool, authority chat.Authority
 			heeded, beside = append(heeded, d), append(beside, d)
 		case d.bare() && !leads, d.set == nil && !d.bare() && shy[d.written]:
 			// It is text.
-		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].Least:
+		case d.set == nil, d.lasting, authority < r.byName[d.command.Name].MinAuthority:
 			refused = append(refused, d)
 		default:
 			heeded = append(heeded, d)

@@ -15,7 +15,7 @@ const pageSize = 12
 // help is the command that tells of the commands that are used most.
 func (r *Registry) help() Command {
 	return Command{
-		Name: "help", Usage: "/help", Summary: "what you can ask me", Group: groupInfo, Least: chat.Other, Menu: true,
+		Name: "help", Usage: "/help", Summary: "what you can ask me", Group: groupInfo, MinAuthority: chat.Other, Menu: true,
 		Run: func(_ context.Context, call Call) (string, error) {
 			var b strings.Builder
 			b.WriteString("Write to me as you would to a colleague. Commands:\n")
@@ -37,7 +37,7 @@ func (r *Registry) help() Command {
 // commands is the command that lists all of them, page by page.
 func (r *Registry) commands() Command {
 	return Command{
-		Name: "commands", Usage: "/commands [page]", Summary: "list all commands", Group: groupInfo, Least: chat.Other, Menu: true,
+		Name: "commands", Usage: "/commands [page]", Summary: "list all commands", Group: groupInfo, MinAuthority: chat.Other, Menu: true,
 		Run: func(_ context.Context, call Call) (string, error) {
 			all := r.List(call.Caller.Authority)
 			pages := (len(all) + pageSize - 1) / pageSize

@@ -19,7 +19,7 @@ func (r *Registry) Menu() []chat.CommandSpec {
 		name := canonical(c.Name)
 		if c.Menu && menuName.MatchString(name) {
 			menu = append(menu, chat.CommandSpec{
-				Name: name, Usage: or(oneLine(c.Usage, maxSummary), "/"+name), Summary: or(oneLine(c.Summary, maxSummary), "no description"), Least: c.Least,
+				Name: name, Usage: or(oneLine(c.Usage, maxSummary), "/"+name), Summary: or(oneLine(c.Summary, maxSummary), "no description"), Least: c.MinAuthority,
 			})
 		}
 	}

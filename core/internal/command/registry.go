@@ -38,7 +38,7 @@ func New(s Store, t Turns, h Host) *Registry {
 			r.byName[name] = c
 		}
 	}
-	r.byName[mistypedName] = Command{Name: mistypedName, Least: chat.Authorised, Run: mistyped}
+	r.byName[mistypedName] = Command{Name: mistypedName, MinAuthority: chat.Authorised, Run: mistyped}
 	return r
 }
 
@@ -92,7 +92,7 @@ func (r *Registry) List(authority chat.Authority) []Command {
 	rest := append(r.plugins(), r.skills()...)
 	slices.SortStableFunc(rest, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	list := slices.Concat(r.builtin, rest)
-	list = slices.DeleteFunc(list, func(c Command) bool { return authority < c.Least })
+	list = slices.DeleteFunc(list, func(c Command) bool { return authority < c.MinAuthority })
 	slices.SortStableFunc(list, func(a, b Command) int { return slices.Index(groups, a.Group) - slices.Index(groups, b.Group) })
 	return list
 }
@@ -141,7 +141,7 @@ func (r *Registry) run(ctx context.Context, call Call) (string, error) {
 	switch {
 	case !ok:
 		return fmt.Sprintf("/%s is not available at the moment: the plugin that answers it is down. Try again in a minute.", call.Name), nil
-	case call.Caller.Authority < c.Least:
+	case call.Caller.Authority < c.MinAuthority:
 		return fmt.Sprintf("You may not use /%s here. Ask the owner of this bot.", call.Name), nil
 	case c.Private && call.Caller.Kind != chat.Direct:
 		return fmt.Sprintf("/%s answers in a direct chat only. Write it to me there.", call.Name), nil

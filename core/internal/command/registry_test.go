@@ -24,7 +24,7 @@ func answer(context.Context, command.Call) (string, error) { return "ran", nil }
 
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	d := &desk{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", Least: chat.Owner, Run: answer}}}
+	d := &desk{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner, Run: answer}}}
 	r := d.registry()
 	for authority, want := range map[chat.Authority]string{chat.Other: "You may not use /secret here. Ask the owner of this bot.", chat.Authorised: "You may not use /secret here. Ask the owner of this bot.", chat.Owner: "ran"} {
 		if got, err := r.Run(t.Context(), d.call("/secret", authority)); err != nil || got != want {
@@ -169,7 +169,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 
 func TestHelpAndCommands(t *testing.T) {
 	t.Parallel()
-	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", Least: chat.Authorised}}}
+	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
 	for name, authority := range map[string]chat.Authority{"other": chat.Other, "authorised": chat.Authorised, "owner": chat.Owner} {
 		d.talk(t, "help_"+name, authority, "/help", "/commands", "/commands 2", "/commands 3", "/commands 99", "/commands x")
 	}
@@ -203,8 +203,8 @@ func TestCommandsListsAllOnce(t *testing.T) {
 func TestMenu(t *testing.T) {
 	t.Parallel()
 	d := &desk{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
-		{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice", Least: chat.Authorised},
-		{Name: "secret", Least: chat.Owner},
+		{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice", MinAuthority: chat.Authorised},
+		{Name: "secret", MinAuthority: chat.Owner},
 	}}
 	menu := d.registry().Menu()
 	var names []string
@@ -303,7 +303,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 			}
 			seen[name] = c.Name
 		}
-		if c.Group == "" || c.Least == 0 || c.Summary == "" || (c.Run == nil) != c.Turn || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
+		if c.Group == "" || c.MinAuthority == 0 || c.Summary == "" || (c.Run == nil) != c.Turn || !strings.HasPrefix(strings.ReplaceAll(c.Usage, "-", "_"), "/"+c.Name) {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -195,7 +195,7 @@ func (s setting) said(value string) string {
 
 // setting is the command of a setting.
 func (d desk) setting(s setting, usage, summary string, least chat.Authority, menu bool) Command {
-	c := Command{Name: s.name, Usage: usage, Summary: summary, Group: groupSettings, Least: least, Menu: menu}
+	c := Command{Name: s.name, Usage: usage, Summary: summary, Group: groupSettings, MinAuthority: least, Menu: menu}
 	for alias, name := range directiveAliases {
 		if name == s.name {
 			c.Aliases = append(c.Aliases, alias)

@@ -34,10 +34,10 @@ type Block struct {
 }
 
 // Delay is the bounds of a pause; both zero: there is none.
-type Delay struct{ Least, Most time.Duration }
+type Delay struct{ Min, Max time.Duration }
 
 // natural is how long people take from one message to the next.
-var natural = Delay{Least: 800 * time.Millisecond, Most: 2500 * time.Millisecond}
+var natural = Delay{Min: 800 * time.Millisecond, Max: 2500 * time.Millisecond}
 
 // maxDelay bounds a pause, which holds up what comes behind it.
 const maxDelay = time.Minute
@@ -131,7 +131,7 @@ func delay(to *Delay) setter {
 			v.refuse(`must be "off", "natural", or two durations up to a minute, such as "800ms-2500ms"`)
 			return
 		}
-		*to = Delay{Least: least, Most: most}
+		*to = Delay{Min: least, Max: most}
 	}
 }
 

@@ -253,7 +253,7 @@ plugin "plain" {}
 			Reply: config.Reply{
 				Prefix: "> ", TextLimit: 1000, MaxLines: 17, ChunkMode: "newline", Stream: "block",
 				Block:      config.Block{Min: 100, Max: 200, BreakOn: "sentence", FlushAt: "message_end"},
-				HumanDelay: config.Delay{Least: time.Second, Most: time.Minute},
+				HumanDelay: config.Delay{Min: time.Second, Max: time.Minute},
 				Typing:     "message", TypingInterval: 3 * time.Second, ReplyTo: "first", AckReaction: "👀", Silent: "never",
 				Verbose: "full", Reasoning: "stream", Usage: "tokens",
 			},

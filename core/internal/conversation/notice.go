@@ -10,22 +10,22 @@ import (
 // Rule returns how an answer is cut into messages.
 func (c *Conversation) Rule() chunk.Rule { return rule(c.Text, c.Settings.Reply) }
 
-// Notice makes pieces of a text of the host's for the conversation's chat. Of what the config says about answers only the limit
+// Notice makes items of a text of the host's for the conversation's chat. Of what the config says about answers only the limit
 // of a message holds for it.
-func (c *Conversation) Notice(text string) []domain.Piece {
-	return pieces(c.Caller.Address, text, rule(c.Text, config.Reply{TextLimit: c.Settings.Reply.TextLimit}))
+func (c *Conversation) Notice(text string) []domain.OutboxItem {
+	return items(c.Caller.Address, text, rule(c.Text, config.Reply{TextLimit: c.Settings.Reply.TextLimit}))
 }
 
-// Notice makes pieces of a text of the host's for any chat.
-func (r *Resolver) Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece {
+// Notice makes items of a text of the host's for any chat.
+func (r *Resolver) Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem {
 	_, limit := r.limits(to.Channel, kind)
-	return pieces(to, text, chunk.Rule{Limit: limit})
+	return items(to, text, chunk.Rule{Limit: limit})
 }
 
-func pieces(to chat.Address, text string, rule chunk.Rule) []domain.Piece {
-	var list []domain.Piece
+func items(to chat.Address, text string, rule chunk.Rule) []domain.OutboxItem {
+	var list []domain.OutboxItem
 	for _, part := range chunk.Split(text, rule) {
-		list = append(list, domain.Piece{To: to, Text: part})
+		list = append(list, domain.OutboxItem{To: to, Text: part})
 	}
 	return list
 }

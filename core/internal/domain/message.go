@@ -91,9 +91,9 @@ type Inbound struct {
 	Model *string
 	// Hint is what the next turn is told if the event ends a running one; nil: nothing.
 	Hint *Note
-	// Receipt makes the piece that shows that the message waits, where it does so behind others than its own burst in the turn
+	// Receipt makes the item that shows that the message waits, where it does so behind others than its own burst in the turn
 	// lane, and cannot be told to the running turn. It is kept, and its message is deleted when the message waits no longer. It may be called twice; nil: there is none.
-	Receipt func(Acceptance) Piece
+	Receipt func(Acceptance) OutboxItem
 	// Reacts says that the message, which has an id and waits in the turn lane, shows how far its answer is: the store lists it under Reactions.
 	Reacts bool
 }
@@ -117,12 +117,12 @@ const (
 	StandingNone    Standing = ""        // it is not known, was answered, or was dropped
 	StandingWaiting Standing = "waiting" // no turn has it
 	StandingRunning Standing = "running" // a turn has it, or had it and tries again
-	StandingTold    Standing = "told"    // it was written to a running turn, which may have read it
+	StandingSteered Standing = "told"    // it was written to a running turn, which may have read it
 )
 
-// Overheard is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
+// Passive is an event that starts no turn and is kept all the same: what a group says among itself, or what a session
 // is told that must not answer.
-type Overheard struct {
+type Passive struct {
 	EventID chat.EventID
 	Channel string
 	Session string

@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// DestinationStatus is a destination with undelivered pieces.
+// DestinationStatus is a destination with undelivered items.
 type DestinationStatus struct {
 	To        chat.Address `json:"to"`
 	Pending   int          `json:"pending"`
@@ -15,18 +15,18 @@ type DestinationStatus struct {
 	LastError string       `json:"last_error,omitempty"`
 }
 
-// Piece is a message for a chat, or a change of one.
-type Piece struct {
+// OutboxItem is a message for a chat, or a change of one.
+type OutboxItem struct {
 	To      chat.Address
 	Text    string
 	ReplyTo chat.MessageID
 	Media   []chat.Media
 	Buttons [][]chat.Button
 	Silent  bool // without a notification, where the network can
-	// Kept says that another piece may edit this one.
+	// Kept says that another item may edit this one.
 	Kept bool
-	// Edits is the kept piece, of the same destination, whose message gets this text and these buttons instead; without a text
-	// it is deleted. Zero: this is a message of its own. A piece that waits when another one that edits it is posted is not
+	// Edits is the kept item, of the same destination, whose message gets this text and these buttons instead; without a text
+	// it is deleted. Zero: this is a message of its own. An item that waits when another one that edits it is posted is not
 	// sent any more, nor is one that was given up.
 	Edits int64
 	// OrSend says that what cannot be edited, for whatever reason, is sent as a message of its own, in the place of the old one
@@ -34,31 +34,31 @@ type Piece struct {
 	OrSend bool
 }
 
-// Delivery is a piece that was claimed for sending.
+// Delivery is an item that was claimed for sending.
 type Delivery struct {
 	ID        int64
-	Key       string // the idempotency key, unique to this database and piece
-	Piece     Piece
+	Key       string // the idempotency key, unique to this database and item
+	Item      OutboxItem
 	RunID     int64 // zero: no run's
 	CreatedAt time.Time
 	Attempts  int  // sends before this one, those not that were excused
 	Uncertain bool // an earlier send's outcome is unknown
-	// Target is the message that the piece edits; empty where it is gone, or was never sent.
+	// Target is the message that the item edits; empty where it is gone, or was never sent.
 	Target chat.MessageID
 	// TargetSentAt is when that message was sent, not when it was edited last; zero without a target.
 	TargetSentAt time.Time
 }
 
-// Again is how a claimed delivery that failed is tried again.
-type Again struct {
+// Retry is how a claimed delivery that failed is tried again.
+type Retry struct {
 	At        time.Time // not before
 	Cause     string    // for the operator
-	Uncertain bool      // the piece may have arrived all the same
-	Excused   bool      // the send does not count as an attempt: it failed by no fault of the piece
+	Uncertain bool      // the item may have arrived all the same
+	Excused   bool      // the send does not count as an attempt: it failed by no fault of the item
 }
 
-// DeadPiece is a piece that was given up.
-type DeadPiece struct {
+// DeadLetter is an item that was given up.
+type DeadLetter struct {
 	ID        int64        `json:"id"`
 	To        chat.Address `json:"to"`
 	Text      string       `json:"text"`

@@ -40,7 +40,7 @@ type Question struct {
 	Authority     chat.Authority // of the turn that asks
 	Asker         string         // whose turn it is, as channel:user; empty: nobody's
 	To            chat.Address   // where it is asked
-	Piece         int64          // the message that asks; the store gives it
+	Item          int64          // the message that asks; the store gives it
 	Unseen        string         // what the session is told where that cannot be delivered
 	Body          json.RawMessage
 	State         QuestionState

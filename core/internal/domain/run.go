@@ -9,16 +9,16 @@ import (
 
 // Early is what a run sends before it is completed.
 type Early struct {
-	Pieces []Piece
-	// Said is the part of the text in the making that was sent, these pieces included.
+	Items []OutboxItem
+	// Said is the part of the text in the making that was sent, these items included.
 	Said string
-	// Preview, where it is not nil, is posted behind the pieces, is kept, and becomes the run's preview.
-	Preview *Piece
-	// Unpreview says that the run has no preview any more, as one of the pieces has taken its place.
+	// Preview, where it is not nil, is posted behind the items, is kept, and becomes the run's preview.
+	Preview *OutboxItem
+	// Unpreview says that the run has no preview any more, as one of the items has taken its place.
 	Unpreview bool
-	// Told, where it is not nil, is what the run's next attempt is to know of the files of the pieces by [Run], and Files are those
-	// of a conversation's outgoing folder that the pieces deal with.
-	Told  *Told
+	// Sent, where it is not nil, is what the run's next attempt is to know of the files of the items by [Run], and Files are those
+	// of a conversation's outgoing folder that the items deal with.
+	Sent  *SentByTool
 	Files []OutgoingFile
 }
 
@@ -59,28 +59,28 @@ type Run struct {
 	Session Session
 	// PreviousAt is when the session's previous message was received; zero: it is the first.
 	PreviousAt time.Time
-	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the piece
+	// Said and Preview are what the run's earlier attempts have sent already: the beginning of their last text, and the item
 	// that showed how it went on; zero: none.
 	Said    string
 	Preview int64
-	// Told is what the agent has sent to the run's own chat by a tool in earlier attempts, and the files that were sent early, in
+	// Sent is what the agent has sent to the run's own chat by a tool in earlier attempts, and the files that were sent early, in
 	// order.
-	Told []Told
+	Sent []SentByTool
 }
 
 // Told is something that the agent has sent to its run's own chat by a tool, or files that were sent early.
-type Told struct {
+type SentByTool struct {
 	Text  string   `json:",omitempty"` // CommonMark, in full
 	Files []string `json:",omitempty"` // names that tell each from any other file, and from a later one in its place
 }
 
-// Telling is something that the agent sends by a tool.
-type Telling struct {
-	Key    string // the same for the same use of the tool, in any attempt
-	From   Elsewhere
-	Pieces []Piece
-	Told   *Told          // nil: it is for another chat
-	Files  []OutgoingFile // of a conversation's outgoing folder that Pieces deal with, where it is for the run's own chat
+// ToolPost is something that the agent sends by a tool.
+type ToolPost struct {
+	Key   string // the same for the same use of the tool, in any attempt
+	From  Elsewhere
+	Items []OutboxItem
+	Sent  *SentByTool    // nil: it is for another chat
+	Files []OutgoingFile // of a conversation's outgoing folder that Items deal with, where it is for the run's own chat
 }
 
 // RunState is how a run ended.
@@ -108,9 +108,9 @@ func (s RunState) Stage() Stage {
 
 // Completion ends a run.
 type Completion struct {
-	State  RunState
-	Error  string // for the operator; empty when done
-	Pieces []Piece
+	State RunState
+	Error string // for the operator; empty when done
+	Items []OutboxItem
 	// Transcript comes behind what the run's messages said. The store gives the ids.
 	Transcript []chat.TranscriptEntry
 	// Turn is what the turn cost; nil: there was none. It is dropped for a session that was reset meanwhile, but for the
@@ -118,16 +118,16 @@ type Completion struct {
 	Turn *TurnFigures
 	// Answer is what Watch tells of the run.
 	Answer string
-	// Files are those of a conversation's outgoing folder that Pieces deal with. They are known from then on, until they are
+	// Files are those of a conversation's outgoing folder that Items deal with. They are known from then on, until they are
 	// forgotten.
 	Files []OutgoingFile
 	// Covered are the uuids of joined messages that the run has dealt with. The others wait again, unless they were cleared.
 	Covered []string
 	// Notes are told to the session's next turn.
 	Notes []Note
-	// Undelivered makes the pieces, which come before Pieces, that tell of pieces of the session's runs that were given up and
+	// Undelivered makes the items, which come before Items, that tell of items of the session's runs that were given up and
 	// that nobody was told of yet. It may be called twice. Where it makes none, or is nil, they are told at another time.
-	Undelivered func([]DeadPiece) []Piece
+	Undelivered func([]DeadLetter) []OutboxItem
 	// Then is a message that comes before all that waits. It is dropped for a session that was reset meanwhile.
 	Then *Inbound
 }

@@ -38,7 +38,7 @@ type Inbox interface {
 
 // Store is what the services need of the store.
 type Store interface {
-	PostFrom(ctx context.Context, key string, from domain.Elsewhere, pieces ...domain.Piece) (int64, error)
+	PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (int64, error)
 	Outcome(ctx context.Context, channel string, id chat.EventID) (state domain.RunState, answer, errText string, done bool, err error)
 	Watch(channel string, id chat.EventID) (<-chan struct{}, func())
 	Transcript(ctx context.Context, session string, before int64, limit int) ([]chat.TranscriptEntry, error)
@@ -50,7 +50,7 @@ type Store interface {
 
 // Notices cuts texts that are no answers to what a chat takes.
 type Notices interface {
-	Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
 // Options are what the services work with.

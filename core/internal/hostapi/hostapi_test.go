@@ -76,7 +76,7 @@ func setup(t *testing.T) *bundle {
 	messages := inbox.New(inbox.Options{
 		Store: s, Commands: noCommands{}, Now: func() time.Time { return start }, Zone: time.UTC,
 		Policy: config.Send{Default: "allow"}.Policy, Received: func(chat.Caller, chat.Message, domain.Lane) {},
-		Receipt: func(domain.Message) func(domain.Acceptance) domain.Piece { return nil },
+		Receipt: func(domain.Message) func(domain.Acceptance) domain.OutboxItem { return nil },
 		Reading: func(context.Context, chat.Caller, domain.Message, bool) (domain.Command, bool, error) {
 			return domain.Command{}, false, nil
 		},
@@ -175,9 +175,9 @@ func address(channel, id string) *pluginv1.Address {
 // whole sends each text in one message.
 type whole struct{}
 
-func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.Piece {
+func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
 	if text == "" {
 		return nil
 	}
-	return []domain.Piece{{To: to, Text: text}}
+	return []domain.OutboxItem{{To: to, Text: text}}
 }

@@ -50,13 +50,13 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 		return nil, err
 	}
 	text := wire.Cut(r.GetText(), wire.MaxText)
-	var pieces []domain.Piece
-	if pieces = s.options.Notices.Notice(to, chat.Direct, text); len(pieces) == 0 {
+	var items []domain.OutboxItem
+	if items = s.options.Notices.Notice(to, chat.Direct, text); len(items) == 0 {
 		return &pluginv1.PostResponse{}, nil
 	}
 	id, err := s.options.Store.PostFrom(ctx, key, domain.Elsewhere{
 		Said: chat.TranscriptEntry{Role: chat.System, Text: s.instance + ": " + text}, Note: "The plugin " + s.instance + " has sent to this chat: " + text,
-	}, pieces...)
+	}, items...)
 	if err != nil {
 		return nil, s.refuse("post a message", err)
 	}

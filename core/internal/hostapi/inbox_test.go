@@ -200,7 +200,7 @@ func (b *bundle) posted(t *testing.T, channel string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, d := range deliveries {
-		texts[string(d.Piece.To.Chat)] = d.Piece.Text
+		texts[string(d.Item.To.Chat)] = d.Item.Text
 	}
 	return texts
 }

@@ -185,7 +185,7 @@ func TestReadHistory(t *testing.T) {
 	for i := range 250 {
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: strings.Repeat("x", i), At: start})
 	}
-	if _, err := b.store.Overhear(t.Context(), domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
+	if _, err := b.store.RecordPassive(t.Context(), domain.Passive{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
 		t.Fatal(err)
 	}
 	own, granted := pluginv1.NewSessionsClient(b.connect(t, "echo")), pluginv1.NewSessionsClient(b.connect(t, "granted"))
@@ -238,7 +238,7 @@ func TestReadHistoryIsBounded(t *testing.T) {
 		entries = append(entries, chat.TranscriptEntry{Role: chat.Assistant, Text: strings.Repeat("y", 256<<10), At: start})
 	}
 	entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: "the newest", At: start})
-	if _, err := b.store.Overhear(t.Context(), domain.Overheard{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
+	if _, err := b.store.RecordPassive(t.Context(), domain.Passive{EventID: "said", Channel: "echo", Session: "echo:anna", Transcript: entries}); err != nil {
 		t.Fatal(err)
 	}
 	response, err := pluginv1.NewSessionsClient(b.connect(t, "echo")).ReadHistory(t.Context(), &pluginv1.ReadHistoryRequest{

@@ -27,7 +27,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	}
 	found, err := in.options.Store.Find(ctx, channel, e.Chat.ID, body.ID)
 	old := found.Message
-	told := found.Standing == domain.StandingTold && body.Text != old.Written() // else only how it looks has changed
+	told := found.Standing == domain.StandingSteered && body.Text != old.Written() // else only how it looks has changed
 	if err != nil || found.Standing != domain.StandingWaiting && !told {
 		return changed(found.Standing, err)
 	}
@@ -45,7 +45,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		return Outcome{}, err
 	}
 	decision, err := in.decide(ctx, channel, e, a.chosen.Activation)
-	if err == nil && decision.Action == access.Overhear { // It was for the agent, else it would not wait.
+	if err == nil && decision.Action == access.RecordPassive { // It was for the agent, else it would not wait.
 		said.MentionsSelf = true
 		e.Body = said
 		decision, err = in.decide(ctx, channel, e, a.chosen.Activation)
@@ -62,7 +62,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 	if err != nil {
 		return Outcome{}, err
 	}
-	late := domain.Piece{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
+	late := domain.OutboxItem{To: old.Address(), ReplyTo: old.ID, Text: editedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
@@ -91,7 +91,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 // untold takes a message back that the running turn was told, and returns the run that has not read it; zero: it was told to
 // none. False: it was read.
 func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok bool) {
-	if f.Standing != domain.StandingTold {
+	if f.Standing != domain.StandingSteered {
 		return 0, true
 	}
 	return f.Run, in.options.Claude.Withdraw(ctx, f.ClaudeSession, f.UUID)
@@ -99,7 +99,7 @@ func (in *Inbox) untold(ctx context.Context, f domain.Found) (unread int64, ok b
 
 // takeBack drops a message that waits, or that the run unread was told, and tells its writer why.
 func (in *Inbox) takeBack(ctx context.Context, m domain.Message, unread int64, why string) (domain.Standing, error) {
-	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.Piece{To: m.Address(), ReplyTo: m.ID, Text: why})
+	return in.options.Store.WithdrawMessage(ctx, m.Channel, m.Chat.ID, m.ID, unread, domain.OutboxItem{To: m.Address(), ReplyTo: m.ID, Text: why})
 }
 
 // delete takes a message back that waits, or that the running turn was told and has not read; one that is being answered, or
@@ -112,7 +112,7 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 	if err != nil {
 		return changed(found.Standing, err)
 	}
-	late := domain.Piece{To: found.Message.Address(), Text: deletedLate}
+	late := domain.OutboxItem{To: found.Message.Address(), Text: deletedLate}
 	unread, ok := in.untold(ctx, found)
 	if !ok {
 		return in.late(ctx, channel, e, late)
@@ -125,11 +125,11 @@ func (in *Inbox) delete(ctx context.Context, channel string, e chat.Event, body 
 }
 
 // late tells a chat, once, that a change came too late for a message that the running turn has read.
-func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.Piece) (Outcome, error) {
+func (in *Inbox) late(ctx context.Context, channel string, e chat.Event, notice domain.OutboxItem) (Outcome, error) {
 	if _, err := in.options.Store.Post(ctx, "late:"+channel+":"+string(e.ID), notice); err != nil {
 		return Outcome{}, fmt.Errorf("tell that a change came too late: %w", err)
 	}
-	return changed(domain.StandingTold, nil)
+	return changed(domain.StandingSteered, nil)
 }
 
 // changed is what became of a change of a message that stands so.

@@ -138,11 +138,11 @@ func TestChangesThatComeTooLate(t *testing.T) {
 		"a deletion":                       {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", ""},
 		"an edit of what runs by now":      {event("owner", chat.Edited{ID: "m", Text: "new"}), "m", "the edit came too late", domain.StandingRunning},
 		"a deletion of what runs by now":   {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingRunning},
-		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingTold},
+		"a deletion of what is told again": {event("owner", chat.Deleted{ID: "m"}), "", "not taken back", domain.StandingSteered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: domain.StandingTold, waiting: was, unread: test.after != "", after: test.after}
+			j := &journal{standing: domain.StandingSteered, waiting: was, unread: test.after != "", after: test.after}
 			outcome, err := box(j).Submit(t.Context(), "tg", test.event)
 			if err != nil || outcome.Verdict != chat.Rejected || len(j.amended)+len(j.changes) != 0 {
 				t.Errorf("%+v, error %v: %+v", outcome, err, j)
@@ -185,7 +185,7 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &journal{standing: domain.StandingTold, waiting: was, unread: true}
+			j := &journal{standing: domain.StandingSteered, waiting: was, unread: true}
 			if outcome, err := box(j).Submit(t.Context(), "tg", test.event); err != nil || outcome.Verdict != chat.Accepted {
 				t.Fatalf("%+v, error %v", outcome, err)
 			}

@@ -33,18 +33,18 @@ const (
 // Store is what the inbox needs of the store.
 type Store interface {
 	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
-	Overhear(ctx context.Context, o domain.Overheard) (duplicate bool, err error)
+	RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error)
 	Overrides(ctx context.Context, session string) (domain.Overrides, error)
 	DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error)
 	Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error)
 	Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error)
-	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error)
-	Post(ctx context.Context, key string, pieces ...domain.Piece) (firstID int64, err error)
+	WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error)
+	Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error)
 	Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error)
 	// Origin returns the first id that a chat had; its own where it has not moved.
 	Origin(channel string, id chat.ID) chat.ID
 	Move(ctx context.Context, channel string, event chat.EventID, from, to chat.ID) (duplicate bool, err error)
-	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.Piece) (bool, error)
+	RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (bool, error)
 }
 
 // Commands finds what a text asks of the host.
@@ -102,7 +102,7 @@ type Options struct {
 	Behind func(ctx context.Context, caller chat.Caller)
 	// Receipt makes what shows in the chat that a message waits, if it does, with buttons for what can be done about it; nil:
 	// nothing does.
-	Receipt func(m domain.Message) func(domain.Acceptance) domain.Piece
+	Receipt func(m domain.Message) func(domain.Acceptance) domain.OutboxItem
 	Zone    *time.Location
 	Now     func() time.Time
 }
@@ -182,7 +182,7 @@ func (in *Inbox) Submit(ctx context.Context, channel string, e chat.Event) (Outc
 	switch decision.Action {
 	case access.Let:
 		return in.take(ctx, a)
-	case access.Overhear:
+	case access.RecordPassive:
 		return in.overhear(ctx, a)
 	case access.Pair:
 		return in.pair(ctx, channel, message, decision.Reason)
@@ -271,7 +271,7 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 	if limit == 0 && a.message.Starter == "" {
 		return rejected("the message does not mention the agent"), nil
 	}
-	return in.keep(ctx, a, domain.Overheard{
+	return in.keep(ctx, a, domain.Passive{
 		Note:  &domain.Note{Kind: domain.NoteHistory, At: a.message.SentAt, Sender: a.message.Sender.Name(), Text: named(overheard(a.message), a.event.Body)},
 		Limit: limit,
 	})
@@ -279,14 +279,14 @@ func (in *Inbox) overhear(ctx context.Context, a *arrival) (Outcome, error) {
 
 // record keeps a message that must not be answered.
 func (in *Inbox) record(ctx context.Context, a *arrival) (Outcome, error) {
-	return in.keep(ctx, a, domain.Overheard{
+	return in.keep(ctx, a, domain.Passive{
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: a.message.Written(), At: in.options.Now()}},
 	})
 }
 
-func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Overheard) (Outcome, error) {
+func (in *Inbox) keep(ctx context.Context, a *arrival, o domain.Passive) (Outcome, error) {
 	o.EventID, o.Channel, o.Session, o.Starter = a.event.ID, a.message.Channel, a.key, a.message.Starter
-	duplicate, err := in.options.Store.Overhear(ctx, o)
+	duplicate, err := in.options.Store.RecordPassive(ctx, o)
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("keep an event: %w", err)
@@ -339,7 +339,7 @@ func (in *Inbox) pair(ctx context.Context, channel string, m domain.Message, rea
 	created, err := in.options.Store.RequestPairing(ctx, domain.Pairing{
 		Code: code, Channel: channel, User: m.Sender.ID, Name: m.Sender.Name(), Chat: m.Chat.ID,
 		CreatedAt: now, ExpiresAt: now.Add(access.CodeTTL),
-	}, access.MaxPending, now.Add(-access.KeepFor), domain.Piece{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
+	}, access.MaxPending, now.Add(-access.KeepFor), domain.OutboxItem{To: m.Address(), Text: access.Prompt(channel, m.Sender.ID, code)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("ask for pairing: %w", err)
 	}

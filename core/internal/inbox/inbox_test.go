@@ -29,7 +29,7 @@ type journal struct {
 	fail     error
 
 	chosen    map[string]domain.Overrides // by session
-	overheard []domain.Overheard
+	overheard []domain.Passive
 	answer    domain.Acceptance // what Accept says beside its own
 	nudged    []string
 	ended     []int64
@@ -41,7 +41,7 @@ type journal struct {
 	after     domain.Standing // where a message is by the time of its change, which does not happen then; empty: as before
 	waiting   domain.Message  // what Find finds
 	amended   []domain.Message
-	told      []domain.Piece
+	told      []domain.OutboxItem
 	posted    []string // the keys
 	direct    map[string]domain.DirectChat
 }
@@ -58,8 +58,8 @@ func (j *journal) DirectChat(_ context.Context, channel, id string) (domain.Dire
 	return found, nil
 }
 
-func (j *journal) Overhear(_ context.Context, o domain.Overheard) (bool, error) {
-	if slices.ContainsFunc(j.overheard, func(old domain.Overheard) bool { return old.EventID == o.EventID }) {
+func (j *journal) RecordPassive(_ context.Context, o domain.Passive) (bool, error) {
+	if slices.ContainsFunc(j.overheard, func(old domain.Passive) bool { return old.EventID == o.EventID }) {
 		return true, j.fail
 	}
 	j.overheard = append(j.overheard, o)
@@ -68,7 +68,7 @@ func (j *journal) Overhear(_ context.Context, o domain.Overheard) (bool, error) 
 
 func (j *journal) Find(context.Context, string, chat.ID, chat.MessageID) (domain.Found, error) {
 	f := domain.Found{Session: "tg:owner", Message: j.waiting, Standing: j.standing, UUID: "u"}
-	if j.standing == domain.StandingTold {
+	if j.standing == domain.StandingSteered {
 		f.Run, f.ClaudeSession = 5, "claude"
 	}
 	return f, j.fail
@@ -79,7 +79,7 @@ func (j *journal) stands(unread int64) domain.Standing {
 	switch {
 	case j.after != "":
 		return j.after
-	case j.standing == domain.StandingTold && unread == 5:
+	case j.standing == domain.StandingSteered && unread == 5:
 		return domain.StandingWaiting
 	default:
 		return j.standing
@@ -104,13 +104,13 @@ func (j *journal) Amend(_ context.Context, m domain.Message, model *string, unre
 	return j.stands(unread), j.fail
 }
 
-func (j *journal) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
+func (j *journal) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
 	j.posted = append(j.posted, key)
-	j.told = append(j.told, pieces...)
+	j.told = append(j.told, items...)
 	return 1, j.fail
 }
 
-func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error) {
+func (j *journal) WithdrawMessage(_ context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
 	if j.after == "" {
 		j.changes = append(j.changes, fmt.Sprintf("%s/%s/%s is gone", channel, in, id))
 		j.told = append(j.told, notice...)
@@ -155,7 +155,7 @@ func (j *journal) Move(_ context.Context, channel string, event chat.EventID, fr
 	return slices.Contains(j.changes, entry), j.fail
 }
 
-func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ time.Time, prompt domain.Piece) (bool, error) {
+func (j *journal) RequestPairing(_ context.Context, p domain.Pairing, _ int, _ time.Time, prompt domain.OutboxItem) (bool, error) {
 	if !strings.Contains(prompt.Text, p.Code) {
 		return false, errors.New("the prompt does not tell the code")
 	}
@@ -375,8 +375,10 @@ func boxOf(j *journal, settings func(string) config.Settings) *inbox.Inbox {
 			return domain.Command{Name: "answer", Args: "ABCDE " + m.Text}, caller.Session == "tg:owner" && addressed && slices.Contains([]string{"2", "stop!", "/think high about it", "/deploy it"}, m.Text) ||
 				caller.Session == "tg:group:g" && caller.Authority == chat.Owner && !addressed && m.Text != "lunch?", nil
 		},
-		Receipt: func(m domain.Message) func(domain.Acceptance) domain.Piece {
-			return func(a domain.Acceptance) domain.Piece { return domain.Piece{To: m.Address(), Text: fmt.Sprint(a.Seq)} }
+		Receipt: func(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
+			return func(a domain.Acceptance) domain.OutboxItem {
+				return domain.OutboxItem{To: m.Address(), Text: fmt.Sprint(a.Seq)}
+			}
 		},
 		Zone: time.UTC, Now: func() time.Time { return now },
 	}, hclog.NewNullLogger())

@@ -265,11 +265,11 @@ func TestWhatStartsNoTurn(t *testing.T) {
 			t.Errorf("%v, want %v", verdict, want)
 		}
 	}
-	want := domain.Overheard{
+	want := domain.Passive{
 		EventID: "e", Channel: "tg", Session: "tg:group:g", Limit: 20,
 		Note: &domain.Note{Kind: domain.NoteHistory, At: now.Add(-time.Minute), Sender: "bob", Text: "lunch? <media:image>"},
 	}
-	if diff := cmp.Diff([]domain.Overheard{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
+	if diff := cmp.Diff([]domain.Passive{want}, j.overheard); diff != "" || len(j.accepted) != 0 {
 		t.Error(diff, j.accepted)
 	}
 	if verdict := submit(t, &journal{}, talkative, inGroup("quiet", says("bob", "lunch?"))); verdict != chat.Rejected {
@@ -285,8 +285,8 @@ func TestWhatStartsNoTurn(t *testing.T) {
 	if verdict := submit(t, j, talkative, says("owner", "hi")); verdict != chat.Accepted || len(j.accepted) != 0 {
 		t.Errorf("a denied session: %v, %v", verdict, j.accepted)
 	}
-	recorded := domain.Overheard{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
-	if diff := cmp.Diff([]domain.Overheard{recorded}, j.overheard); diff != "" {
+	recorded := domain.Passive{EventID: "e", Channel: "tg", Session: "tg:owner", Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: "hi", At: now}}}
+	if diff := cmp.Diff([]domain.Passive{recorded}, j.overheard); diff != "" {
 		t.Error(diff)
 	}
 	if len(j.received) != 1 || j.received[0].Session != "tg:owner" {

@@ -101,7 +101,7 @@ func (d drip) Read(p []byte) (int, error) {
 }
 
 func (b *bundle) bringer(n media.Network) *media.Bringer {
-	return media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.RoomOptions{}), n, hclog.NewNullLogger())
+	return media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}), n, hclog.NewNullLogger())
 }
 
 // withFiles is a message with files.
@@ -122,7 +122,7 @@ func brought(t *testing.T, b *bundle, n media.Network, file chat.Media) chat.Med
 // shows looks what the agent can read of a file.
 func shows(t *testing.T, b *bundle, m chat.Media) string {
 	t.Helper()
-	_, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m)
+	_, path, err := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Show("telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestComplaintsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		logger := hclog.New(&hclog.LoggerOptions{Output: &log})
-		bringer := media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.RoomOptions{}), &network{}, logger)
+		bringer := media.NewBringer(b.Files, media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}), &network{}, logger)
 		fail := func() {
 			if _, err := bringer.Bring(t.Context(), withFiles(chat.Media{Token: "gone"})); err != nil {
 				t.Fatal(err)

@@ -52,7 +52,7 @@ type FilesOptions struct {
 	// all are.
 	MaxBytes int64
 	Accept   []string
-	Room     RoomOptions
+	Space    SpaceOptions
 }
 
 // Files are the host's own, in a folder for each plugin instance. It is safe for concurrent use.
@@ -68,7 +68,7 @@ type Files struct {
 func NewFiles(options FilesOptions) *Files {
 	return &Files{
 		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
-		room: room{RoomOptions: options.Room, name: "The folder media/ of state_dir", root: options.Dir, dir: ".", parts: true, files: allFiles},
+		room: room{SpaceOptions: options.Space, name: "The folder media/ of state_dir", root: options.Dir, dir: ".", parts: true, files: allFiles},
 	}
 }
 
@@ -258,6 +258,6 @@ func (f *Files) path(instance string, ref chat.MediaRef) (string, error) {
 	return filepath.Join(f.dir, instance, string(ref)), nil
 }
 
-// Forget removes the files that came long ago, and the oldest ones where all of them are too much: whoever finds a bot can
+// Discard removes the files that came long ago, and the oldest ones where all of them are too much: whoever finds a bot can
 // send it files.
-func (f *Files) Forget() error { return f.room.clear() }
+func (f *Files) Discard() error { return f.room.clear() }

@@ -29,7 +29,7 @@ const (
 // Ledger knows the files of the conversations' folders that answers have dealt with; see [store.Store].
 type Ledger interface {
 	OutgoingFiles(ctx context.Context, folder string) ([]domain.OutgoingFile, error)
-	ForgetOutgoing(ctx context.Context, files ...domain.OutgoingFile) error
+	DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile) error
 }
 
 // sessionForm is what names a conversation: the uuid of its claude session.
@@ -159,7 +159,7 @@ func (o *Outgoing) Clear(ctx context.Context, files []domain.OutgoingFile) error
 			over = append(over, f)
 		}
 	}
-	errs = append(errs, o.ledger.ForgetOutgoing(ctx, over...))
+	errs = append(errs, o.ledger.DeleteOutgoing(ctx, over...))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove sent files: %w", err)
 	}
@@ -187,9 +187,9 @@ func clearFile(root *os.Root, f domain.OutgoingFile) (gone bool, err error) {
 	return err == nil, err
 }
 
-// Forget removes the folders of conversations of long ago, and what sent files are left, as where the host has ended before it
+// Discard removes the folders of conversations of long ago, and what sent files are left, as where the host has ended before it
 // removed them. Where all are too much, the oldest files go.
-func (o *Outgoing) Forget(ctx context.Context) error {
+func (o *Outgoing) Discard(ctx context.Context) error {
 	err := forgetOld(o.workspace, outboundDir, fs.FileInfo.IsDir)
 	files, ledgerErr := o.ledger.OutgoingFiles(ctx, "")
 	return errors.Join(err, ledgerErr, o.room.clear(), o.Clear(ctx, files))

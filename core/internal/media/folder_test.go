@@ -30,7 +30,7 @@ func versionOf(t *testing.T, path string) string {
 func (b *bundle) answer(t *testing.T, paths []string, limits []chat.MediaLimit) (files, problems []string, dealt []domain.OutgoingFile) {
 	t.Helper()
 	found := taken(t, b.outgoing(), media.Wanted{Channel: "telegram", Paths: paths, Session: run, Private: true, Limits: limits})
-	if err := b.rows.ForgetOutgoing(t.Context(), found.Files...); err != nil {
+	if err := b.rows.DeleteOutgoing(t.Context(), found.Files...); err != nil {
 		t.Fatal(err)
 	}
 	b.rows.dealt = append(b.rows.dealt, found.Files...)
@@ -103,7 +103,7 @@ func TestSentFilesThatAreStillThere(t *testing.T) {
 	wantLines(t, "sent", "b.txt", files)
 	wantLines(t, "left", "a.txt b.txt", b.left(t))
 	b.write(t, own+"/b.txt", []byte("the third of them"))
-	if err := b.outgoing().Forget(t.Context()); err != nil {
+	if err := b.outgoing().Discard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, "left", "b.txt", b.left(t))
@@ -133,7 +133,7 @@ func TestFilesThatCannotBeSentStay(t *testing.T) {
 			"film.mp4 (0.1 KB) is larger than the 0.1 KB that this chat takes. link.txt is a link, or behind one, so it was not sent.", problems)
 		for _, clean := range []func() error{
 			func() error { return b.outgoing().Clear(t.Context(), dealt) },
-			func() error { return b.outgoing().Forget(t.Context()) },
+			func() error { return b.outgoing().Discard(t.Context()) },
 		} {
 			if err := clean(); err != nil {
 				t.Fatal(err)

@@ -25,10 +25,10 @@ type Inbound struct {
 }
 
 // NewInbound returns the inbound files of a workspace.
-func NewInbound(files *Files, workspace string, bounds RoomOptions) *Inbound {
+func NewInbound(files *Files, workspace string, bounds SpaceOptions) *Inbound {
 	return &Inbound{
 		files: files, workspace: workspace,
-		room: room{RoomOptions: bounds, name: "The folder inbound/ of the workspace", root: workspace, dir: inboundDir},
+		room: room{SpaceOptions: bounds, name: "The folder inbound/ of the workspace", root: workspace, dir: inboundDir},
 	}
 }
 
@@ -79,8 +79,8 @@ func (in *Inbound) expose(source *os.File, name string) (path string, err error)
 	return path, nil
 }
 
-// Forget removes the files that people sent long ago, and the oldest ones where all of them are too much.
-func (in *Inbound) Forget() error { return in.room.clear() }
+// Discard removes the files that people sent long ago, and the oldest ones where all of them are too much.
+func (in *Inbound) Discard() error { return in.room.clear() }
 
 // forgetOld removes from a folder of the workspace what has not changed for long and is of the sort that the host puts there. Where
 // a link stands in its place it removes nothing: what that leads to is not the host's.

@@ -24,7 +24,7 @@ func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(b.workspace, "inbound")); err != nil {
 		t.Fatal(err)
 	}
-	if _, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m); err == nil || path != "" {
+	if _, path, err := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Show("telegram", m); err == nil || path != "" {
 		t.Errorf("it is at %q, %v", path, err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
@@ -43,7 +43,7 @@ func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, string(m.Ref)+".txt.part"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", m)
+	_, path, err := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Show("telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestAFileThatSeveralTurnsNeed(t *testing.T) {
 	content := bytes.Repeat([]byte{'x'}, 16<<20) // long enough that they meet
 	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: int64(len(content))})
 	m := b.put(t, chat.Media{}, content)
-	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
+	in := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{})
 	var turns errgroup.Group
 	for range 4 {
 		turns.Go(func() error {
@@ -83,8 +83,8 @@ func TestAFileThatSeveralTurnsNeed(t *testing.T) {
 func TestForgetInbound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
-	if err := in.Forget(); err != nil {
+	in := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{})
+	if err := in.Discard(); err != nil {
 		t.Fatalf("without the folder: %v", err)
 	}
 	paths := map[string]string{"folder": filepath.Join(b.workspace, "inbound", "folder")}
@@ -104,7 +104,7 @@ func TestForgetInbound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := in.Forget(); err != nil {
+	if err := in.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	for name, kept := range map[string]bool{"old": false, "new": true, "folder": true} {
@@ -138,7 +138,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, err := range map[string]error{"inbound": media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Forget(), "outbound": b.outgoing().Forget(t.Context())} {
+	for name, err := range map[string]error{"inbound": media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Discard(), "outbound": b.outgoing().Discard(t.Context())} {
 		if err == nil {
 			t.Errorf("nobody says that %s is no folder", name)
 		}
@@ -161,14 +161,14 @@ func TestPipesForFolders(t *testing.T) {
 		}
 	}
 	m := b.put(t, chat.Media{}, text)
-	in := media.NewInbound(b.Files, b.workspace, media.RoomOptions{})
+	in := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{})
 	if _, path, err := in.Show("telegram", m); err == nil {
 		t.Errorf("shown at %q", path)
 	}
 	if folder, err := out.Open(run); err == nil {
 		t.Errorf("the folder %q is made", folder)
 	}
-	if in.Forget() == nil || out.Forget(t.Context()) == nil {
+	if in.Discard() == nil || out.Discard(t.Context()) == nil {
 		t.Error("nobody says that the folders are none")
 	}
 	if err := os.Remove(filepath.Join(b.workspace, "outbound")); err != nil {

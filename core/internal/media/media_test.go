@@ -50,7 +50,7 @@ func (r *rows) OutgoingFiles(_ context.Context, folder string) (files []domain.O
 	return files, r.fail
 }
 
-func (r *rows) ForgetOutgoing(_ context.Context, files ...domain.OutgoingFile) error {
+func (r *rows) DeleteOutgoing(_ context.Context, files ...domain.OutgoingFile) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.dealt = slices.DeleteFunc(r.dealt, func(f domain.OutgoingFile) bool {
@@ -101,7 +101,7 @@ type bundle struct {
 func setup(t testing.TB) *bundle {
 	t.Helper()
 	b := &bundle{rows: &rows{}, dir: filepath.Join(t.TempDir(), "media"), workspace: t.TempDir()}
-	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Room: media.RoomOptions{Most: allBytes}})
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Space: media.SpaceOptions{Most: allBytes}})
 	return b
 }
 
@@ -223,7 +223,7 @@ func TestAFileIsWhatItHolds(t *testing.T) {
 				t.Errorf("it is %v, %q, %d bytes", m.Kind, m.MIMEType, m.Size)
 			}
 			// What the message says of it later makes no difference.
-			shown, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
+			shown, path, err := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Show("telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
 			if err != nil || shown != m {
 				t.Errorf("shown as %+v, %v, want %+v", shown, err, m)
 			}
@@ -312,7 +312,7 @@ func TestPut(t *testing.T) {
 		if _, _, err := b.Open(t.Context(), "discord", ref); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%q: %v", ref, err)
 		}
-		if _, path, err := media.NewInbound(b.Files, b.workspace, media.RoomOptions{}).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {
+		if _, path, err := media.NewInbound(b.Files, b.workspace, media.SpaceOptions{}).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {
 			t.Errorf("%q is shown at %q, %v", ref, path, err)
 		}
 	}
@@ -343,7 +343,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestForget(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if err := b.Forget(); err != nil {
+	if err := b.Discard(); err != nil {
 		t.Errorf("without a folder: %v", err)
 	}
 	now := time.Now()
@@ -362,7 +362,7 @@ func TestForget(t *testing.T) {
 	}
 	keep := func(paths ...string) {
 		t.Helper()
-		if err := b.Forget(); err != nil {
+		if err := b.Discard(); err != nil {
 			t.Error(err)
 		}
 		if kept := b.kept(t); len(kept) != len(paths) {

@@ -41,7 +41,7 @@ type OutgoingOptions struct {
 	// Fetches says that files of the web, which the agent names by their addresses, are sent, too: an address can carry
 	// something out.
 	Fetches bool
-	Room    RoomOptions // of the conversations' folders, over all
+	Space   SpaceOptions // of the conversations' folders, over all
 }
 
 // Outgoing takes the files that the agent sends with an answer. It is safe for concurrent use.
@@ -65,7 +65,7 @@ func NewOutgoing(options OutgoingOptions, log hclog.Logger) *Outgoing {
 
 func newOutgoing(options OutgoingOptions, g guard, log hclog.Logger) *Outgoing {
 	return &Outgoing{
-		room:  room{RoomOptions: options.Room, name: "The folder outbound/ of the workspace", root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
+		room:  room{SpaceOptions: options.Space, name: "The folder outbound/ of the workspace", root: options.Workspace, dir: outboundDir, parts: true, young: inTheMaking},
 		files: options.Files, ledger: options.Ledger, workspace: options.Workspace, private: own{options.Own, options.Workspace},
 		fetches: options.Fetches, web: newFetcher(g), webTime: webTime, log: log, complaints: complaints{log: log},
 	}

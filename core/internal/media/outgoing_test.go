@@ -334,7 +334,7 @@ func TestFoldersOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out := b.outgoing()
-	if err := out.Forget(t.Context()); err != nil {
+	if err := out.Discard(t.Context()); err != nil {
 		t.Fatalf("without the folder: %v", err)
 	}
 	for range 2 {
@@ -349,7 +349,7 @@ func TestFoldersOfConversations(t *testing.T) {
 	if err := os.Chtimes(old, before, before); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Forget(t.Context()); err != nil {
+	if err := out.Discard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for path, there := range map[string]bool{old: false, young: true, filepath.Join(b.workspace, "outbound/6d1c2a3e5f70"): true} {
@@ -391,7 +391,7 @@ func TestTheFoldersMayBeLinks(t *testing.T) {
 		t.Errorf("sent %v, %q", got, problems)
 	}
 	_ = out.Clear(t.Context(), []domain.OutgoingFile{{Folder: "outbound/6d1c2a3e5f70", Name: "secret.txt", Version: versionOf(t, secret), Sent: true}})
-	_ = out.Forget(t.Context())
+	_ = out.Discard(t.Context())
 	if _, err := os.Stat(secret); err != nil {
 		t.Error(err)
 	}

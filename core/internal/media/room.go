@@ -48,8 +48,8 @@ type Needs interface {
 	NeededMedia(ctx context.Context) (map[string][]chat.Media, error)
 }
 
-// RoomOptions bound what a folder holds.
-type RoomOptions struct {
+// SpaceOptions bound what a folder holds.
+type SpaceOptions struct {
 	// Most is how many bytes all files have together, and Each how many those of one channel, where the channels have folders;
 	// zero: any number.
 	Most, Each int64
@@ -61,7 +61,7 @@ type RoomOptions struct {
 
 // room bounds a folder: the oldest files go first, those that are needed do not go. It is safe for concurrent use.
 type room struct {
-	RoomOptions
+	SpaceOptions
 	name  string // as the operator knows it
 	root  string
 	dir   string        // in root

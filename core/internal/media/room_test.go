@@ -29,8 +29,8 @@ var sized = bytes.Repeat([]byte("0123456789"), 1024)
 func crammed(t *testing.T, needed needs) (*bundle, *media.Inbound, chan media.Crowded) {
 	t.Helper()
 	b, crowded := setup(t), make(chan media.Crowded, 4)
-	bounds := media.RoomOptions{Most: 16 * int64(len(sized)), Each: 8 * int64(len(sized)), Needs: needed, Crowded: crowded}
-	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Room: bounds})
+	bounds := media.SpaceOptions{Most: 16 * int64(len(sized)), Each: 8 * int64(len(sized)), Needs: needed, Crowded: crowded}
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: maxBytes, Space: bounds})
 	bounds.Each = 0
 	return b, media.NewInbound(b.Files, b.workspace, bounds), crowded
 }
@@ -113,7 +113,7 @@ func TestRoomForOutgoingFiles(t *testing.T) {
 	t.Parallel()
 	b, crowded := setup(t), make(chan media.Crowded, 1)
 	out := media.NewOutgoing(media.OutgoingOptions{
-		Files: b.Files, Ledger: b.rows, Workspace: b.workspace, Room: media.RoomOptions{Most: 16 * int64(len(sized)), Crowded: crowded},
+		Files: b.Files, Ledger: b.rows, Workspace: b.workspace, Space: media.SpaceOptions{Most: 16 * int64(len(sized)), Crowded: crowded},
 	}, hclog.NewNullLogger())
 	for n := range 20 {
 		for _, session := range []string{"6d1c2a3e5f70", "000000000000"} {
@@ -123,7 +123,7 @@ func TestRoomForOutgoingFiles(t *testing.T) {
 		}
 	}
 	b.write(t, "mine.bin", bytes.Repeat(sized, 20))
-	if err := out.Forget(t.Context()); err != nil {
+	if err := out.Discard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if kept := bytesIn(t, filepath.Join(b.workspace, "outbound")); kept != 14*int64(len(sized)) {
@@ -143,7 +143,7 @@ func TestRoomForOutgoingFiles(t *testing.T) {
 		t.Error("nothing is said of it")
 	}
 	b.write(t, "outbound/000000000000/film.bin", bytes.Repeat(sized, 18)) // by a turn that runs
-	if err := out.Forget(t.Context()); err != nil {
+	if err := out.Discard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if kept := bytesIn(t, filepath.Join(b.workspace, "outbound")); kept != 18*int64(len(sized)) {
@@ -156,7 +156,7 @@ func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
 	t.Parallel()
 	const each = 8 << 20
 	b := setup(t)
-	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: 4 << 20, Room: media.RoomOptions{Most: 2 * each, Each: each}})
+	b.Files = media.NewFiles(media.FilesOptions{Dir: b.dir, Rows: b.rows, MaxBytes: 4 << 20, Space: media.SpaceOptions{Most: 2 * each, Each: each}})
 	type outcome struct {
 		m   chat.Media
 		err error

@@ -1,4 +1,4 @@
-// Package outbox delivers pieces: in order for each destination, side by side for different ones, again after a failure
+// Package outbox delivers items: in order for each destination, side by side for different ones, again after a failure
 // that may pass, and never silently not.
 package outbox
 
@@ -25,7 +25,7 @@ const (
 	maxBackoff   = 5 * time.Minute
 	// maxPatience is the longest wait for a network that is away: it may be back at any moment, and trying costs little.
 	maxPatience = 10 * time.Second
-	// firstNote and maxNote are the waits for a store that cannot note what became of a piece.
+	// firstNote and maxNote are the waits for a store that cannot note what became of an item.
 	firstNote = 100 * time.Millisecond
 	maxNote   = 10 * time.Second
 	// claimAgain is the wait behind a claim that failed, as on a full disk.
@@ -37,8 +37,8 @@ type Store interface {
 	ClaimDeliveries(ctx context.Context, channel string, max int) ([]domain.Delivery, error)
 	DeliveriesDue(ctx context.Context, channel string) (bool, error)
 	Delivered(ctx context.Context, id int64, ids []chat.MessageID) error
-	Retry(ctx context.Context, id int64, again domain.Again) error
-	Bury(ctx context.Context, id int64, cause string) error
+	Retry(ctx context.Context, id int64, again domain.Retry) error
+	DeadLetter(ctx context.Context, id int64, cause string) error
 }
 
 // Sender sends messages: a live channel. An error that is no [*chat.Failure] means that the outcome is unknown.
@@ -51,7 +51,7 @@ type Idempotent interface {
 	Idempotent() bool
 }
 
-// errDown is why a piece is not sent whose channel went down while nothing was due.
+// errDown is why an item is not sent whose channel went down while nothing was due.
 var errDown = errors.New("the channel is down")
 
 // Options are an outbox's settings.
@@ -59,19 +59,19 @@ type Options struct {
 	Channels []string
 	// Await returns the channel's live sender, and waits for it while the channel is down and ctx lasts.
 	Await    func(ctx context.Context, channel string) (Sender, error)
-	Attempts int           // sends of one piece before it is given up; those not that a network turned away for now
-	MaxAge   time.Duration // older pieces are given up unsent; zero: no limit
+	Attempts int           // sends of one item before it is given up; those not that a network turned away for now
+	MaxAge   time.Duration // older items are given up unsent; zero: no limit
 	Grace    time.Duration // how long deliveries may go on after the outbox's context has ended
 	// EditWindow is how long the channel's network edits a message; zero: without end. It may be nil, which is the same.
 	EditWindow func(channel string) time.Duration
-	// Settled is told the destination of each piece that waits no longer, as it was sent or given up, once that is noted. It must
+	// Settled is told the destination of each item that waits no longer, as it was sent or given up, once that is noted. It must
 	// not block. It may be nil.
 	Settled func(to chat.Address)
-	// Buried is told of each piece that was given up, once that is noted. It must not block; nil: nobody is.
-	Buried func(piece int64)
+	// Buried is told of each item that was given up, once that is noted. It must not block; nil: nobody is.
+	Buried func(item int64)
 }
 
-// Outbox delivers pieces.
+// Outbox delivers items.
 type Outbox struct {
 	store   Store
 	options Options
@@ -186,10 +186,10 @@ func (c *channel) claim(ctx, work context.Context) {
 	}
 }
 
-// deliver does what one piece is for and notes what became of it.
+// deliver does what one item is for and notes what became of it.
 func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery) {
 	if age := time.Since(d.CreatedAt); c.outbox.options.MaxAge > 0 && age > c.outbox.options.MaxAge {
-		if optional(d.Piece) {
+		if optional(d.Item) {
 			c.delivered(work, d, nil)
 			return
 		}
@@ -197,7 +197,7 @@ func (c *channel) deliver(work context.Context, sender Sender, d domain.Delivery
 		return
 	}
 	if once, ok := sender.(Idempotent); d.Uncertain && !(ok && once.Idempotent()) {
-		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", d.Attempts+1)
+		c.log.Warn("sending again a piece whose outcome is unknown", "piece", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
 	}
 	if sender == nil {
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})
@@ -217,28 +217,28 @@ func (c *channel) delivered(work context.Context, d domain.Delivery, ids []chat.
 	})
 }
 
-// settled tells that a piece waits no longer, if that could be noted.
+// settled tells that an item waits no longer, if that could be noted.
 func (c *channel) settled(d domain.Delivery, err error) error {
 	if err == nil && c.outbox.options.Settled != nil {
-		c.outbox.options.Settled(d.Piece.To)
+		c.outbox.options.Settled(d.Item.To)
 	}
 	return err
 }
 
-// failureOf is what a network's error says of a piece.
+// failureOf is what a network's error says of an item.
 func failureOf(err error) *chat.Failure {
 	failure := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	_ = errors.As(err, &failure)
 	return failure
 }
 
-// patient tells whether a failure is no reason to give a piece up before its age is: a network that asks for patience or is
+// patient tells whether a failure is no reason to give an item up before its age is: a network that asks for patience or is
 // away.
 func patient(failure *chat.Failure) bool {
 	return failure.Reason == chat.RateLimited || failure.Reason == chat.NotConnected
 }
 
-// again tells whether a piece that failed is to be tried again.
+// again tells whether an item that failed is to be tried again.
 func (c *channel) again(d domain.Delivery, failure *chat.Failure) bool {
 	return failure.Reason.Retryable() && (patient(failure) || d.Attempts+1 < c.outbox.options.Attempts)
 }
@@ -256,15 +256,15 @@ func (c *channel) failed(work context.Context, d domain.Delivery, err error) {
 		wait = min(max(time.Since(d.CreatedAt)/2, firstBackoff), maxPatience)
 	}
 	wait = max(wait, failure.RetryAfter)
-	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Piece.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
-	again := domain.Again{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
+	c.log.Warn("a piece was not sent and is tried again", "piece", d.ID, "chat", d.Item.To.Chat, "attempt", attempts, "again_in", wait, "error", failure)
+	again := domain.Retry{At: time.Now().Add(wait), Cause: failure.Error(), Uncertain: failure.MaybeDelivered, Excused: patient(failure)}
 	c.note(work, d, "schedule a piece again", func(ctx context.Context) error { return c.outbox.store.Retry(ctx, d.ID, again) })
 }
 
 func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
-	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Piece.To.Chat, "attempts", d.Attempts+1, "error", cause)
+	c.log.Error("a piece is given up; `clawhost queue dead` lists it", "piece", d.ID, "chat", d.Item.To.Chat, "attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "give a piece up", func(ctx context.Context) error {
-		err := c.outbox.store.Bury(ctx, d.ID, cause)
+		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
 		if err == nil && c.outbox.options.Buried != nil {
 			c.outbox.options.Buried(d.ID)
 		}
@@ -272,8 +272,8 @@ func (c *channel) bury(work context.Context, d domain.Delivery, cause string) {
 	})
 }
 
-// note writes down what became of a piece. Its destination stands still until that is done, so a store that cannot, as
-// when the disk is full, is asked until it can. Once work has ended the piece stays as one that is being sent: the host's
+// note writes down what became of an item. Its destination stands still until that is done, so a store that cannot, as
+// when the disk is full, is asked until it can. Once work has ended the item stays as one that is being sent: the host's
 // next life sends it again.
 func (c *channel) note(work context.Context, d domain.Delivery, doing string, write func(context.Context) error) {
 	for wait := firstNote; ; wait = min(2*wait, maxNote) {

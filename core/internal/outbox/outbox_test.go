@@ -20,37 +20,37 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// pieces is a store in memory with one channel: a destination's head is claimed once it is due.
-type pieces struct {
+// items is a store in memory with one channel: a destination's head is claimed once it is due.
+type items struct {
 	mu      sync.Mutex
-	heads   map[chat.ID][]*piece
+	heads   map[chat.ID][]*item
 	journal []string
 	ready   chan struct{}
 	full    int // ends that fail
 	ids     map[int64][]chat.MessageID
 }
 
-type piece struct {
+type item struct {
 	domain.Delivery
 	due     time.Time
 	claimed bool
 }
 
-func newPieces(texts map[chat.ID][]string) *pieces {
-	p := &pieces{heads: map[chat.ID][]*piece{}, ready: make(chan struct{}, 1)}
+func newPieces(texts map[chat.ID][]string) *items {
+	p := &items{heads: map[chat.ID][]*item{}, ready: make(chan struct{}, 1)}
 	id := int64(0)
 	for _, to := range []chat.ID{"a", "b"} {
 		for _, text := range texts[to] {
 			id++
-			p.heads[to] = append(p.heads[to], &piece{Delivery: domain.Delivery{
-				ID: id, Key: fmt.Sprint("k", id), Piece: domain.Piece{To: chat.Address{Channel: "c", Chat: to}, Text: text}, CreatedAt: time.Now(),
+			p.heads[to] = append(p.heads[to], &item{Delivery: domain.Delivery{
+				ID: id, Key: fmt.Sprint("k", id), Item: domain.OutboxItem{To: chat.Address{Channel: "c", Chat: to}, Text: text}, CreatedAt: time.Now(),
 			}})
 		}
 	}
 	return p
 }
 
-func (p *pieces) ClaimDeliveries(ctx context.Context, _ string, most int) ([]domain.Delivery, error) {
+func (p *items) ClaimDeliveries(ctx context.Context, _ string, most int) ([]domain.Delivery, error) {
 	for {
 		ds, next := p.claim(most)
 		if len(ds) > 0 {
@@ -69,7 +69,7 @@ func (p *pieces) ClaimDeliveries(ctx context.Context, _ string, most int) ([]dom
 	}
 }
 
-func (p *pieces) DeliveriesDue(context.Context, string) (bool, error) {
+func (p *items) DeliveriesDue(context.Context, string) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, list := range p.heads {
@@ -80,7 +80,7 @@ func (p *pieces) DeliveriesDue(context.Context, string) (bool, error) {
 	return false, nil
 }
 
-func (p *pieces) claim(most int) (ds []domain.Delivery, next time.Time) {
+func (p *items) claim(most int) (ds []domain.Delivery, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, to := range []chat.ID{"a", "b"} {
@@ -100,8 +100,8 @@ func (p *pieces) claim(most int) (ds []domain.Delivery, next time.Time) {
 	return ds, next
 }
 
-// end takes a piece's head away or gives it back.
-func (p *pieces) end(id int64, entry string, change func(*piece)) error {
+// end takes an item's head away or gives it back.
+func (p *items) end(id int64, entry string, change func(*item)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.full > 0 {
@@ -112,7 +112,7 @@ func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 		if len(list) == 0 || list[0].ID != id {
 			continue
 		}
-		p.journal = append(p.journal, fmt.Sprintf("%s %s", entry, list[0].Piece.Text))
+		p.journal = append(p.journal, fmt.Sprintf("%s %s", entry, list[0].Item.Text))
 		if change == nil {
 			p.heads[to] = list[1:]
 		} else {
@@ -129,19 +129,19 @@ func (p *pieces) end(id int64, entry string, change func(*piece)) error {
 	return domain.ErrNotFound
 }
 
-func (p *pieces) Delivered(_ context.Context, id int64, ids []chat.MessageID) error {
+func (p *items) Delivered(_ context.Context, id int64, ids []chat.MessageID) error {
 	if p.ids != nil {
 		p.ids[id] = ids
 	}
 	return p.end(id, "delivered", nil)
 }
 
-func (p *pieces) Bury(_ context.Context, id int64, cause string) error {
+func (p *items) DeadLetter(_ context.Context, id int64, cause string) error {
 	return p.end(id, "buried ("+cause+")", nil)
 }
 
-func (p *pieces) Retry(_ context.Context, id int64, again domain.Again) error {
-	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *piece) {
+func (p *items) Retry(_ context.Context, id int64, again domain.Retry) error {
+	return p.end(id, fmt.Sprintf("retry (uncertain %v)", again.Uncertain), func(head *item) {
 		head.due, head.claimed, head.Uncertain = again.At, false, again.Uncertain
 		if !again.Excused {
 			head.Attempts++
@@ -149,7 +149,7 @@ func (p *pieces) Retry(_ context.Context, id int64, again domain.Again) error {
 	})
 }
 
-func (p *pieces) entries() []string {
+func (p *items) entries() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string{}, p.journal...)
@@ -192,7 +192,7 @@ func refuse(r chat.Reason, after time.Duration) error {
 }
 
 // deliver runs an outbox for a while of the bubble's time.
-func deliver(t *testing.T, p *pieces, n *network, most time.Duration) {
+func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	t.Helper()
 	o := outbox.New(p, outbox.Options{
 		Channels: []string{"c"}, Attempts: 3, MaxAge: 24 * time.Hour, Grace: time.Minute,

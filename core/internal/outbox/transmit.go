@@ -24,18 +24,18 @@ type Deleter interface {
 	Delete(ctx context.Context, to chat.Address, id chat.MessageID) error
 }
 
-// optional tells whether nothing is missed that was to be known if the piece comes to nothing.
-func optional(p domain.Piece) bool { return p.Edits != 0 && !p.OrSend }
+// optional tells whether nothing is missed that was to be known if the item comes to nothing.
+func optional(p domain.OutboxItem) bool { return p.Edits != 0 && !p.OrSend }
 
-// transmit sends a piece, or changes or deletes the message that it edits. It returns the messages that show it now. What
+// transmit sends an item, or changes or deletes the message that it edits. It returns the messages that show it now. What
 // cannot be changed is let be, or sent: then it takes the place of the old message, which is deleted if that can be.
 func (c *channel) transmit(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
-	if d.Piece.Edits == 0 {
+	if d.Item.Edits == 0 {
 		return c.send(work, sender, d)
 	}
 	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, sender, d) })
 	if err == nil {
-		if removes(d.Piece) {
+		if removes(d.Item) {
 			return nil, nil
 		}
 		return []chat.MessageID{d.Target}, nil
@@ -43,14 +43,14 @@ func (c *channel) transmit(work context.Context, sender Sender, d domain.Deliver
 	if failure := failureOf(err); !errors.Is(err, errors.ErrUnsupported) && c.again(d, failure) {
 		return nil, err
 	}
-	c.log.Debug("a message was not changed", "piece", d.ID, "chat", d.Piece.To.Chat, "sent_instead", d.Piece.OrSend, "error", err)
-	if optional(d.Piece) {
+	c.log.Debug("a message was not changed", "piece", d.ID, "chat", d.Item.To.Chat, "sent_instead", d.Item.OrSend, "error", err)
+	if optional(d.Item) {
 		return nil, nil
 	}
 	if deleter, ok := sender.(Deleter); ok && d.Target != "" { // Networks call some messages gone that merely cannot be edited.
-		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Piece.To, d.Target) })
+		err := within(work, nil, func(ctx context.Context) error { return deleter.Delete(ctx, d.Item.To, d.Target) })
 		if err != nil {
-			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Piece.To.Chat, "error", err)
+			c.log.Debug("the message that another one takes the place of was not deleted", "piece", d.ID, "chat", d.Item.To.Chat, "error", err)
 		}
 	}
 	return c.send(work, sender, d)
@@ -67,8 +67,8 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 	return call(ctx)
 }
 
-// removes tells whether a piece deletes the message that it edits.
-func removes(p domain.Piece) bool { return p.Text == "" && len(p.Media) == 0 }
+// removes tells whether an item deletes the message that it edits.
+func removes(p domain.OutboxItem) bool { return p.Text == "" && len(p.Media) == 0 }
 
 // editWindow is how long the channel's network edits a message; zero: without end.
 func (c *channel) editWindow() time.Duration {
@@ -87,27 +87,27 @@ func Late(sent time.Time, window time.Duration) bool {
 	return window > 0 && time.Since(sent) > window-min(editMargin, window/10)
 }
 
-// change changes or deletes the message that a piece edits.
+// change changes or deletes the message that an item edits.
 func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
-	case removes(d.Piece):
+	case removes(d.Item):
 		if deleter, ok := sender.(Deleter); ok {
-			return deleter.Delete(ctx, d.Piece.To, d.Target)
+			return deleter.Delete(ctx, d.Item.To, d.Target)
 		}
-	case len(d.Piece.Media) == 0 && !Late(d.TargetSentAt, c.editWindow()): // no network puts a file into a text
+	case len(d.Item.Media) == 0 && !Late(d.TargetSentAt, c.editWindow()): // no network puts a file into a text
 		if editor, ok := sender.(Editor); ok {
-			return editor.Edit(ctx, d.Piece.To, d.Target, d.Piece.Text, d.Piece.Buttons)
+			return editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
 		}
 	}
 	return errors.ErrUnsupported
 }
 
-// send sends a piece as a message of its own: as a reply to nothing where the network refuses that, and without its files where
+// send sends an item as a message of its own: as a reply to nothing where the network refuses that, and without its files where
 // it refuses these.
 func (c *channel) send(work context.Context, sender Sender, d domain.Delivery) ([]chat.MessageID, error) {
-	p := d.Piece
+	p := d.Item
 	out := chat.Outgoing{Key: d.Key, To: p.To, Text: p.Text, Media: p.Media, ReplyTo: p.ReplyTo, Buttons: p.Buttons, Silent: p.Silent}
 	receipt, err := sendOne(work, sender, out)
 	if p.ReplyTo != "" && err != nil && refusesReply(failureOf(err)) {
@@ -140,8 +140,8 @@ func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt ch
 	return receipt, err
 }
 
-// without is a piece's text with a line that says which files it lacks.
-func without(p domain.Piece) string {
+// without is an item's text with a line that says which files it lacks.
+func without(p domain.OutboxItem) string {
 	names := make([]string, 0, len(p.Media))
 	for _, m := range p.Media {
 		names = append(names, named(m))

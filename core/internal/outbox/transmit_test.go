@@ -69,11 +69,11 @@ func (e editor) Delete(_ context.Context, to chat.Address, id chat.MessageID) er
 	return e.tell("delete", fmt.Sprint(to.Chat, "/", id))
 }
 
-// hand delivers one piece to a sender and returns what was noted of it.
+// hand delivers one item to a sender and returns what was noted of it.
 func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []string) {
 	t.Helper()
 	p := newPieces(map[chat.ID][]string{"a": {""}})
-	d.ID, d.Piece.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
+	d.ID, d.Item.To, d.Key, d.CreatedAt = 1, chat.Address{Channel: "c", Chat: "a"}, "k", time.Now()
 	if d.TargetSentAt.IsZero() {
 		d.TargetSentAt = d.CreatedAt
 	}
@@ -85,7 +85,7 @@ func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []stri
 		EditWindow: func(string) time.Duration { return 15 * time.Minute },
 		Await:      func(context.Context, string) (outbox.Sender, error) { return sender, nil },
 		Settled: func(to chat.Address) {
-			if to != d.Piece.To || len(p.entries()) == 0 {
+			if to != d.Item.To || len(p.entries()) == 0 {
 				t.Errorf("settled %v, after %q", to, p.entries())
 			}
 			settled++
@@ -101,7 +101,7 @@ func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []stri
 		t.Errorf("settled %d times", settled)
 	}
 	for _, entry := range p.entries() {
-		if entry == "delivered "+d.Piece.Text {
+		if entry == "delivered "+d.Item.Text {
 			entry = fmt.Sprint("delivered as ", p.ids[1])
 		}
 		journal = append(journal, entry)
@@ -114,14 +114,14 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	gone, over := refuse(chat.TargetGone, 0), refuse(chat.Invalid, 0)
 	away, cut := refuse(chat.Temporary, 0), errors.New("cut")
 	buttons := [][]chat.Button{{{Label: "Go", Data: "/go"}}}
-	change := domain.Delivery{Piece: domain.Piece{Text: "x", Buttons: buttons, Edits: 7}, Target: "m"}
+	change := domain.Delivery{Item: domain.OutboxItem{Text: "x", Buttons: buttons, Edits: 7}, Target: "m"}
 	orSend := change
-	orSend.Piece.OrSend = true
+	orSend.Item.OrSend = true
 	unsent := orSend
 	unsent.Target = ""
 	files := orSend
-	files.Piece.Media = []chat.Media{{FileName: "a.png"}}
-	remove := domain.Delivery{Piece: domain.Piece{Edits: 7}, Target: "m"}
+	files.Item.Media = []chat.Media{{FileName: "a.png"}}
+	remove := domain.Delivery{Item: domain.OutboxItem{Edits: 7}, Target: "m"}
 	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
 	for name, test := range map[string]struct {
 		piece   domain.Delivery
@@ -233,7 +233,7 @@ func TestALargeFileHasItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				journal := hand(t, &network{wait: test.wait}, domain.Delivery{Piece: domain.Piece{Text: "x", Media: test.files}})
+				journal := hand(t, &network{wait: test.wait}, domain.Delivery{Item: domain.OutboxItem{Text: "x", Media: test.files}})
 				if len(journal) == 0 || journal[0] != test.want {
 					t.Errorf("%q, want first %q", journal, test.want)
 				}
@@ -270,7 +270,7 @@ func TestAReplyThatIsRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal := hand(t, s, domain.Delivery{Piece: domain.Piece{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
+				journal := hand(t, s, domain.Delivery{Item: domain.OutboxItem{Text: "x", ReplyTo: test.replyTo, Media: test.files}})
 				if diff := cmp.Diff(test.told, s.told) + cmp.Diff(test.journal, journal); diff != "" {
 					t.Error(diff)
 				}
@@ -306,7 +306,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &screen{fails: map[string][]error{"send": test.fails}}
-				journal := hand(t, s, domain.Delivery{Piece: domain.Piece{Text: test.text, Media: test.files, Silent: true}})
+				journal := hand(t, s, domain.Delivery{Item: domain.OutboxItem{Text: test.text, Media: test.files, Silent: true}})
 				if diff := cmp.Diff(test.told, s.told); diff != "" {
 					t.Errorf("the network is told (-want +got):\n%s", diff)
 				}

@@ -48,7 +48,7 @@ func (v verdict) decision(b body) agent.Decision {
 }
 
 // granted tells whether all that would spare the question was granted before.
-func (d *Desk) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
+func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent.Question) (bool, error) {
 	grants, err := d.options.Store.Grants(ctx, run.Session.Key)
 	if err != nil {
 		return false, err
@@ -69,11 +69,11 @@ func (d *Desk) granted(ctx context.Context, run *conversation.Turn, q agent.Ques
 // Answer takes somebody's answer to a question: a number, a word such as once or no, or for a choice words of their own. It
 // returns what they are told, which is nothing where the question's message tells it. known is false for an id that no
 // question has.
-func (d *Desk) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
+func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
 	return d.answer(ctx, caller, id, answer, nil)
 }
 
-func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string, plain *Written) (told string, known bool, err error) {
+func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer string, plain *Written) (told string, known bool, err error) {
 	d.mu.Lock()
 	q, open := d.open[id]
 	d.mu.Unlock()
@@ -127,7 +127,7 @@ func (d *Desk) answer(ctx context.Context, caller chat.Caller, id, answer string
 }
 
 // awaitReason has the next message of somebody be why a question is answered with no. It is promised to them, so it is durable.
-func (d *Desk) awaitReason(ctx context.Context, id string, of place) error {
+func (d *Approvals) awaitReason(ctx context.Context, id string, of place) error {
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
 	d.mu.Lock()
@@ -186,7 +186,7 @@ func (q question) help(id string) string {
 }
 
 // settled gives a question its answer, by which more may be granted.
-func (d *Desk) settled(ctx context.Context, q question, v verdict, said string, grants ...domain.Grant) (string, bool, error) {
+func (d *Approvals) settled(ctx context.Context, q question, v verdict, said string, grants ...domain.Grant) (string, bool, error) {
 	v.Plain = q.plain
 	row, now, err := d.settle(ctx, q.row.ID, domain.QuestionAnswered, v, said, grants...)
 	if err != nil {
@@ -215,7 +215,7 @@ func lasting(grants []domain.Grant) string {
 }
 
 // grant allows more than what was asked.
-func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
+func (d *Approvals) grant(ctx context.Context, q question, caller chat.Caller, claudeSession, said string) (string, bool, error) {
 	var grants []domain.Grant
 	for _, rule := range q.body.granted() {
 		grants = append(grants, domain.Grant{Session: q.row.Session, ClaudeSession: claudeSession, Authority: q.row.Authority, Rule: rule, By: nameOf(caller)})
@@ -223,7 +223,7 @@ func (d *Desk) grant(ctx context.Context, q question, caller chat.Caller, claude
 	return d.settled(ctx, q, verdict{Allow: true}, said+name(caller)+": "+q.body.what(), grants...)
 }
 
-func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {
+func (d *Approvals) refuse(ctx context.Context, q question, caller chat.Caller, reason string) (string, bool, error) {
 	v := verdict{}
 	said := "❌ " + name(caller) + " denied: " + q.body.what()
 	if reason != "" {
@@ -234,7 +234,7 @@ func (d *Desk) refuse(ctx context.Context, q question, caller chat.Caller, reaso
 }
 
 // chosen takes the answer to a choice: the numbers of labels, or words of one's own.
-func (d *Desk) chosen(ctx context.Context, q question, caller chat.Caller, answer string) (string, bool, error) {
+func (d *Approvals) chosen(ctx context.Context, q question, caller chat.Caller, answer string) (string, bool, error) {
 	if answer == "" {
 		return "Which answer? " + q.help(q.row.ID), true, nil
 	}

@@ -20,7 +20,7 @@ import (
 
 // Ask decides on what claude asks in a run's turn: by what was granted before, or else by asking people. It returns when they
 // have answered, when nobody has in time, or when ctx ends; what it returns then does not count.
-func (d *Desk) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
+func (d *Approvals) Ask(ctx context.Context, run *conversation.Turn, q agent.Question) agent.Decision {
 	decision, err := d.decide(ctx, run, q)
 	switch {
 	case err == nil:
@@ -33,7 +33,7 @@ func (d *Desk) Ask(ctx context.Context, run *conversation.Turn, q agent.Question
 	}
 }
 
-func (d *Desk) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) decide(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
 	done, err := d.alone(ctx, run.Session.Key+" "+digest(q, 0))
 	if err != nil {
 		return agent.Decision{}, err
@@ -67,7 +67,7 @@ func (d *Desk) decide(ctx context.Context, run *conversation.Turn, q agent.Quest
 
 // alone waits until the same is not being asked any more, and says that it is now until done is called. Tools that run side by
 // side may ask the same, and an answer is good for one of them.
-func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) {
+func (d *Approvals) alone(ctx context.Context, what string) (done func(), err error) {
 	over := make(chan struct{})
 	for {
 		d.mu.Lock()
@@ -94,7 +94,7 @@ func (d *Desk) alone(ctx context.Context, what string) (done func(), err error) 
 
 // choices asks each of the questions of one AskUserQuestion, one after the other. Their answers are taken together: claude gets all
 // or none, and a turn that is taken up again asks all.
-func (d *Desk) choices(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
+func (d *Approvals) choices(ctx context.Context, run *conversation.Turn, q agent.Question) (agent.Decision, error) {
 	questions, ok := readChoices(q.Input)
 	if !ok || len(questions) == 0 || len(questions) > maxChoices {
 		return agent.Decision{Message: "The questions could not be read."}, nil
@@ -128,7 +128,7 @@ func (d *Desk) choices(ctx context.Context, run *conversation.Turn, q agent.Ques
 }
 
 // one asks what is one question, and takes what people say.
-func (d *Desk) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
+func (d *Approvals) one(ctx context.Context, run *conversation.Turn, q agent.Question, b body) (agent.Decision, error) {
 	id, v, err := d.hear(ctx, run, q, b, 0)
 	if err != nil {
 		return agent.Decision{}, err
@@ -137,7 +137,7 @@ func (d *Desk) one(ctx context.Context, run *conversation.Turn, q agent.Question
 }
 
 // hear asks one question and waits for what people say, which is to be taken.
-func (d *Desk) hear(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
+func (d *Approvals) hear(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (id string, v verdict, err error) {
 	row, sent, err := d.post(ctx, run, q, b, part)
 	if err != nil {
 		return "", v, err
@@ -148,7 +148,7 @@ func (d *Desk) hear(ctx context.Context, run *conversation.Turn, q agent.Questio
 }
 
 // post asks, unless the same is asked already; sent tells which.
-func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
+func (d *Approvals) post(ctx context.Context, run *conversation.Turn, q agent.Question, b body, part int) (row domain.Question, sent bool, err error) {
 	m := run.Message.Message
 	to, kind := m.Address(), m.Chat.Kind
 	b.Kind, b.Purpose, b.Whose = kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
@@ -160,7 +160,7 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 		to, b.Kind, b.For = decider, chat.Direct, m.Sender.Name()
 	}
 	id := newID()
-	pieces := d.message(id, to, &b)
+	items := d.message(id, to, &b)
 	encoded, err := json.Marshal(b)
 	if err != nil {
 		return row, false, err
@@ -170,9 +170,9 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 		Asker: m.Channel + ":" + string(m.Sender.ID), To: to, Body: encoded, ExpiresAt: time.Now().Add(d.options.Patience), Unseen: b.unseen(),
 	}
 	if b.For != "" {
-		pieces = append(d.options.Notices.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), pieces...)
+		items = append(d.options.Notices.Notice(m.Address(), m.Chat.Kind, b.elsewhere()), items...)
 	}
-	row, err = d.options.Store.Ask(ctx, run.ID, row, pieces...)
+	row, err = d.options.Store.Ask(ctx, run.ID, row, items...)
 	if err != nil {
 		return row, false, err
 	}
@@ -184,12 +184,12 @@ func (d *Desk) post(ctx context.Context, run *conversation.Turn, q agent.Questio
 }
 
 // message asks, with buttons where the chat has enough of them, and else with numbers.
-func (d *Desk) message(id string, to chat.Address, b *body) []domain.Piece {
+func (d *Approvals) message(id string, to chat.Address, b *body) []domain.OutboxItem {
 	buttons := layout(id, b.options(), d.options.Buttons(to, b.Kind))
 	b.Numbered = buttons == nil
-	pieces := d.options.Notices.Notice(to, b.Kind, b.text(id, buttons != nil))
-	pieces[len(pieces)-1].Buttons = buttons
-	return pieces
+	items := d.options.Notices.Notice(to, b.Kind, b.text(id, buttons != nil))
+	items[len(items)-1].Buttons = buttons
+	return items
 }
 
 // digest stands for what is asked.
@@ -201,7 +201,7 @@ func digest(q agent.Question, part int) string {
 }
 
 // wait returns what people said to a question.
-func (d *Desk) wait(ctx context.Context, row domain.Question) (verdict, error) {
+func (d *Approvals) wait(ctx context.Context, row domain.Question) (verdict, error) {
 	if row.State == domain.QuestionAnswered {
 		return readVerdict(row.Answer)
 	}

@@ -25,7 +25,7 @@ type Turns interface {
 
 // begin counts a question, and returns what is to be called when the run no longer waits for it. Where too many are open it
 // returns whose they are, and counts nothing.
-func (d *Desk) begin(run *conversation.Turn) (end func(context.Context), tooMany string) {
+func (d *Approvals) begin(run *conversation.Turn) (end func(context.Context), tooMany string) {
 	caller := run.Caller
 	bounds := []bound{{"session " + caller.Session, maxOfSession, "of this conversation"}}
 	if !d.options.May(caller) {
@@ -64,12 +64,12 @@ type bound struct {
 }
 
 // decline is the answer to a question that nobody is asked, as too many are open. The chat is told once a turn.
-func (d *Desk) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany string) (agent.Decision, error) {
+func (d *Approvals) decline(ctx context.Context, run *conversation.Turn, q agent.Question, tooMany string) (agent.Decision, error) {
 	d.log.Warn("a question was not asked: "+tooMany+" open", "session", run.Session.Key, "run", run.ID, "tool", q.Tool)
 	m := run.Message.Message
 	text := fmt.Sprintf("Claude wanted to ask about %s, but %s waiting for an answer already. Try again once they are answered.", escape(q.Tool), tooMany)
-	pieces := d.options.Notices.Notice(m.Address(), m.Chat.Kind, text)
-	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), pieces...); err != nil {
+	items := d.options.Notices.Notice(m.Address(), m.Chat.Kind, text)
+	if _, err := d.options.Store.Post(ctx, fmt.Sprint("refused:", run.ID), items...); err != nil {
 		return agent.Decision{}, fmt.Errorf("tell that a question was not asked: %w", err)
 	}
 	return agent.Decision{Message: fmt.Sprintf("Nobody was asked about this use of %s: too many questions are waiting for answers already. "+

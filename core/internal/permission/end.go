@@ -10,7 +10,7 @@ import (
 
 // leave returns why nobody waits for an answer any more. A question that is of no use any more is retired; one that was cut off,
 // as by the host's end, stays open: the same may be asked again.
-func (d *Desk) leave(ctx context.Context, row domain.Question) error {
+func (d *Approvals) leave(ctx context.Context, row domain.Question) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, agent.ErrWithdrawn) || errors.Is(cause, domain.ErrFenced) {
 		b := d.bodyOf(row)
@@ -20,7 +20,7 @@ func (d *Desk) leave(ctx context.Context, row domain.Question) error {
 }
 
 // askedBy says which run asks a question now.
-func (d *Desk) askedBy(row domain.Question, run int64) {
+func (d *Approvals) askedBy(row domain.Question, run int64) {
 	if row.State == domain.QuestionOpen {
 		d.opened(row, run)
 	}
@@ -37,11 +37,11 @@ func (d *Desk) askedBy(row domain.Question, run int64) {
 // End retires what a session asked until a run and does not need to know any more: the run is over. An answer that it did not
 // take is void, so that no later turn finds leave that was given to this one. One in words is told as a message, unless somebody
 // stopped the run. What the session's next run, which may have begun by then, asks is none of this.
-func (d *Desk) End(ctx context.Context, session string, run int64, stopped bool) {
+func (d *Approvals) End(ctx context.Context, session string, run int64, stopped bool) {
 	d.end(ctx, stopped, func(q question) bool { return q.row.Session == session && q.run <= run })
 }
 
-func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool) {
+func (d *Approvals) end(ctx context.Context, stopped bool, which func(question) bool) {
 	d.mu.Lock()
 	open := ofTurns(d.open, which)
 	d.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *Desk) end(ctx context.Context, stopped bool, which func(question) bool)
 
 // Recover retires what an earlier life of the host asked for turns that it has completed, or in conversations that it has left. It
 // is called once, before turns run.
-func (d *Desk) Recover(ctx context.Context) error {
+func (d *Approvals) Recover(ctx context.Context) error {
 	type conversation struct{ session, claude string }
 	asked := map[conversation]bool{}
 	d.mu.Lock()
@@ -89,7 +89,7 @@ func (d *Desk) Recover(ctx context.Context) error {
 	return nil
 }
 
-func (d *Desk) retire(ctx context.Context, q question, as domain.QuestionState, said string) {
+func (d *Approvals) retire(ctx context.Context, q question, as domain.QuestionState, said string) {
 	if _, _, err := d.settle(ctx, q.row.ID, as, verdict{}, said); err != nil {
 		d.log.Warn("a question could not be retired", "question", q.row.ID, "error", err)
 	}
@@ -109,13 +109,13 @@ func ofTurns(all map[string]question, which func(question) bool) []question {
 // undelivered is what a turn is told whose question could not be.
 var undelivered = verdict{Said: "The question could not be delivered, so nobody has answered it."}
 
-// Unseen has the turn go on, with no for an answer, that waits for a question whose message was given up. The store has ended the
+// Undelivered has the turn go on, with no for an answer, that waits for a question whose message was given up. The store has ended the
 // question by then.
-func (d *Desk) Unseen(piece int64) {
+func (d *Approvals) Undelivered(item int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, q := range d.open {
-		if q.row.Piece != piece {
+		if q.row.Item != item {
 			continue
 		}
 		delete(d.open, id)

@@ -17,7 +17,7 @@ const offerLife = 24 * time.Hour
 
 // Offer asks the people of a run's chat whether its work is to be gone on with, after the text that tells why it was given up.
 // It is asked before the run is completed; an error means that nothing was asked.
-func (d *Desk) Offer(ctx context.Context, run *conversation.Turn, text string) error {
+func (d *Approvals) Offer(ctx context.Context, run *conversation.Turn, text string) error {
 	m := run.Message.Message
 	b := body{About: aboutResume, Kind: m.Chat.Kind, Line: cut(text, maxShown)}
 	if run.Message.ConsumedAt.IsZero() {
@@ -42,7 +42,7 @@ func (d *Desk) Offer(ctx context.Context, run *conversation.Turn, text string) e
 
 // goOn has the work gone on with where it was given up, and with no more authority than it had: who wants it does not vouch for
 // what others have asked for. What claude has not read it is told as it was written.
-func (d *Desk) goOn(ctx context.Context, q question, caller chat.Caller) error {
+func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) error {
 	id, authority := "resume:"+q.row.ID, min(caller.Authority, q.row.Authority)
 	if unread := slices.Clone(q.body.Unread); len(unread) > 0 {
 		for i := range unread {
@@ -55,7 +55,7 @@ func (d *Desk) goOn(ctx context.Context, q question, caller chat.Caller) error {
 }
 
 // resume takes the answer to an offer.
-func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
+func (d *Approvals) resume(ctx context.Context, q question, caller chat.Caller, word string) (string, bool, error) {
 	state, said := domain.QuestionTaken, q.body.Line+"\n\n✖ Left, said "+name(caller)+"."
 	switch {
 	case time.Now().After(q.row.ExpiresAt):
@@ -75,7 +75,7 @@ func (d *Desk) resume(ctx context.Context, q question, caller chat.Caller, word 
 
 // Expire ends the offers that nobody has taken up in time. It is meant to be called every hour or so: each message that comes is
 // held against what is open.
-func (d *Desk) Expire(ctx context.Context) {
+func (d *Approvals) Expire(ctx context.Context) {
 	now := time.Now()
 	d.mu.Lock()
 	var over []question

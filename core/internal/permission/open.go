@@ -19,7 +19,7 @@ type Open struct {
 }
 
 // Open returns the questions that wait for their answers, the oldest first.
-func (d *Desk) Open() []Open {
+func (d *Approvals) Open() []Open {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := make([]Open, 0, len(d.open))

@@ -20,15 +20,15 @@ import (
 
 // Store is what questions need of the store.
 type Store interface {
-	Ask(ctx context.Context, run int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error)
+	Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error)
 	Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant) (domain.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
 	Question(ctx context.Context, id string) (domain.Question, error)
 	Redraft(ctx context.Context, id string, body json.RawMessage) error
 	Questions(ctx context.Context) ([]domain.Question, error)
 	Grants(ctx context.Context, session string) ([]domain.Grant, error)
-	Post(ctx context.Context, key string, pieces ...domain.Piece) (int64, error)
-	SentPiece(ctx context.Context, piece int64) (chat.MessageID, time.Time, error)
+	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
+	SentItem(ctx context.Context, item int64) (chat.MessageID, time.Time, error)
 	// Unfinished tells whether a session's turn was begun in a claude session and is not completed.
 	Unfinished(ctx context.Context, session, claudeSession string) (bool, error)
 }
@@ -57,11 +57,11 @@ type Options struct {
 
 // Notices makes messages of the host's texts.
 type Notices interface {
-	Notice(to chat.Address, kind chat.Kind, text string) []domain.Piece
+	Notice(to chat.Address, kind chat.Kind, text string) []domain.OutboxItem
 }
 
-// Desk asks the questions and takes the answers.
-type Desk struct {
+// Approvals asks the questions and takes the answers.
+type Approvals struct {
 	options Options
 	log     hclog.Logger
 
@@ -98,8 +98,8 @@ type question struct {
 }
 
 // New returns a desk that knows the questions of the host's earlier lives.
-func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) {
-	d := &Desk{options: options, log: log, settling: make(chan struct{}, 1), open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
+func New(ctx context.Context, options Options, log hclog.Logger) (*Approvals, error) {
+	d := &Approvals{options: options, log: log, settling: make(chan struct{}, 1), open: map[string]question{}, given: map[string]question{}, waiters: map[string]chan verdict{}, asking: map[string]chan struct{}{}, busy: map[string]int{}}
 	known, err := options.Store.Questions(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func New(ctx context.Context, options Options, log hclog.Logger) (*Desk, error) 
 }
 
 // opened takes an open question of a run's up, unless it is known; false: it cannot be read.
-func (d *Desk) opened(row domain.Question, run int64) (question, bool) {
+func (d *Approvals) opened(row domain.Question, run int64) (question, bool) {
 	q, ok := d.read(row)
 	q.run = run
 	if !ok {
@@ -130,7 +130,7 @@ func (d *Desk) opened(row domain.Question, run int64) (question, bool) {
 	return q, true
 }
 
-func (d *Desk) read(row domain.Question) (question, bool) {
+func (d *Approvals) read(row domain.Question) (question, bool) {
 	q := question{row: row}
 	err := json.Unmarshal(row.Body, &q.body)
 	if err != nil {
@@ -161,7 +161,7 @@ func ID(typed string) (string, bool) {
 }
 
 // taken notes that questions are over, and that such of them as have answers, which are good for one turn, were taken.
-func (d *Desk) taken(ctx context.Context, ids ...string) error {
+func (d *Approvals) taken(ctx context.Context, ids ...string) error {
 	// The answer may have been read from the store before settle noted that it was given.
 	d.settling <- struct{}{}
 	defer func() { <-d.settling }()
@@ -175,7 +175,7 @@ func (d *Desk) taken(ctx context.Context, ids ...string) error {
 }
 
 // settle ends an open question, or answers it, by which more may be granted.
-func (d *Desk) settle(ctx context.Context, id string, state domain.QuestionState, v verdict, said string, grants ...domain.Grant) (domain.Question, bool, error) {
+func (d *Approvals) settle(ctx context.Context, id string, state domain.QuestionState, v verdict, said string, grants ...domain.Grant) (domain.Question, bool, error) {
 	var answer json.RawMessage
 	if state == domain.QuestionAnswered {
 		var err error
@@ -210,7 +210,7 @@ func (d *Desk) settle(ctx context.Context, id string, state domain.QuestionState
 	return row, settled, err
 }
 
-func (d *Desk) bodyOf(row domain.Question) body {
+func (d *Approvals) bodyOf(row domain.Question) body {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[row.ID].body

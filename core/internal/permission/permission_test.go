@@ -33,7 +33,7 @@ type room struct {
 	mu         sync.Mutex
 	questions  []domain.Question
 	grants     []domain.Grant
-	asked      []domain.Piece
+	asked      []domain.OutboxItem
 	edits      []string
 	posted     chan string // the ids of questions as they are asked
 	refuse     error
@@ -82,7 +82,7 @@ func receive(t *testing.T, decided <-chan agent.Decision) agent.Decision {
 	}
 }
 
-func (r *room) Ask(_ context.Context, _ int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error) {
+func (r *room) Ask(_ context.Context, _ int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil {
@@ -94,9 +94,9 @@ func (r *room) Ask(_ context.Context, _ int64, q domain.Question, pieces ...doma
 			return known, nil
 		}
 	}
-	q.Session, q.State, q.Piece = "s", domain.QuestionOpen, int64(len(r.questions)+1)
+	q.Session, q.State, q.Item = "s", domain.QuestionOpen, int64(len(r.questions)+1)
 	r.questions = append(r.questions, q)
-	r.asked = append(r.asked, pieces...)
+	r.asked = append(r.asked, items...)
 	if r.lost {
 		r.questions[len(r.questions)-1].State = domain.QuestionUnseen
 	}
@@ -104,10 +104,10 @@ func (r *room) Ask(_ context.Context, _ int64, q domain.Question, pieces ...doma
 	return q, nil
 }
 
-func (r *room) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
+func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range pieces {
+	for _, p := range items {
 		r.told = append(r.told, key+": "+p.Text)
 	}
 	return 0, nil
@@ -200,18 +200,18 @@ func (r *room) Grants(context.Context, string) ([]domain.Grant, error) {
 	return append([]domain.Grant(nil), r.grants...), nil
 }
 
-func (r *room) SentPiece(_ context.Context, piece int64) (chat.MessageID, time.Time, error) {
-	if piece == 0 {
+func (r *room) SentItem(_ context.Context, item int64) (chat.MessageID, time.Time, error) {
+	if item == 0 {
 		return "", time.Time{}, domain.ErrNotFound
 	}
-	return chat.MessageID(fmt.Sprint("m", piece)), time.Time{}, nil
+	return chat.MessageID(fmt.Sprint("m", item)), time.Time{}, nil
 }
 
 func (r *room) Unfinished(_ context.Context, _, claude string) (bool, error) {
 	return r.unfinished && claude == "c1", nil
 }
 
-func (r *room) desk(t *testing.T) *permission.Desk {
+func (r *room) desk(t *testing.T) *permission.Approvals {
 	t.Helper()
 	d, err := permission.New(t.Context(), permission.Options{
 		Store: r, Turns: r, Patience: time.Hour,
@@ -258,8 +258,8 @@ func runOf(user string, authority chat.Authority) *conversation.Turn {
 // whole sends each text in one message.
 type whole struct{}
 
-func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.Piece {
-	return []domain.Piece{{To: to, Text: text}}
+func (whole) Notice(to chat.Address, _ chat.Kind, text string) []domain.OutboxItem {
+	return []domain.OutboxItem{{To: to, Text: text}}
 }
 
 // turnOf resolves the conversation of a run over an empty config.
@@ -293,7 +293,7 @@ var (
 )
 
 // ask asks, has somebody answer, and returns the decision and what who answered was told.
-func ask(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
+func ask(t *testing.T, d *permission.Approvals, r *room, run *conversation.Turn, q agent.Question, who chat.Caller, answers ...string) (agent.Decision, []string) {
 	t.Helper()
 	decided := make(chan agent.Decision, 1)
 	go func() { decided <- d.Ask(t.Context(), run, q) }()

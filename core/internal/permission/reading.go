@@ -29,7 +29,7 @@ func (w *Written) speaks() bool { return w != nil && w.Words }
 // addressed to it, the number or the label of an answer, where one question there takes that, or words of one's own, where a
 // choice is all that is asked there. Leave is given by a number only in a reply, or where it was asked for with numbers: beside
 // buttons nobody means it by one, as Claude may have asked for a number in so many words. It is never given by other words.
-func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
+func (d *Approvals) Reading(ctx context.Context, caller chat.Caller, m domain.Message, addressed bool) (id, answer string, ok bool, err error) {
 	text := strings.TrimSpace(m.Text)
 	open, reason := d.openAt(caller)
 	switch {
@@ -55,7 +55,7 @@ func (d *Desk) Reading(ctx context.Context, caller chat.Caller, m domain.Message
 
 // openAt returns the questions of claude's that are open in a chat, and the one that somebody there is to give a reason for; empty:
 // none.
-func (d *Desk) openAt(caller chat.Caller) (open []question, reason string) {
+func (d *Approvals) openAt(caller chat.Caller) (open []question, reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var since time.Time // what was promised last comes first
@@ -80,9 +80,9 @@ func asksIn(to chat.Address, caller chat.Caller) bool {
 }
 
 // repliedTo finds the question that a message asks.
-func (d *Desk) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
+func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
 	for _, q := range open {
-		id, _, err := d.options.Store.SentPiece(ctx, q.row.Piece)
+		id, _, err := d.options.Store.SentItem(ctx, q.row.Item)
 		switch {
 		case errors.Is(err, domain.ErrNotFound):
 		case err != nil:
@@ -95,7 +95,7 @@ func (d *Desk) repliedTo(ctx context.Context, open []question, to chat.MessageID
 }
 
 // mayAnswer tells whether somebody may: who may decide for anybody, and who began what is not about leave.
-func (d *Desk) mayAnswer(q question, caller chat.Caller) bool {
+func (d *Approvals) mayAnswer(q question, caller chat.Caller) bool {
 	return d.options.May(caller) || q.theirs() && q.row.Asker == nameOf(caller)
 }
 
@@ -132,7 +132,7 @@ func (q question) choice(text string) string {
 }
 
 // bare finds the question that a message answers which replies to none.
-func (d *Desk) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
+func (d *Approvals) bare(open []question, caller chat.Caller, text string) (id, answer string, ok bool) {
 	open = slices.DeleteFunc(open, func(q question) bool { return q.body.About == aboutResume })
 	var takes []question
 	for _, q := range open {
@@ -152,9 +152,9 @@ func (d *Desk) bare(open []question, caller chat.Caller, text string) (id, answe
 	return q.row.ID, text, err == nil && n >= 1 && n <= len(q.body.options())
 }
 
-// Hear takes a message for the answer that [Desk.Reading] has made of it. What it returns is told to who wrote it; an empty text is
+// Hear takes a message for the answer that [Approvals.Reading] has made of it. What it returns is told to who wrote it; an empty text is
 // not. Words that come too late for the question are a message as any other. The same message is heard once.
-func (d *Desk) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
+func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (string, error) {
 	d.mu.Lock()
 	q, open := d.open[id]
 	d.mu.Unlock()
@@ -176,7 +176,7 @@ func (d *Desk) Hear(ctx context.Context, id, answer string, w Written) (string, 
 }
 
 // tooLate is what becomes of an answer to a question that is over.
-func (d *Desk) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
+func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (told string, known bool, err error) {
 	const over = "This question is over."
 	if plain == nil {
 		return over, true, nil
@@ -194,13 +194,13 @@ func (d *Desk) tooLate(ctx context.Context, row domain.Question, plain *Written)
 }
 
 // tell has a message be one as any other.
-func (d *Desk) tell(ctx context.Context, session string, w *Written) error {
+func (d *Approvals) tell(ctx context.Context, session string, w *Written) error {
 	return d.options.Tell(ctx, "words:"+w.ID, session, w.Caller, w.Text)
 }
 
 // Unread returns what somebody is told whose message has come to a turn that waits for an answer in the same chat: Claude reads it
 // only after that. The id is the question's; false: no question is open there.
-func (d *Desk) Unread(caller chat.Caller) (id, told string, ok bool) {
+func (d *Approvals) Unread(caller chat.Caller) (id, told string, ok bool) {
 	open, _ := d.openAt(caller)
 	for _, q := range open {
 		if q.row.Session == caller.Session && q.body.About != aboutResume {

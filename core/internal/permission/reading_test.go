@@ -18,7 +18,7 @@ import (
 )
 
 // reading is what a plain message that is addressed to the agent and replies to nothing is read as.
-func reading(t *testing.T, d *permission.Desk, who chat.Caller, text string) (id, answer string, ok bool) {
+func reading(t *testing.T, d *permission.Approvals, who chat.Caller, text string) (id, answer string, ok bool) {
 	t.Helper()
 	id, answer, ok, err := d.Reading(t.Context(), who, domain.Message{Text: text}, true)
 	if err != nil {
@@ -29,7 +29,7 @@ func reading(t *testing.T, d *permission.Desk, who chat.Caller, text string) (id
 
 // asked has a turn of somebody ask in the background, and returns the question's id. The turn waits until the test, which runs
 // in a bubble, ends, or until it is ended.
-func asked(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
+func asked(t *testing.T, d *permission.Approvals, r *room, run *conversation.Turn, q agent.Question) (id string, decided <-chan agent.Decision, end context.CancelCauseFunc) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
 	decisions := make(chan agent.Decision, 1)
@@ -41,7 +41,7 @@ func asked(t *testing.T, d *permission.Desk, r *room, run *conversation.Turn, q 
 }
 
 // reads tells whether a number answers a question.
-func reads(t *testing.T, d *permission.Desk, q domain.Question) bool {
+func reads(t *testing.T, d *permission.Approvals, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)
 	who.Address = q.To
@@ -336,9 +336,9 @@ func TestUndeliverable(t *testing.T) {
 				if got := r.questions[0].Unseen; got != test.told {
 					t.Errorf("the chat is told %q", got)
 				}
-				d.Unseen(7) // another piece
+				d.Undelivered(7) // another item
 				r.questions[0].State = domain.QuestionUnseen
-				d.Unseen(1)
+				d.Undelivered(1)
 				select {
 				case got := <-decided:
 					if got.Allow || got.Message != "The question could not be delivered, so nobody has answered it." {

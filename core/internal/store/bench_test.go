@@ -106,7 +106,7 @@ func BenchmarkAccept16Writers(b *testing.B) {
 	})
 }
 
-// BenchmarkMessage takes a message all its way, one at a time: accept, claim, consumed, complete with two pieces, and
+// BenchmarkMessage takes a message all its way, one at a time: accept, claim, consumed, complete with two items, and
 // the delivery of both.
 func BenchmarkMessage(b *testing.B) {
 	perSession(b, func(b *testing.B, sessions int) {
@@ -129,8 +129,8 @@ func BenchmarkMessage(b *testing.B) {
 			fail(s.Consumed(b.Context(), run.ID))
 			to := run.Message.Message.Address()
 			fail(s.Complete(b.Context(), run.ID, domain.Completion{
-				State:  domain.RunDone,
-				Pieces: []domain.Piece{{To: to, Text: "one"}, {To: to, Text: "two"}},
+				State: domain.RunDone,
+				Items: []domain.OutboxItem{{To: to, Text: "one"}, {To: to, Text: "two"}},
 				Transcript: []chat.TranscriptEntry{
 					{Role: chat.Assistant, Text: "one two", At: began},
 				},

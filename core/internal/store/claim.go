@@ -76,7 +76,7 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
-	run = &domain.Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Told: told}
+	run = &domain.Run{Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said, Preview: head.preview, Sent: told}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
@@ -217,10 +217,10 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 	return err
 }
 
-// Rebind begins a new claude session for a run's session and binds the run's message to it: for a context that has
+// ReplaceSession begins a new claude session for a run's session and binds the run's message to it: for a context that has
 // overflowed or a transcript that is gone. The message then counts as not consumed, nothing of its answer as said, and a
 // preview of it is taken back. The notice, which tells the chat of it, enters the outbox with it. It returns the session as it is now, or [domain.ErrFenced].
-func (s *Store) Rebind(ctx context.Context, runID int64, notice ...domain.Piece) (domain.Session, error) {
+func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	if err := checkPieces(notice); err != nil {
 		return domain.Session{}, fmt.Errorf("rebind: %w", err)
 	}

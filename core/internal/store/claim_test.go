@@ -227,7 +227,7 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	if err := b.Consumed(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Rebind(b.ctx, run.ID, piece("anna", "begun anew"))
+	s, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "begun anew"))
 	if err != nil || s.ClaudeSession == run.Session.ClaudeSession || s.ClaudeStarted {
 		t.Fatalf("rebind: %+v, %v", s, err)
 	}
@@ -247,8 +247,8 @@ func TestRebindGivesARunAFreshClaudeSession(t *testing.T) {
 	b.complete(t, again, "answer")
 	for _, want := range []string{"begun anew", "answer"} {
 		d := b.head(t)
-		if d.Piece.Text != want {
-			t.Errorf("the chat is told %q, want %q", d.Piece.Text, want)
+		if d.Item.Text != want {
+			t.Errorf("the chat is told %q, want %q", d.Item.Text, want)
 		}
 		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
 			t.Fatal(err)
@@ -316,10 +316,10 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 	held := b.claim(t).ID
 	steps := map[string]func(id int64) error{
 		"consumed": func(id int64) error { return b.Consumed(b.ctx, id) },
-		"rebind":   func(id int64) error { _, err := b.Rebind(b.ctx, id); return err },
+		"rebind":   func(id int64) error { _, err := b.ReplaceSession(b.ctx, id); return err },
 		"release":  func(id int64) error { return b.Release(b.ctx, id, time.Time{}, "") },
 		"complete": func(id int64) error {
-			return b.Complete(b.ctx, id, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: chat.Address{Channel: "c"}}}})
+			return b.Complete(b.ctx, id, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: chat.Address{Channel: "c"}}}})
 		},
 	}
 	for name, step := range steps {
@@ -340,7 +340,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
-	if _, err := b.Post(b.ctx, "", domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, "", domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(-time.Hour)
@@ -358,10 +358,10 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.Post(b.ctx, "post", domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
+	if _, err := b.Post(b.ctx, "post", domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, domain.Again{At: b.clock.Now().Add(time.Minute)}); err != nil {
+	if err := b.Retry(b.ctx, b.deliveries(t, "telegram")[0].ID, domain.Retry{At: b.clock.Now().Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(time.Second)

@@ -34,7 +34,7 @@ func checkCompletion(c domain.Completion) error {
 			return err
 		}
 	}
-	return checkPieces(c.Pieces)
+	return checkPieces(c.Items)
 }
 
 func (t *tx) complete(runID int64, c domain.Completion) error {
@@ -72,13 +72,13 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 		return err
 	}
 	if untold && c.Undelivered != nil {
-		pieces, err := t.undelivered(h.session, c.Undelivered)
+		items, err := t.undelivered(h.session, c.Undelivered)
 		if err != nil {
 			return err
 		}
-		c.Pieces = append(pieces, c.Pieces...)
+		c.Items = append(items, c.Items...)
 	}
-	if _, err := t.post(runID, c.Pieces); err != nil {
+	if _, err := t.post(runID, c.Items); err != nil {
 		return err
 	}
 	if err := t.deal(c.Files); err != nil {
@@ -218,7 +218,7 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 }
 
 // free ends a run's hold on its lane, from which messages are gone. The lane's own counter decides whether it is ready
-// again; behind the lanes that have waited longer, and not before its new head is. Untold: pieces of the session have died of
+// again; behind the lanes that have waited longer, and not before its new head is. Untold: items of the session have died of
 // which it was not told.
 func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64

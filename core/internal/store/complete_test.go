@@ -21,7 +21,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	poked(b.pokes.Deliveries)
 	err := b.Complete(b.ctx, run.ID, domain.Completion{
 		State:      domain.RunDone,
-		Pieces:     []domain.Piece{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
+		Items:      []domain.OutboxItem{{To: to, Text: "one", ReplyTo: "1"}, {To: to, Text: "two"}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant, Text: "one two", At: start.Add(time.Second)}},
 		Turn: &domain.TurnFigures{
 			Usage: domain.Usage{Turns: 1, InputTokens: 2, CacheTokens: 3, OutputTokens: 4, CostMicros: 5},
@@ -37,7 +37,7 @@ func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	}
 
 	ds := b.deliveries(t, "telegram")
-	if len(ds) != 1 || ds[0].Piece.Text != "one" || ds[0].Piece.ReplyTo != "1" || ds[0].RunID != run.ID || ds[0].Piece.To != to {
+	if len(ds) != 1 || ds[0].Item.Text != "one" || ds[0].Item.ReplyTo != "1" || ds[0].RunID != run.ID || ds[0].Item.To != to {
 		t.Errorf("deliveries %+v", ds)
 	}
 	history, err := b.Transcript(b.ctx, "telegram:anna", 0, 0)
@@ -83,7 +83,7 @@ func TestCompleteRefusesWhatIsNoEnd(t *testing.T) {
 	for name, c := range map[string]domain.Completion{
 		"no state": {},
 		"lost":     {State: domain.RunLost},
-		"piece without a channel": {State: domain.RunDone, Pieces: []domain.Piece{
+		"piece without a channel": {State: domain.RunDone, Items: []domain.OutboxItem{
 			{To: chat.Address{Channel: "telegram", Chat: "anna"}}, {To: chat.Address{Chat: "anna"}},
 		}},
 	} {

@@ -204,7 +204,7 @@ func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 	a := crashAnswer{host: h, run: run, left: crashPieces(run, answered)}
 	a.resume()
 	if run.Said == "" && h.chance(30) {
-		_, err := h.store.Rebind(ctx, run.ID)
+		_, err := h.store.ReplaceSession(ctx, run.ID)
 		must(ctx, err)
 		a.preview = 0
 	}
@@ -238,27 +238,27 @@ func (h *crashHost) turn(ctx context.Context, run *domain.Run) {
 	a.left = append(a.left, crashPieces(run, answered[1+len(run.More):])...)
 	must(ctx, h.store.Complete(ctx, run.ID, domain.Completion{
 		State: domain.RunDone, Covered: covered, Turn: &domain.TurnFigures{Usage: domain.Usage{Turns: int64(len(answered))}},
-		Pieces: a.final(),
+		Items: a.final(),
 	}))
 }
 
-// crashPieces is the answer to messages: two pieces for each.
-func crashPieces(run *domain.Run, messages []string) (pieces []domain.Piece) {
+// crashPieces is the answer to messages: two items for each.
+func crashPieces(run *domain.Run, messages []string) (items []domain.OutboxItem) {
 	for _, n := range messages {
-		for piece := range 2 {
-			pieces = append(pieces, domain.Piece{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", piece)})
+		for item := range 2 {
+			items = append(items, domain.OutboxItem{To: run.Message.Message.Address(), Text: fmt.Sprint(n, " ", item)})
 		}
 	}
-	return pieces
+	return items
 }
 
-// crashAnswer is an answer that is sent as it is written. What was said of it is a semicolon for each of its pieces.
+// crashAnswer is an answer that is sent as it is written. What was said of it is a semicolon for each of its items.
 type crashAnswer struct {
 	host    *crashHost
 	run     *domain.Run
 	said    string
 	preview int64
-	left    []domain.Piece
+	left    []domain.OutboxItem
 }
 
 // resume goes on where an earlier attempt was.
@@ -270,34 +270,34 @@ func (a *crashAnswer) resume() {
 	a.left = a.left[len(a.said):]
 }
 
-// early sends the next piece, if there is one, perhaps with a preview of the one after it.
+// early sends the next item, if there is one, perhaps with a preview of the one after it.
 func (a *crashAnswer) early(ctx context.Context) {
 	if len(a.left) == 0 {
 		return
 	}
 	said := a.said + ";"
-	e := domain.Early{Pieces: a.take(a.left[:1]), Said: said, Unpreview: true}
+	e := domain.Early{Items: a.take(a.left[:1]), Said: said, Unpreview: true}
 	if a.host.chance(2) {
-		e.Preview = &domain.Piece{To: a.run.Message.Message.Address(), Text: "preview"}
+		e.Preview = &domain.OutboxItem{To: a.run.Message.Message.Address(), Text: "preview"}
 	}
 	preview, err := a.host.store.Early(ctx, a.run.ID, e)
 	must(ctx, err)
 	a.said, a.preview, a.left = said, preview, a.left[1:]
 }
 
-// take has the first of the pieces take the place of the preview.
-func (a *crashAnswer) take(pieces []domain.Piece) []domain.Piece {
-	pieces = slices.Clone(pieces)
-	if a.preview != 0 && len(pieces) > 0 {
-		pieces[0].Edits, pieces[0].OrSend = a.preview, true
+// take has the first of the items take the place of the preview.
+func (a *crashAnswer) take(items []domain.OutboxItem) []domain.OutboxItem {
+	items = slices.Clone(items)
+	if a.preview != 0 && len(items) > 0 {
+		items[0].Edits, items[0].OrSend = a.preview, true
 	}
-	return pieces
+	return items
 }
 
 // final is the rest of the answer.
-func (a *crashAnswer) final() []domain.Piece {
+func (a *crashAnswer) final() []domain.OutboxItem {
 	if a.preview != 0 && len(a.left) == 0 {
-		return []domain.Piece{{To: a.run.Message.Message.Address(), Edits: a.preview}}
+		return []domain.OutboxItem{{To: a.run.Message.Message.Address(), Edits: a.preview}}
 	}
 	return a.take(a.left)
 }
@@ -318,7 +318,7 @@ func (h *crashHost) send(ctx context.Context, d domain.Delivery) {
 	defer h.poke()
 	soon := time.Now().Add(time.Millisecond)
 	if h.chance(30) {
-		must(ctx, h.store.Retry(ctx, d.ID, domain.Again{At: soon, Cause: "refused"}))
+		must(ctx, h.store.Retry(ctx, d.ID, domain.Retry{At: soon, Cause: "refused"}))
 		return
 	}
 	certainty := "certain"
@@ -328,16 +328,16 @@ func (h *crashHost) send(ctx context.Context, d domain.Delivery) {
 	target := cmp.Or(string(d.Target), "-")
 	ids := []chat.MessageID{chat.MessageID(d.Key)}
 	switch {
-	case d.Piece.Kept:
-		note(h.sent, "%s %s preview", d.Key, d.Piece.To.Chat)
-	case d.Piece.Text == "":
-		note(h.sent, "%s %s delete %s", d.Key, d.Piece.To.Chat, target)
+	case d.Item.Kept:
+		note(h.sent, "%s %s preview", d.Key, d.Item.To.Chat)
+	case d.Item.Text == "":
+		note(h.sent, "%s %s delete %s", d.Key, d.Item.To.Chat, target)
 		ids = nil
 	default:
-		note(h.sent, "%s %s %s %s %s", d.Key, d.Piece.To.Chat, d.Piece.Text, certainty, target)
+		note(h.sent, "%s %s %s %s %s", d.Key, d.Item.To.Chat, d.Item.Text, certainty, target)
 	}
 	if h.chance(100) {
-		must(ctx, h.store.Retry(ctx, d.ID, domain.Again{At: soon, Cause: "timeout", Uncertain: true}))
+		must(ctx, h.store.Retry(ctx, d.ID, domain.Retry{At: soon, Cause: "timeout", Uncertain: true}))
 		return
 	}
 	must(ctx, h.store.Delivered(ctx, d.ID, ids))

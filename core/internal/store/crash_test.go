@@ -221,9 +221,9 @@ func (c *crash) check(t *testing.T) {
 		total, c.resent, c.repeated, runs.starts, runs.again, runs.resumed, runs.together, runs.joined, runs.taken, uncertain, repeatedPieces, repeats)
 }
 
-// checkSent wants each piece of each answered event at the network, in order. A piece may be there again only under its
-// own key, before any later piece of its chat, and marked as uncertain.
-func (c *crash) checkSent(t *testing.T) (repeats, pieces int) {
+// checkSent wants each item of each answered event at the network, in order. An item may be there again only under its
+// own key, before any later item of its chat, and marked as uncertain.
+func (c *crash) checkSent(t *testing.T) (repeats, items int) {
 	t.Helper()
 	type last struct {
 		piece int // counted from 1 over the session
@@ -244,16 +244,16 @@ func (c *crash) checkSent(t *testing.T) (repeats, pieces int) {
 		replaced[f[5]] = true
 		n, _ := strconv.Atoi(f[2])
 		k, _ := strconv.Atoi(f[3])
-		piece, l := 2*(n-1)+k+1, lasts[session]
+		item, l := 2*(n-1)+k+1, lasts[session]
 		switch {
-		case piece == l.piece && key == l.key && f[4] == "uncertain":
+		case item == l.piece && key == l.key && f[4] == "uncertain":
 			repeats++
 			repeated[key] = true
-		case piece == l.piece+1 && key != l.key:
-			lasts[session] = last{piece, key}
+		case item == l.piece+1 && key != l.key:
+			lasts[session] = last{item, key}
 		default:
-			t.Errorf("session %s: piece %d, %v, after piece %d with key %s", session, piece, f, l.piece, l.key)
-			lasts[session] = last{piece, key}
+			t.Errorf("session %s: piece %d, %v, after piece %d with key %s", session, item, f, l.piece, l.key)
+			lasts[session] = last{item, key}
 		}
 	}
 	for _, s := range c.sessions {

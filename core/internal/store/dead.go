@@ -10,10 +10,10 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Bury gives a claimed delivery up: the piece goes to the dead ones with its cause, and its destination goes on. Unless it
+// DeadLetter gives a claimed delivery up: the item goes to the dead ones with its cause, and its destination goes on. Unless it
 // is a kept one, which only shows how something goes, or no run's, its session can be told of it: see [domain.Completion]. A question
-// whose message it was is over: what its session is told of that, as of a piece, takes the piece's place. The error is [domain.ErrNotFound] for a piece that is not claimed.
-func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
+// whose message it was is over: what its session is told of that, as of an item, takes the item's place. The error is [domain.ErrNotFound] for an item that is not claimed.
+func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
 	_, err := step(ctx, s, "bury", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
@@ -43,52 +43,52 @@ func (s *Store) Bury(ctx context.Context, id int64, cause string) error {
 // deadColumns are what scanDead scans.
 const deadColumns = `id, channel, chat, thread, text, created_at, died_at, attempts, error, run_id, session, rest`
 
-func scanDead(rows *sql.Rows) (domain.DeadPiece, error) {
-	var d domain.DeadPiece
+func scanDead(rows *sql.Rows) (domain.DeadLetter, error) {
+	var d domain.DeadLetter
 	var createdAt, diedAt int64
 	var rest string
 	err := rows.Scan(&d.ID, &d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Text, &createdAt, &diedAt, &d.Attempts, &d.Error,
 		&d.RunID, &d.Session, &rest)
-	var p domain.Piece
+	var p domain.OutboxItem
 	decodeRest(&p, rest)
 	d.Media = p.Media
 	d.CreatedAt, d.DiedAt = moment(createdAt), moment(diedAt)
 	return d, err
 }
 
-// DeadPieces returns the pieces that were given up, the newest first. limit is 1 to 1000; another value means 1000.
-func (s *Store) DeadPieces(ctx context.Context, limit int) ([]domain.DeadPiece, error) {
-	var pieces []domain.DeadPiece
+// DeadLetters returns the items that were given up, the newest first. limit is 1 to 1000; another value means 1000.
+func (s *Store) DeadLetters(ctx context.Context, limit int) ([]domain.DeadLetter, error) {
+	var items []domain.DeadLetter
 	err := s.view(ctx).each(`SELECT `+deadColumns+` FROM dead_pieces ORDER BY died_at DESC, id DESC LIMIT ?1 + 0`,
 		[]any{bounded(limit)}, func(rows *sql.Rows) error {
 			d, err := scanDead(rows)
-			pieces = append(pieces, d)
+			items = append(items, d)
 			return err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("dead pieces: %w", err)
 	}
-	return pieces, nil
+	return items, nil
 }
 
-// deadTogether is how many dead pieces one step takes up, so that others get their turn.
+// deadTogether is how many dead letters one step takes up, so that others get their turn.
 const deadTogether = 100
 
-// Revive puts a dead piece behind what waits for its destination, as a new one under its old idempotency key. The error is
+// Requeue puts a dead letter behind what waits for its destination, as a new one under its old idempotency key. The error is
 // [domain.ErrNotFound] for one that is not there.
-func (s *Store) Revive(ctx context.Context, id int64) error {
+func (s *Store) Requeue(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "revive", func(t *tx) (nothing, error) { return nothing{}, t.revive(id) })
 	return err
 }
 
-// ReviveAll revives the dead pieces, in the order in which they were posted, and returns how many they were.
-func (s *Store) ReviveAll(ctx context.Context) (int, error) {
+// RequeueAll revives the dead letters, in the order in which they were posted, and returns how many they were.
+func (s *Store) RequeueAll(ctx context.Context) (int, error) {
 	return s.eachDead(ctx, "revive", (*tx).revive)
 }
 
 func (t *tx) revive(id int64) error {
 	var revived int64
-	var p domain.Piece
+	var p domain.OutboxItem
 	err := t.row(`INSERT INTO outbox (channel, chat, thread, text, created_at, reply_to, run_id, uncertain, rest, kept, edits, key_id)
 		SELECT channel, chat, thread, text, ?2, reply_to, run_id, uncertain, rest, kept, edits, key_id FROM dead_pieces WHERE id = ?1
 		RETURNING id, channel, chat, thread`, []any{id, t.now}, &revived, &p.To.Channel, &p.To.Chat, &p.To.Thread)
@@ -104,14 +104,14 @@ func (t *tx) revive(id int64) error {
 	return t.forget(id)
 }
 
-// Forget removes a dead piece. The error is [domain.ErrNotFound] for one that is not there.
-func (s *Store) Forget(ctx context.Context, id int64) error {
+// Discard removes a dead letter. The error is [domain.ErrNotFound] for one that is not there.
+func (s *Store) Discard(ctx context.Context, id int64) error {
 	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) { return nothing{}, t.forget(id) })
 	return err
 }
 
-// ForgetAll removes the dead pieces and returns how many they were.
-func (s *Store) ForgetAll(ctx context.Context) (int, error) {
+// DiscardAll removes the dead letters and returns how many they were.
+func (s *Store) DiscardAll(ctx context.Context) (int, error) {
 	return s.eachDead(ctx, "forget", (*tx).forget)
 }
 
@@ -123,13 +123,13 @@ func (t *tx) forget(id int64) error {
 	return err
 }
 
-// outdate removes a piece, if it is dead, that another one has taken the place of: nobody is to put it back.
+// outdate removes an item, if it is dead, that another one has taken the place of: nobody is to put it back.
 func (t *tx) outdate(id int64) error {
 	_, err := t.exec(`DELETE FROM dead_pieces WHERE id = ?1`, id)
 	return err
 }
 
-// eachDead does something to each dead piece that there is now, after which it is not dead any more.
+// eachDead does something to each dead letter that there is now, after which it is not dead any more.
 func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) error) (int, error) {
 	var last int64
 	if err := s.view(ctx).row(`SELECT COALESCE(MAX(id), 0) FROM dead_pieces`, nil, &last); err != nil {
@@ -156,12 +156,12 @@ func (s *Store) eachDead(ctx context.Context, name string, do func(*tx, int64) e
 	}
 }
 
-// maxTold is how many dead pieces a session is told of at once, the last ones; of the others it is not told.
+// maxTold is how many dead letters a session is told of at once, the last ones; of the others it is not told.
 const maxTold = 100
 
-// undelivered makes the pieces that tell of a session's dead ones, if they are of any, and notes that it is told.
-func (t *tx) undelivered(session string, tell func([]domain.DeadPiece) []domain.Piece) ([]domain.Piece, error) {
-	var dead []domain.DeadPiece
+// undelivered makes the items that tell of a session's dead ones, if they are of any, and notes that it is told.
+func (t *tx) undelivered(session string, tell func([]domain.DeadLetter) []domain.OutboxItem) ([]domain.OutboxItem, error) {
+	var dead []domain.DeadLetter
 	err := t.each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
 		[]any{session, maxTold}, func(rows *sql.Rows) error {
 			d, err := scanDead(rows)
@@ -172,13 +172,13 @@ func (t *tx) undelivered(session string, tell func([]domain.DeadPiece) []domain.
 		return nil, err
 	}
 	slices.Reverse(dead)
-	pieces := tell(dead)
-	if len(pieces) == 0 {
+	items := tell(dead)
+	if len(items) == 0 {
 		return nil, nil
 	}
-	if err := checkPieces(pieces); err != nil {
+	if err := checkPieces(items); err != nil {
 		return nil, err
 	}
 	_, err = t.exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0`, session)
-	return pieces, err
+	return items, err
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// kill gives up the piece that is due.
+// kill gives up the item that is due.
 func (b *bundle) kill(t *testing.T, cause string) domain.Delivery {
 	t.Helper()
 	d := b.head(t)
-	if err := b.Bury(b.ctx, d.ID, cause); err != nil {
+	if err := b.DeadLetter(b.ctx, d.ID, cause); err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func (b *bundle) dead(t *testing.T) []domain.DeadPiece {
+func (b *bundle) dead(t *testing.T) []domain.DeadLetter {
 	t.Helper()
-	dead, err := b.DeadPieces(b.ctx, 0)
+	dead, err := b.DeadLetters(b.ctx, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 	run := b.claim(t)
 	q := question("AAAAA")
 	q.Unseen = "I asked something."
-	asks := piece("anna", "May I?")
+	asks := item("anna", "May I?")
 	asks.Buttons = [][]chat.Button{{{Label: "Yes", Data: "/answer AAAAA yes"}}}
 	if _, err := b.Ask(b.ctx, run.ID, q, asks); err != nil {
 		t.Fatal(err)
@@ -50,23 +50,23 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 		t.Errorf("open are %+v, %v", open, err)
 	}
 	var told []string
-	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{piece("anna", "Done.")}, Undelivered: func(dead []domain.DeadPiece) []domain.Piece {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{item("anna", "Done.")}, Undelivered: func(dead []domain.DeadLetter) []domain.OutboxItem {
 		told = nil
 		for _, d := range dead {
 			told = append(told, d.Text)
 		}
-		return []domain.Piece{piece("anna", "Lost.")}
+		return []domain.OutboxItem{item("anna", "Lost.")}
 	}}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "told", []string{"I asked something."}, told)
-	if _, err := b.ReviveAll(b.ctx); err != nil {
+	if _, err := b.RequeueAll(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"Lost.", "Done.", "I asked something."} {
 		d := b.head(t)
-		if d.Piece.Text != text || len(d.Piece.Buttons) != 0 {
-			t.Errorf("%+v is sent, want %q", d.Piece, text)
+		if d.Item.Text != text || len(d.Item.Buttons) != 0 {
+			t.Errorf("%+v is sent, want %q", d.Item, text)
 		}
 		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
 			t.Fatal(err)
@@ -81,32 +81,32 @@ func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	p.ReplyTo, p.Silent, p.Media = "7", true, []chat.Media{{Ref: "r", FileName: "a.png"}}
 	p.Buttons = [][]chat.Button{{{Label: "Stop", Data: "/stop"}}}
 	id := b.post(t, "", p)
-	b.post(t, "", piece("anna", "two"))
-	if err := b.Retry(b.ctx, b.head(t).ID, domain.Again{At: start, Uncertain: true}); err != nil {
+	b.post(t, "", item("anna", "two"))
+	if err := b.Retry(b.ctx, b.head(t).ID, domain.Retry{At: start, Uncertain: true}); err != nil {
 		t.Fatal(err)
 	}
 	first := b.kill(t, "cut")
 	want(t, "its files", p.Media, b.dead(t)[0].Media)
 	b.clock.Advance(time.Hour)
-	if err := b.Revive(b.ctx, id); err != nil {
+	if err := b.Requeue(b.ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Revive(b.ctx, id); !errors.Is(err, domain.ErrNotFound) || len(b.dead(t)) != 0 {
+	if err := b.Requeue(b.ctx, id); !errors.Is(err, domain.ErrNotFound) || len(b.dead(t)) != 0 {
 		t.Errorf("a second time: %v; dead are %+v", err, b.dead(t))
 	}
 	two := b.head(t) // what waited is first
-	if err := b.Delivered(b.ctx, two.ID, nil); err != nil || two.Piece.Text != "two" {
+	if err := b.Delivered(b.ctx, two.ID, nil); err != nil || two.Item.Text != "two" {
 		t.Fatalf("first came %+v, %v", two, err)
 	}
 	again := b.head(t)
-	want(t, "the piece", p, again.Piece)
+	want(t, "the piece", p, again.Item)
 	if again.Key != first.Key || !again.Uncertain || again.Attempts != 0 || !again.CreatedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("put back as %+v", again)
 	}
-	if err := b.Bury(b.ctx, again.ID, "cut"); err != nil {
+	if err := b.DeadLetter(b.ctx, again.ID, "cut"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.ReviveAll(b.ctx); n != 1 || err != nil {
+	if n, err := b.RequeueAll(b.ctx); n != 1 || err != nil {
 		t.Fatalf("put back %d, %v", n, err)
 	}
 	if third := b.head(t); third.Key != first.Key {
@@ -124,12 +124,12 @@ func TestAllDeadPieces(t *testing.T) {
 	die := func() {
 		t.Helper()
 		for n := range 230 {
-			b.post(t, "", piece("anna", fmt.Sprint(n)))
+			b.post(t, "", item("anna", fmt.Sprint(n)))
 			b.kill(t, "")
 		}
 	}
 	die()
-	if n, err := b.ReviveAll(b.ctx); n != 230 || err != nil {
+	if n, err := b.RequeueAll(b.ctx); n != 230 || err != nil {
 		t.Fatalf("revived %d, %v", n, err)
 	}
 	texts := b.texts(t)
@@ -143,13 +143,13 @@ func TestAllDeadPieces(t *testing.T) {
 	}
 	die()
 	last := b.dead(t)[0].ID
-	if err := b.Forget(b.ctx, last); err != nil {
+	if err := b.Discard(b.ctx, last); err != nil {
 		t.Error(err)
 	}
-	if err := b.Forget(b.ctx, last); !errors.Is(err, domain.ErrNotFound) {
+	if err := b.Discard(b.ctx, last); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("forgotten a second time: %v", err)
 	}
-	if n, err := b.ForgetAll(b.ctx); n != 229 || err != nil || len(b.dead(t)) != 0 {
+	if n, err := b.DiscardAll(b.ctx); n != 229 || err != nil || len(b.dead(t)) != 0 {
 		t.Errorf("forgot %d, %v; %d are dead", n, err, len(b.dead(t)))
 	}
 	want(t, "sent", []string(nil), b.texts(t))
@@ -158,18 +158,18 @@ func TestAllDeadPieces(t *testing.T) {
 func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	answer := func(user string, n int, pieces ...domain.Piece) {
+	answer := func(user string, n int, items ...domain.OutboxItem) {
 		t.Helper()
 		b.accept(t, inbound(user, n))
-		if err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{State: domain.RunDone, Pieces: pieces}); err != nil {
+		if err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{State: domain.RunDone, Items: items}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for n, p := range []domain.Piece{piece("anna", "lost one"), piece("bob", "lost two"), kept("anna", "a progress line")} {
+	for n, p := range []domain.OutboxItem{item("anna", "lost one"), item("bob", "lost two"), kept("anna", "a progress line")} {
 		answer("anna", n, p)
 		b.kill(t, "blocked")
 	}
-	b.post(t, "", piece("anna", "a notice"))
+	b.post(t, "", item("anna", "a notice"))
 	b.kill(t, "blocked")
 	b.reopen(t)
 
@@ -185,16 +185,16 @@ func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 	} {
 		b.accept(t, inbound(step.user, 10+n))
 		err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{
-			State: domain.RunDone, Pieces: []domain.Piece{piece(step.user, "answer")},
-			Undelivered: func(dead []domain.DeadPiece) []domain.Piece {
+			State: domain.RunDone, Items: []domain.OutboxItem{item(step.user, "answer")},
+			Undelivered: func(dead []domain.DeadLetter) []domain.OutboxItem {
 				if step.silent {
 					return nil
 				}
-				line := piece(step.user, "lost: "+dead[0].Text+", "+dead[1].Text)
+				line := item(step.user, "lost: "+dead[0].Text+", "+dead[1].Text)
 				if len(dead) != 2 || dead[0].Session != "telegram:anna" || dead[0].RunID == 0 || dead[0].Error != "blocked" {
 					t.Errorf("told of %+v", dead)
 				}
-				return []domain.Piece{line}
+				return []domain.OutboxItem{line}
 			},
 		})
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ClaimDeliveries claims the first piece of each of a channel's due destinations, of at most limit of them, those that
-// are due for the longest first. A destination is a chat and thread; while a piece of it is claimed it is not due. While none is
+// ClaimDeliveries claims the first item of each of a channel's due destinations, of at most limit of them, those that
+// are due for the longest first. A destination is a chat and thread; while an item of it is claimed it is not due. While none is
 // due it waits until one is: an error says that ctx has ended before.
 func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []domain.Delivery, err error) {
 	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []domain.Delivery, found bool, next int64, err error) {
@@ -24,7 +24,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 	return ds, err
 }
 
-// DeliveriesDue tells whether a piece for the channel is due now.
+// DeliveriesDue tells whether an item for the channel is due now.
 func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
 	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`, []any{channel, millis(s.now())}, &due)
 	if err != nil {
@@ -66,22 +66,22 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, n
 }
 
 func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
-	d := domain.Delivery{Piece: domain.Piece{To: to}}
+	d := domain.Delivery{Item: domain.OutboxItem{To: to}}
 	var createdAt int64
 	var rest string
 	err := t.row(`UPDATE outbox SET attempts = attempts + 1
 		WHERE id = (SELECT MIN(id) FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3)
 		RETURNING id, text, reply_to, run_id, created_at, attempts - 1, uncertain, rest, kept, edits, COALESCE(NULLIF(key_id, 0), id)`,
 		[]any{to.Channel, to.Chat, to.Thread},
-		&d.ID, &d.Piece.Text, &d.Piece.ReplyTo, &d.RunID, &createdAt, &d.Attempts, &d.Uncertain, &rest, &d.Piece.Kept, &d.Piece.Edits, &d.Key)
+		&d.ID, &d.Item.Text, &d.Item.ReplyTo, &d.RunID, &createdAt, &d.Attempts, &d.Uncertain, &rest, &d.Item.Kept, &d.Item.Edits, &d.Key)
 	if err != nil {
 		return d, err
 	}
 	d.CreatedAt = moment(createdAt)
-	decodeRest(&d.Piece, rest)
-	if d.Piece.Edits != 0 {
+	decodeRest(&d.Item, rest)
+	if d.Item.Edits != 0 {
 		var sentAt int64
-		err := t.row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{d.Piece.Edits}, &d.Target, &sentAt)
+		err := t.row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}, &d.Target, &sentAt)
 		if noRows(err) != nil {
 			return d, err
 		}
@@ -95,21 +95,21 @@ func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
 }
 
 // Delivered ends a claimed delivery well: ids are the network's, kept for 90 days, of an edit the message that it edited. A
-// kept piece has become the first of them. The error is [domain.ErrNotFound] for a piece that is not claimed.
+// kept item has become the first of them. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
 	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
 			return nothing{}, err
 		}
-		var runID, piece, edited int64
+		var runID, item, edited int64
 		var kept bool
 		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits`,
-			[]any{id}, &runID, &kept, &piece, &edited); err != nil {
+			[]any{id}, &runID, &kept, &item, &edited); err != nil {
 			return nothing{}, err
 		}
 		if kept && len(ids) > 0 {
-			if err := t.keep(piece, edited, to, ids[0]); err != nil {
+			if err := t.keep(item, edited, to, ids[0]); err != nil {
 				return nothing{}, err
 			}
 		}
@@ -126,8 +126,8 @@ func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) e
 	return err
 }
 
-// Retry ends a claimed delivery that is to be tried again. The error is [domain.ErrNotFound] for a piece that is not claimed.
-func (s *Store) Retry(ctx context.Context, id int64, again domain.Again) error {
+// Retry ends a claimed delivery that is to be tried again. The error is [domain.ErrNotFound] for an item that is not claimed.
+func (s *Store) Retry(ctx context.Context, id int64, again domain.Retry) error {
 	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
 		to, err := t.sending(id)
 		if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) Retry(ctx context.Context, id int64, again domain.Again) error {
 	return err
 }
 
-// sending finds the destination that a claimed piece is on its way to.
+// sending finds the destination that a claimed item is on its way to.
 func (t *tx) sending(id int64) (chat.Address, error) {
 	var to chat.Address
 	err := t.row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
@@ -161,7 +161,7 @@ func (t *tx) sending(id int64) (chat.Address, error) {
 	return to, err
 }
 
-// advance lets a destination whose claimed piece is gone go on with its next one. One without any is forgotten.
+// advance lets a destination whose claimed item is gone go on with its next one. One without any is forgotten.
 func (t *tx) advance(to chat.Address) error {
 	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
 	if err != nil || n > 0 {
@@ -173,7 +173,7 @@ func (t *tx) advance(to chat.Address) error {
 	return err
 }
 
-// reclaimDeliveries makes the pieces due that were on their way when the host ended.
+// reclaimDeliveries makes the items due that were on their way when the host ended.
 func (t *tx) reclaimDeliveries() (int64, error) {
 	var ids []int64
 	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows *sql.Rows) error {
@@ -193,7 +193,7 @@ func (t *tx) reclaimDeliveries() (int64, error) {
 		WHERE sending IS NOT NULL`, t.now)
 }
 
-// doubt marks a piece whose send has an unknown outcome, and counts it once.
+// doubt marks an item whose send has an unknown outcome, and counts it once.
 func (t *tx) doubt(id int64) error {
 	n, err := t.exec(`UPDATE outbox SET uncertain = 1 WHERE id = ?1 AND uncertain = 0`, id)
 	if err != nil || n == 0 {

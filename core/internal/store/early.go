@@ -7,9 +7,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Early sends something of a run that goes on: the pieces and the preview enter the outbox, and what was said is noted with
+// Early sends something of a run that goes on: the items and the preview enter the outbox, and what was said is noted with
 // them, so that the run's next attempt, if there is one, knows of both by [domain.Run]. It returns the run's preview as it is then;
-// zero: it has none. Pieces of its completion come behind all of it. The error is [domain.ErrFenced] for a run that has lost its
+// zero: it has none. Items of its completion come behind all of it. The error is [domain.ErrFenced] for a run that has lost its
 // lane.
 func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview int64, err error) {
 	if err := checkEarly(e); err != nil {
@@ -20,11 +20,11 @@ func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview
 
 func checkEarly(e domain.Early) error {
 	if e.Preview != nil {
-		if err := checkPieces([]domain.Piece{*e.Preview}); err != nil {
+		if err := checkPieces([]domain.OutboxItem{*e.Preview}); err != nil {
 			return err
 		}
 	}
-	return checkPieces(e.Pieces)
+	return checkPieces(e.Items)
 }
 
 func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
@@ -32,11 +32,11 @@ func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.post(runID, e.Pieces); err != nil {
+	if _, err := t.post(runID, e.Items); err != nil {
 		return 0, err
 	}
-	if e.Told != nil {
-		if err := t.told(h, *e.Told, e.Files); err != nil {
+	if e.Sent != nil {
+		if err := t.told(h, *e.Sent, e.Files); err != nil {
 			return 0, err
 		}
 	}
@@ -44,7 +44,7 @@ func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 	if e.Preview != nil {
 		p := *e.Preview
 		p.Kept = true
-		if posted, err = t.post(runID, []domain.Piece{p}); err != nil {
+		if posted, err = t.post(runID, []domain.OutboxItem{p}); err != nil {
 			return 0, err
 		}
 	}

@@ -30,9 +30,9 @@ func (b *bundle) texts(t *testing.T) (texts []string) {
 			return texts
 		}
 		for _, d := range ds {
-			text, ids := d.Piece.Text, []chat.MessageID{chat.MessageID("m-" + d.Piece.Text)}
-			if d.Piece.Edits != 0 {
-				text, ids = string(d.Target)+"="+d.Piece.Text, []chat.MessageID{d.Target}
+			text, ids := d.Item.Text, []chat.MessageID{chat.MessageID("m-" + d.Item.Text)}
+			if d.Item.Edits != 0 {
+				text, ids = string(d.Target)+"="+d.Item.Text, []chat.MessageID{d.Target}
 			}
 			texts = append(texts, text)
 			if err := b.Delivered(b.ctx, d.ID, ids); err != nil {
@@ -54,8 +54,8 @@ func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
-	preview := piece("anna", "and")
-	if id := b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "one"), piece("anna", "two")}, Said: "one two"}); id != 0 {
+	preview := item("anna", "and")
+	if id := b.early(t, run, domain.Early{Items: []domain.OutboxItem{item("anna", "one"), item("anna", "two")}, Said: "one two"}); id != 0 {
 		t.Errorf("preview %d", id)
 	}
 	first := b.early(t, run, domain.Early{Said: "one two", Preview: &preview})
@@ -63,13 +63,13 @@ func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 		t.Errorf("preview %d, then %d", first, again)
 	}
 	want(t, "sent early", []string{"one", "two", "and"}, b.texts(t))
-	final := piece("anna", "and three")
+	final := item("anna", "and three")
 	final.Edits, final.OrSend = first, true
-	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{final, piece("anna", "four")}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{final, item("anna", "four")}}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "then", []string{"m-and=and three", "four"}, b.texts(t))
-	if _, err := b.Early(b.ctx, run.ID, domain.Early{Pieces: []domain.Piece{piece("anna", "five")}}); !errors.Is(err, domain.ErrFenced) {
+	if _, err := b.Early(b.ctx, run.ID, domain.Early{Items: []domain.OutboxItem{item("anna", "five")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("early after the end: %v", err)
 	}
 	want(t, "after the end", []string(nil), b.texts(t))
@@ -85,7 +85,7 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	if run.Said != "" || run.Preview != 0 {
 		t.Errorf("a new run has said %q, %d", run.Said, run.Preview)
 	}
-	preview := piece("anna", "p")
+	preview := item("anna", "p")
 	id := b.early(t, run, domain.Early{Said: "one", Preview: &preview})
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	}
 }
 
-// Files that were sent early are known to the run's next attempts, and those of the outgoing folder as dealt with, with the piece
+// Files that were sent early are known to the run's next attempts, and those of the outgoing folder as dealt with, with the item
 // or not at all.
 func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	t.Parallel()
@@ -124,16 +124,16 @@ func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	file := domain.OutgoingFile{Folder: "f", Name: "a", Version: "1", Sent: true}
-	e := domain.Early{Pieces: []domain.Piece{piece("anna", "one")}, Told: &domain.Told{Files: []string{"f/a 1"}}, Files: []domain.OutgoingFile{file}}
+	e := domain.Early{Items: []domain.OutboxItem{item("anna", "one")}, Sent: &domain.SentByTool{Files: []string{"f/a 1"}}, Files: []domain.OutgoingFile{file}}
 	b.early(t, run, e)
-	b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "two")}, Told: &domain.Told{Files: []string{"b 1"}}})
+	b.early(t, run, domain.Early{Items: []domain.OutboxItem{item("anna", "two")}, Sent: &domain.SentByTool{Files: []string{"b 1"}}})
 	if err := b.Release(b.ctx, run.ID, time.Time{}, "away"); err != nil {
 		t.Fatal(err)
 	}
 	before := run.ID
 	run = b.claim(t)
-	want(t, "told", []domain.Told{{Files: []string{"f/a 1"}}, {Files: []string{"b 1"}}}, run.Told)
-	e.Told, e.Files[0].Name = &domain.Told{Files: []string{"f/c 1"}}, "c"
+	want(t, "told", []domain.SentByTool{{Files: []string{"f/a 1"}}, {Files: []string{"b 1"}}}, run.Sent)
+	e.Sent, e.Files[0].Name = &domain.SentByTool{Files: []string{"f/c 1"}}, "c"
 	if _, err := b.Early(b.ctx, before, e); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("early of a run that has lost its lane: %v", err)
 	}
@@ -155,14 +155,14 @@ func TestRebindTakesBackThePreview(t *testing.T) {
 			b := setup(t)
 			b.accept(t, inbound("anna", 1))
 			run := b.claim(t)
-			preview := piece("anna", "p")
-			b.early(t, run, domain.Early{Said: "one", Preview: &preview, Pieces: []domain.Piece{piece("anna", "one")}})
+			preview := item("anna", "p")
+			b.early(t, run, domain.Early{Said: "one", Preview: &preview, Items: []domain.OutboxItem{item("anna", "one")}})
 			left := []string{"one", "begun anew"}
 			if sent {
 				want(t, "early", []string{"one", "p"}, b.texts(t))
 				left = []string{"m-p=", "begun anew"}
 			}
-			if _, err := b.Rebind(b.ctx, run.ID, piece("anna", "begun anew")); err != nil {
+			if _, err := b.ReplaceSession(b.ctx, run.ID, item("anna", "begun anew")); err != nil {
 				t.Fatal(err)
 			}
 			want(t, "with the notice", left, b.texts(t))

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// rest is what an outbox row holds of a piece as JSON.
+// rest is what an outbox row holds of an item as JSON.
 type rest struct {
 	Media   []chat.Media    `json:"media,omitempty"`
 	Buttons [][]chat.Button `json:"buttons,omitempty"`
@@ -20,7 +20,7 @@ type rest struct {
 	OrSend  bool            `json:"or_send,omitempty"`
 }
 
-func encodeRest(p domain.Piece) (string, error) {
+func encodeRest(p domain.OutboxItem) (string, error) {
 	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend {
 		return "", nil
 	}
@@ -29,7 +29,7 @@ func encodeRest(p domain.Piece) (string, error) {
 }
 
 // decodeRest leaves out what another version wrote and this one cannot read: the text is still worth sending.
-func decodeRest(p *domain.Piece, encoded string) {
+func decodeRest(p *domain.OutboxItem, encoded string) {
 	var r rest
 	if encoded == "" || json.Unmarshal([]byte(encoded), &r) != nil {
 		return
@@ -37,9 +37,9 @@ func decodeRest(p *domain.Piece, encoded string) {
 	p.Media, p.Buttons, p.Silent, p.OrSend = r.Media, r.Buttons, r.Silent, r.OrSend
 }
 
-// settle looks at what a new piece is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
+// settle looks at what a new item is to edit. It is gone when it was given up, is unknown, or waits still and was certainly
 // not sent: then it is not to be sent any more. The error is of a target of another destination, whose order nobody keeps.
-func (t *tx) settle(p domain.Piece) (gone bool, err error) {
+func (t *tx) settle(p domain.OutboxItem) (gone bool, err error) {
 	to, waits, err := t.whereabouts(p.Edits)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -55,21 +55,21 @@ func (t *tx) settle(p domain.Piece) (gone bool, err error) {
 	return t.takeBack(p.Edits, to)
 }
 
-// whereabouts finds a kept piece that was sent, or one that waits, be it on its way or not, and where it goes.
-func (t *tx) whereabouts(piece int64) (to chat.Address, waits bool, err error) {
+// whereabouts finds a kept item that was sent, or one that waits, be it on its way or not, and where it goes.
+func (t *tx) whereabouts(item int64) (to chat.Address, waits bool, err error) {
 	err = t.row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
 		UNION ALL SELECT channel, chat, thread, 0 FROM kept_pieces WHERE piece = ?1`,
-		[]any{piece}, &to.Channel, &to.Chat, &to.Thread, &waits)
+		[]any{item}, &to.Channel, &to.Chat, &to.Thread, &waits)
 	return to, waits, err
 }
 
-// takeBack removes a waiting piece from the outbox, unless it is on its way or may have arrived.
-func (t *tx) takeBack(piece int64, to chat.Address) (bool, error) {
-	n, err := t.exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, piece)
+// takeBack removes a waiting item from the outbox, unless it is on its way or may have arrived.
+func (t *tx) takeBack(item int64, to chat.Address) (bool, error) {
+	n, err := t.exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, item)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	// A destination that is to be left in peace for a while is so for the next piece, too.
+	// A destination that is to be left in peace for a while is so for the next item, too.
 	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel, to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return true, err
@@ -78,36 +78,36 @@ func (t *tx) takeBack(piece int64, to chat.Address) (bool, error) {
 	return true, err
 }
 
-// retract takes a kept piece back, or has its message deleted, if there is one or is going to be; zero: there is none.
-func (t *tx) retract(piece int64) error {
-	if piece == 0 {
+// retract takes a kept item back, or has its message deleted, if there is one or is going to be; zero: there is none.
+func (t *tx) retract(item int64) error {
+	if item == 0 {
 		return nil
 	}
-	to, _, err := t.whereabouts(piece)
+	to, _, err := t.whereabouts(item)
 	if errors.Is(err, sql.ErrNoRows) {
-		return t.outdate(piece)
+		return t.outdate(item)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = t.post(0, []domain.Piece{{To: to, Edits: piece}})
+	_, err = t.post(0, []domain.OutboxItem{{To: to, Edits: item}})
 	return err
 }
 
-// keep notes what a kept piece has become. The message of the one that it edits is as old as it was.
-func (t *tx) keep(piece, edited int64, to chat.Address, id chat.MessageID) error {
+// keep notes what a kept item has become. The message of the one that it edits is as old as it was.
+func (t *tx) keep(item, edited int64, to chat.Address, id chat.MessageID) error {
 	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6))
 		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at`,
-		piece, to.Channel, to.Chat, to.Thread, id, t.now, edited)
+		item, to.Channel, to.Chat, to.Thread, id, t.now, edited)
 	return err
 }
 
-// SentPiece returns the message that a kept piece has become, for 90 days, and when that was sent: the first one where the
+// SentItem returns the message that a kept item has become, for 90 days, and when that was sent: the first one where the
 // network made several. The error is [domain.ErrNotFound] for one that was not sent, or not yet, and where the network gives no ids.
-func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, at time.Time, err error) {
+func (s *Store) SentItem(ctx context.Context, item int64) (id chat.MessageID, at time.Time, err error) {
 	var sentAt int64
-	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{piece}, &id, &sentAt)
+	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{item}, &id, &sentAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = domain.ErrNotFound
 	}
@@ -117,8 +117,8 @@ func (s *Store) SentPiece(ctx context.Context, piece int64) (id chat.MessageID, 
 	return id, moment(sentAt), nil
 }
 
-// Behind returns when the oldest undelivered piece of a destination was posted; zero: there is none.
-func (s *Store) Behind(ctx context.Context, to chat.Address) (oldest time.Time, err error) {
+// OldestUndelivered returns when the oldest undelivered item of a destination was posted; zero: there is none.
+func (s *Store) OldestUndelivered(ctx context.Context, to chat.Address) (oldest time.Time, err error) {
 	var at int64
 	err = s.view(ctx).row(`SELECT created_at FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3 ORDER BY id LIMIT 1`,
 		[]any{to.Channel, to.Chat, to.Thread}, &at)

@@ -9,16 +9,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// kept is a piece that others may edit.
-func kept(to, text string) domain.Piece {
-	p := piece(to, text)
+// kept is an item that others may edit.
+func kept(to, text string) domain.OutboxItem {
+	p := item(to, text)
 	p.Kept = true
 	return p
 }
 
-// edit is a piece that edits another one.
-func edit(to, text string, target int64, orSend bool) domain.Piece {
-	p := piece(to, text)
+// edit is an item that edits another one.
+func edit(to, text string, target int64, orSend bool) domain.OutboxItem {
+	p := item(to, text)
 	p.Edits, p.OrSend = target, orSend
 	return p
 }
@@ -32,7 +32,7 @@ func TestAPieceKeepsAllThatItIs(t *testing.T) {
 	p.Buttons = [][]chat.Button{{{Label: "Stop", Data: "/stop"}}, {{Label: "On", Data: "/on"}, {Label: "Off", Data: "/off"}}}
 	b.post(t, "", p)
 	b.reopen(t)
-	want(t, "the piece", p, b.head(t).Piece)
+	want(t, "the piece", p, b.head(t).Item)
 }
 
 func TestWhatBecomesOfAnEdit(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 	}
 	retry := func(uncertain bool) func(b *bundle, d domain.Delivery) error {
 		return func(b *bundle, d domain.Delivery) error {
-			return b.Retry(b.ctx, d.ID, domain.Again{At: start, Uncertain: uncertain})
+			return b.Retry(b.ctx, d.ID, domain.Retry{At: start, Uncertain: uncertain})
 		}
 	}
 	for name, test := range map[string]struct {
@@ -57,7 +57,7 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 		"is there":       {deliver("1"), []string{"1=edit"}, []string{"1=edit"}, []string{"1="}},
 		"is there twice": {deliver("1", "2"), []string{"1=edit"}, []string{"1=edit"}, []string{"1="}},
 		"has no id":      {deliver(), []string{"edit"}, nil, nil},
-		"is dead":        {func(b *bundle, d domain.Delivery) error { return b.Bury(b.ctx, d.ID, "") }, []string{"edit"}, nil, nil},
+		"is dead":        {func(b *bundle, d domain.Delivery) error { return b.DeadLetter(b.ctx, d.ID, "") }, []string{"edit"}, nil, nil},
 	} {
 		for kind, change := range map[string]struct {
 			text   string
@@ -77,7 +77,7 @@ func TestWhatBecomesOfAnEdit(t *testing.T) {
 				}
 				b.post(t, "", edit("anna", change.text, id, change.orSend))
 				want(t, "delivered", change.want, b.texts(t))
-				if dead, err := b.DeadPieces(b.ctx, 0); len(dead) != 0 || err != nil {
+				if dead, err := b.DeadLetters(b.ctx, 0); len(dead) != 0 || err != nil {
 					t.Errorf("to be put back: %+v, %v", dead, err)
 				}
 			})
@@ -93,16 +93,16 @@ func TestAnEditOfWhatIsOnItsWay(t *testing.T) {
 		want []string
 	}{
 		"delivered": {func(b *bundle, id int64) error { return b.Delivered(b.ctx, id, []chat.MessageID{"1"}) }, []string{"1=edit", "next"}},
-		"refused":   {func(b *bundle, id int64) error { return b.Retry(b.ctx, id, domain.Again{At: start}) }, []string{"target", "m-target=edit", "next"}},
+		"refused":   {func(b *bundle, id int64) error { return b.Retry(b.ctx, id, domain.Retry{At: start}) }, []string{"target", "m-target=edit", "next"}},
 		"lost":      {func(b *bundle, _ int64) error { _, _, err := b.Reclaim(b.ctx); return err }, []string{"target", "m-target=edit", "next"}},
-		"given up":  {func(b *bundle, id int64) error { return b.Bury(b.ctx, id, "") }, []string{"=edit", "next"}},
+		"given up":  {func(b *bundle, id int64) error { return b.DeadLetter(b.ctx, id, "") }, []string{"=edit", "next"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			id := b.post(t, "", kept("anna", "target"))
 			d := b.head(t)
-			b.post(t, "", edit("anna", "edit", id, true), piece("anna", "next"))
+			b.post(t, "", edit("anna", "edit", id, true), item("anna", "next"))
 			if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
 				t.Fatalf("beside the target: %+v", ds)
 			}
@@ -147,7 +147,7 @@ func TestAnEditOfAnotherDestinationIsRefused(t *testing.T) {
 	}
 	thread := edit("anna", "edit", waiting, true)
 	thread.To.Thread = "t"
-	for name, p := range map[string]domain.Piece{
+	for name, p := range map[string]domain.OutboxItem{
 		"of a waiting one": edit("carl", "edit", waiting, true), "of a sent one": edit("carl", "edit", sent, true), "in a thread": thread,
 		"with files alone":  {To: thread.To, Edits: waiting, Media: []chat.Media{{Ref: "r"}}},
 		"with nothing else": edit("anna", "", waiting, true),
@@ -161,11 +161,11 @@ func TestAnEditOfAnotherDestinationIsRefused(t *testing.T) {
 func TestAPieceThatWasTakenBackLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "one"))
+	b.post(t, "", item("anna", "one"))
 	first := b.head(t)
 	id := b.post(t, "", kept("anna", "target"))
 	b.post(t, "", edit("anna", "", id, false))
-	if err := b.Retry(b.ctx, first.ID, domain.Again{At: start.Add(time.Minute)}); err != nil {
+	if err := b.Retry(b.ctx, first.ID, domain.Retry{At: start.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	status, err := b.Destinations(b.ctx)
@@ -185,7 +185,7 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first := b.post(t, "", kept("anna", "1"))
-	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
+	if _, _, err := b.SentItem(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("not sent yet: %v", err)
 	}
 	b.texts(t)
@@ -194,21 +194,21 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 	second := edit("anna", "2", first, true)
 	second.Kept = true
 	id := b.post(t, "", second)
-	plain := b.post(t, "", piece("anna", "3"))
+	plain := b.post(t, "", item("anna", "3"))
 	b.texts(t)
-	for _, piece := range []int64{first, id} {
-		if message, at, err := b.SentPiece(b.ctx, piece); message != "m-1" || !at.Equal(sentAt) || err != nil {
-			t.Errorf("piece %d has become %q, sent at %v, %v; want it sent at %v", piece, message, at, err, sentAt)
+	for _, item := range []int64{first, id} {
+		if message, at, err := b.SentItem(b.ctx, item); message != "m-1" || !at.Equal(sentAt) || err != nil {
+			t.Errorf("piece %d has become %q, sent at %v, %v; want it sent at %v", item, message, at, err, sentAt)
 		}
 	}
-	if _, _, err := b.SentPiece(b.ctx, plain); !errors.Is(err, domain.ErrNotFound) {
+	if _, _, err := b.SentItem(b.ctx, plain); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("one that is not kept: %v", err)
 	}
 	b.clock.Advance(91 * 24 * time.Hour)
 	if err := b.Purge(b.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.SentPiece(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
+	if _, _, err := b.SentItem(b.ctx, first); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("after 91 days: %v", err)
 	}
 }
@@ -216,19 +216,19 @@ func TestWhatAKeptPieceHasBecome(t *testing.T) {
 func TestHowFarADestinationIsBehind(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	to := piece("anna", "").To
+	to := item("anna", "").To
 	behind := func() time.Time {
 		t.Helper()
-		at, err := b.Behind(b.ctx, to)
+		at, err := b.OldestUndelivered(b.ctx, to)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return at
 	}
 	got := []time.Time{behind()}
-	b.post(t, "", piece("anna", "1"))
+	b.post(t, "", item("anna", "1"))
 	b.clock.Advance(time.Second)
-	b.post(t, "", piece("anna", "2"), piece("bob", "1"))
+	b.post(t, "", item("anna", "2"), item("bob", "1"))
 	got = append(got, behind())
 	for _, d := range b.deliveries(t, "telegram") {
 		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {

@@ -174,7 +174,7 @@ func TestParent(t *testing.T) {
 	if err != nil || reset.ForkOf != "" {
 		t.Errorf("begun anew: %+v, %v", reset, err)
 	}
-	if _, err := b.Rebind(b.ctx, run.ID); err != nil {
+	if _, err := b.ReplaceSession(b.ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.complete(t, run)

@@ -173,7 +173,7 @@ func TestWhatWaitsAtAReset(t *testing.T) {
 			t.Errorf("%s runs in %s, replaced %t; want %+v", asked(next), seen[claude], next.Session.Replaced, want)
 		}
 		if want.asked == "2" { // whose record is gone: another one takes its place, and not the newest one's
-			session, err := b.Rebind(b.ctx, next.ID)
+			session, err := b.ReplaceSession(b.ctx, next.ID)
 			if err != nil || seen[session.ClaudeSession] != "" || !session.Replaced {
 				t.Errorf("bound to %+v, %v", session, err)
 			}

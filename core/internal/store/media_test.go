@@ -61,7 +61,7 @@ func TestExtracts(t *testing.T) {
 	}
 }
 
-// Files are needed as long as a message waits or is answered, and as long as a piece is to be sent.
+// Files are needed as long as a message waits or is answered, and as long as an item is to be sent.
 func TestNeededMedia(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -95,11 +95,11 @@ func TestNeededMedia(t *testing.T) {
 	run := b.claim(t)
 	expect("while it is answered", "telegram/a", "telegram/b")
 	to := in.Message.Address()
-	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: to, Media: []chat.Media{{Ref: "c"}}}}}); err != nil {
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: to, Media: []chat.Media{{Ref: "c"}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	expect("while the answer is sent", "telegram/c")
-	if _, err := b.Post(b.ctx, "", domain.Piece{To: to, Text: "and", Silent: true}); err != nil {
+	if _, err := b.Post(b.ctx, "", domain.OutboxItem{To: to, Text: "and", Silent: true}); err != nil {
 		t.Fatal(err)
 	}
 	expect("beside a piece without files", "telegram/c")

@@ -215,8 +215,8 @@ func (m *model) accept(t *rapid.T) {
 		l = &modelLane{}
 	}
 	if receipt {
-		in.Receipt = func(a domain.Acceptance) domain.Piece {
-			return domain.Piece{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
+		in.Receipt = func(a domain.Acceptance) domain.OutboxItem {
+			return domain.OutboxItem{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
 		}
 	}
 	got, err := m.store.Accept(m.ctx, in)
@@ -709,8 +709,8 @@ func (m *model) complete(t *rapid.T) {
 	joined := m.remove(l, func(o modelMessage) bool { return o.joined && o.cleared })
 	m.cancel(k.session, joined)
 	tell, told := m.undelivered(t, k.session)
-	c.Undelivered, c.Pieces = tell, m.drawPieces(t)
-	for _, p := range c.Pieces {
+	c.Undelivered, c.Items = tell, m.drawPieces(t)
+	for _, p := range c.Items {
 		m.post(k.session, p)
 	}
 	before := head + 1

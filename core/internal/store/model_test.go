@@ -94,9 +94,9 @@ type model struct {
 	runs         map[int64]laneKey
 	fenced       []int64 // ids of runs that have ended or were lost
 	deliveries   map[int64]chat.ID
-	became       map[int64]chat.MessageID // of kept pieces that were sent
+	became       map[int64]chat.MessageID // of kept items that were sent
 	keptIn       map[int64]chat.ID        // where they are
-	dead         []modelPiece
+	dead         []modelItem
 	lastPiece    int64
 	lastRun      int64
 	pieces       int
@@ -121,7 +121,7 @@ func (m *model) open(t *rapid.T) {
 // stale takes a step of a run that is no longer its lane's.
 func (m *model) stale(t *rapid.T) {
 	id := rapid.SampledFrom(m.fenced).Draw(t, "run")
-	c := domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: chat.Address{Channel: "c", Chat: "a"}, Text: "stale"}}}
+	c := domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: chat.Address{Channel: "c", Chat: "a"}, Text: "stale"}}}
 	if err := m.store.Complete(m.ctx, id, c); err == nil {
 		t.Fatalf("run %d has ended and completes", id)
 	}
@@ -131,7 +131,7 @@ func (m *model) stale(t *rapid.T) {
 	if _, err := m.store.Join(m.ctx, id); err == nil {
 		t.Fatalf("run %d has ended and joins", id)
 	}
-	if _, err := m.store.Early(m.ctx, id, domain.Early{Pieces: c.Pieces, Said: "stale"}); err == nil {
+	if _, err := m.store.Early(m.ctx, id, domain.Early{Items: c.Items, Said: "stale"}); err == nil {
 		t.Fatalf("run %d has ended and sends early", id)
 	}
 }

@@ -100,7 +100,7 @@ func (m *model) withdraw(t *rapid.T) {
 	}
 	if i >= 0 && rapid.Bool().Draw(t, "by its message") && l.queue[i].Message.ID != "" {
 		var unread int64
-		if standing, unread = m.unread(t, l, l.queue[i]); unread == l.run && standing == domain.StandingTold {
+		if standing, unread = m.unread(t, l, l.queue[i]); unread == l.run && standing == domain.StandingSteered {
 			standing = domain.StandingWaiting
 		}
 		got, err := m.store.WithdrawMessage(m.ctx, "c", chat.ID(session), l.queue[i].Message.ID, unread)
@@ -122,7 +122,7 @@ func (m modelMessage) standing() domain.Standing {
 	case m.joined && m.cleared:
 		return domain.StandingNone
 	case m.joined:
-		return domain.StandingTold
+		return domain.StandingSteered
 	case m.waits():
 		return domain.StandingWaiting
 	default:
@@ -136,7 +136,7 @@ func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (domain.Standin
 	if standing := o.standing(); err != nil || found.Standing != standing {
 		t.Fatalf("message %d of %s is found %+v, %v; want %q", o.ticket, o.Session, found, err, standing)
 	}
-	if found.Standing == domain.StandingTold && (found.Run != l.run || found.UUID != o.uuid()) {
+	if found.Standing == domain.StandingSteered && (found.Run != l.run || found.UUID != o.uuid()) {
 		t.Fatalf("message %d of %s was told to run %d as %s, want %d and %s", o.ticket, o.Session, found.Run, found.UUID, l.run, o.uuid())
 	}
 	return found.Standing, rapid.SampledFrom([]int64{0, l.run, l.run - 1}).Draw(t, "unread")
@@ -156,7 +156,7 @@ func (m *model) amend(t *rapid.T) {
 	want, unread := m.unread(t, l, *o)
 	edited := o.Message
 	edited.Text += "!"
-	if want == domain.StandingTold && unread == l.run {
+	if want == domain.StandingSteered && unread == l.run {
 		want, o.joined = domain.StandingWaiting, false
 		m.editions++
 		edited.Edition = chat.EventID(fmt.Sprint("edit-", m.editions))

@@ -35,9 +35,9 @@ func TestAChatThatMovesKeepsItsFirstID(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"a", "b", "c"} {
-			b.post(t, "", piece(id, "to "+id))
-			if got := b.head(t); got.Piece.To.Chat != "c" {
-				t.Errorf("what is posted to %s goes to %s", id, got.Piece.To.Chat)
+			b.post(t, "", item(id, "to "+id))
+			if got := b.head(t); got.Item.To.Chat != "c" {
+				t.Errorf("what is posted to %s goes to %s", id, got.Item.To.Chat)
 			} else if err := b.Delivered(b.ctx, got.ID, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -52,11 +52,11 @@ func TestWhatWaitsForAChatThatMovesGoesWhereItIs(t *testing.T) {
 	first := b.post(t, "", kept("a", "first"))
 	b.texts(t) // is sent, as m-first
 	sending := b.post(t, "", kept("a", "on its way"))
-	answer := piece("a", "answer")
+	answer := item("a", "answer")
 	answer.ReplyTo = "7"
 	b.post(t, "", answer)
 	dead := b.head(t)
-	if err := b.Bury(b.ctx, dead.ID, "gone"); err != nil {
+	if err := b.DeadLetter(b.ctx, dead.ID, "gone"); err != nil {
 		t.Fatal(err)
 	}
 	onItsWay := b.head(t)
@@ -66,14 +66,14 @@ func TestWhatWaitsForAChatThatMovesGoesWhereItIs(t *testing.T) {
 	if err := b.Delivered(b.ctx, onItsWay.ID, []chat.MessageID{"9"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Revive(b.ctx, sending); err != nil {
+	if err := b.Requeue(b.ctx, sending); err != nil {
 		t.Fatal(err)
 	}
 	b.post(t, "", edit("a", "of one that is there", onItsWay.ID, true), edit("a", "of one that is not", first, true))
 	var got []string
 	for range 5 {
 		d := b.head(t)
-		got = append(got, fmt.Sprintf("%s to %s, edits %q, replies to %q", d.Piece.Text, d.Piece.To.Chat, d.Target, d.Piece.ReplyTo))
+		got = append(got, fmt.Sprintf("%s to %s, edits %q, replies to %q", d.Item.Text, d.Item.To.Chat, d.Target, d.Item.ReplyTo))
 		if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -92,13 +92,13 @@ func TestAChatThatMovesToWhereSomethingWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	target := b.post(t, "", kept("a", "old"))
-	b.post(t, "", piece("b", "new"))
+	b.post(t, "", item("b", "new"))
 	b.move(t, "1", "a", "b")
-	b.post(t, "", edit("a", "edited", target, true), piece("a", "later"))
+	b.post(t, "", edit("a", "edited", target, true), item("a", "later"))
 	got := map[string]int{}
 	for range 3 {
 		for _, d := range b.deliveries(t, "telegram") {
-			got[d.Piece.Text]++
+			got[d.Item.Text]++
 			if err := b.Delivered(b.ctx, d.ID, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
 	b.complete(t, b.claim(t))
 	b.move(t, "1", "anna", "b")
 	from := domain.Elsewhere{Said: chat.TranscriptEntry{Role: chat.System, Text: "clock: tea time"}, Note: "tea time"}
-	if _, err := b.PostFrom(b.ctx, "", from, piece("anna", "tea time")); err != nil {
+	if _, err := b.PostFrom(b.ctx, "", from, item("anna", "tea time")); err != nil {
 		t.Fatal(err)
 	}
 	b.accept(t, inbound("anna", 2))

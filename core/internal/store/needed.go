@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// NeededMedia returns the files, by instance, of the messages that wait or are being answered and of the pieces that are to
+// NeededMedia returns the files, by instance, of the messages that wait or are being answered and of the items that are to
 // be sent. It reads all of them, and is meant for the rare times at which files must go.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
@@ -37,7 +37,7 @@ func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error
 		if err := rows.Scan(&channel, &rest); err != nil {
 			return err
 		}
-		var p domain.Piece
+		var p domain.OutboxItem
 		decodeRest(&p, rest)
 		needed[channel] = append(needed[channel], p.Media...)
 		return nil

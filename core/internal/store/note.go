@@ -23,8 +23,8 @@ func (s *Store) Note(ctx context.Context, session string, notes ...domain.Note) 
 	return err
 }
 
-// Overhear keeps an event that starts no turn, unless it was kept or accepted before.
-func (s *Store) Overhear(ctx context.Context, o domain.Overheard) (duplicate bool, err error) {
+// RecordPassive keeps an event that starts no turn, unless it was kept or accepted before.
+func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate bool, err error) {
 	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
 		return false, fmt.Errorf("overhear: %w", err)
 	}
@@ -163,10 +163,10 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 	return notes, dropped, err
 }
 
-// TellDropped posts what tells the chat of a run of the messages that were dropped, and notes that it was told: see [domain.Run]. The
+// NotifyDropped posts what tells the chat of a run of the messages that were dropped, and notes that it was told: see [domain.Run]. The
 // error is [domain.ErrFenced] for a run that has lost its lane.
-func (s *Store) TellDropped(ctx context.Context, runID int64, pieces ...domain.Piece) error {
-	if err := checkPieces(pieces); err != nil {
+func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.OutboxItem) error {
+	if err := checkPieces(items); err != nil {
 		return fmt.Errorf("tell of dropped messages: %w", err)
 	}
 	_, err := step(ctx, s, "tell of dropped messages", func(t *tx) (nothing, error) {
@@ -174,7 +174,7 @@ func (s *Store) TellDropped(ctx context.Context, runID int64, pieces ...domain.P
 		if err != nil {
 			return nothing{}, err
 		}
-		if _, err := t.post(0, pieces); err != nil {
+		if _, err := t.post(0, items); err != nil {
 			return nothing{}, err
 		}
 		_, err = t.exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session, domain.NoteOverflow, h.seq)

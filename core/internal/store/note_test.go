@@ -165,7 +165,7 @@ func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
 	}
 	tell := func() {
 		t.Helper()
-		if err := b.TellDropped(b.ctx, run.ID, domain.Piece{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); err != nil {
+		if err := b.NotifyDropped(b.ctx, run.ID, domain.OutboxItem{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
 	stale := run
 	again()
 	want(0)
-	if err := b.TellDropped(b.ctx, stale.ID, domain.Piece{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); !errors.Is(err, domain.ErrFenced) {
+	if err := b.NotifyDropped(b.ctx, stale.ID, domain.OutboxItem{To: inbound("anna", 1).Message.Address(), Text: "dropped"}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a run that has lost its lane tells: %v", err)
 	}
 }
@@ -279,18 +279,18 @@ func TestNotesAreBounded(t *testing.T) {
 }
 
 // overheard is the nth message of a group that the agent is not spoken to in.
-func overheard(group string, n int) domain.Overheard {
+func overheard(group string, n int) domain.Passive {
 	text := fmt.Sprintf("%s says %d", group, n)
-	return domain.Overheard{
+	return domain.Passive{
 		EventID: chat.EventID(fmt.Sprintf("%s-%d", group, n)), Channel: "telegram", Session: "telegram:" + group,
 		Note: &domain.Note{Kind: domain.NoteHistory, At: start, Sender: "bert", Text: text}, Limit: 3,
 		Transcript: []chat.TranscriptEntry{{Role: chat.User, Text: text, At: start}},
 	}
 }
 
-func (b *bundle) overhear(t *testing.T, o domain.Overheard) (duplicate bool) {
+func (b *bundle) overhear(t *testing.T, o domain.Passive) (duplicate bool) {
 	t.Helper()
-	duplicate, err := b.Overhear(b.ctx, o)
+	duplicate, err := b.RecordPassive(b.ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,15 +339,15 @@ func TestOverhear(t *testing.T) {
 	if err != nil || len(entries) != 6 {
 		t.Errorf("transcript %+v, %v", entries, err)
 	}
-	for name, change := range map[string]func(*domain.Overheard){
-		"no event":   func(o *domain.Overheard) { o.EventID = "" },
-		"long event": func(o *domain.Overheard) { o.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
-		"no channel": func(o *domain.Overheard) { o.Channel = "" },
-		"no session": func(o *domain.Overheard) { o.Session = "" },
+	for name, change := range map[string]func(*domain.Passive){
+		"no event":   func(o *domain.Passive) { o.EventID = "" },
+		"long event": func(o *domain.Passive) { o.EventID = chat.EventID(strings.Repeat("x", chat.MaxEventID+1)) },
+		"no channel": func(o *domain.Passive) { o.Channel = "" },
+		"no session": func(o *domain.Passive) { o.Session = "" },
 	} {
 		o := overheard("group", 9)
 		change(&o)
-		if _, err := b.Overhear(b.ctx, o); err == nil {
+		if _, err := b.RecordPassive(b.ctx, o); err == nil {
 			t.Errorf("%s: kept", name)
 		}
 	}

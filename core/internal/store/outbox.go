@@ -10,24 +10,24 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Post puts pieces into the outbox, in order, and returns the first one's id; zero: all that they were to edit was never
+// Post puts items into the outbox, in order, and returns the first one's id; zero: all that they were to edit was never
 // sent. The same key again posts nothing and returns the first id of the first time; the empty key is never the same. Keys
 // are one namespace, apart from the events'.
-func (s *Store) Post(ctx context.Context, key string, pieces ...domain.Piece) (firstID int64, err error) {
-	return s.PostFrom(ctx, key, domain.Elsewhere{}, pieces...)
+func (s *Store) Post(ctx context.Context, key string, items ...domain.OutboxItem) (firstID int64, err error) {
+	return s.PostFrom(ctx, key, domain.Elsewhere{}, items...)
 }
 
 // PostFrom is [Store.Post] of what is sent to a chat from elsewhere. The session whose last message came from there, if there
 // is one and it is another than that which says it, gets it into its history, and its next turn is told.
-func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, pieces ...domain.Piece) (firstID int64, err error) {
-	if len(pieces) == 0 {
+func (s *Store) PostFrom(ctx context.Context, key string, from domain.Elsewhere, items ...domain.OutboxItem) (firstID int64, err error) {
+	if len(items) == 0 {
 		return 0, errors.New("post: there is no piece")
 	}
-	if err := checkPieces(pieces); err != nil {
+	if err := checkPieces(items); err != nil {
 		return 0, fmt.Errorf("post: %w", err)
 	}
 	return step(ctx, s, "post", func(t *tx) (int64, error) {
-		posted, _, err := t.postOnce(key, from, pieces)
+		posted, _, err := t.postOnce(key, from, items)
 		return posted, err
 	})
 }
@@ -49,9 +49,9 @@ func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
 	return t.appendTranscript(session, []chat.TranscriptEntry{from.Said})
 }
 
-// checkPieces refuses pieces that no outbox would ever ask for, and those that could not become what they are to be.
-func checkPieces(pieces []domain.Piece) error {
-	for _, p := range pieces {
+// checkPieces refuses items that no outbox would ever ask for, and those that could not become what they are to be.
+func checkPieces(items []domain.OutboxItem) error {
+	for _, p := range items {
 		switch {
 		case p.To.Channel == "":
 			return errors.New("a piece has no channel")
@@ -64,9 +64,9 @@ func checkPieces(pieces []domain.Piece) error {
 	return nil
 }
 
-// post returns the first piece's id, or 0 when there is none.
-func (t *tx) post(runID int64, pieces []domain.Piece) (firstID int64, err error) {
-	for _, p := range pieces {
+// post returns the first item's id, or 0 when there is none.
+func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err error) {
+	for _, p := range items {
 		if to := t.moves.now(p.To); to != p.To {
 			p.To, p.ReplyTo = to, ""
 		}
@@ -92,8 +92,8 @@ func (t *tx) post(runID int64, pieces []domain.Piece) (firstID int64, err error)
 	return firstID, nil
 }
 
-// enqueue puts a piece behind what waits for its destination.
-func (t *tx) enqueue(runID int64, p domain.Piece) (id int64, err error) {
+// enqueue puts an item behind what waits for its destination.
+func (t *tx) enqueue(runID int64, p domain.OutboxItem) (id int64, err error) {
 	rest, err := encodeRest(p)
 	if err != nil {
 		return 0, err
@@ -107,7 +107,7 @@ func (t *tx) enqueue(runID int64, p domain.Piece) (id int64, err error) {
 	return id, t.expect(p.To)
 }
 
-// expect counts a piece that has come to a destination. One that is sending is due when that piece is done with.
+// expect counts an item that has come to a destination. One that is sending is due when that item is done with.
 func (t *tx) expect(to chat.Address) error {
 	t.after.deliveries = true
 	_, err := t.exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
@@ -117,7 +117,7 @@ func (t *tx) expect(to chat.Address) error {
 	return err
 }
 
-// Uncertain returns how many pieces there ever were whose send had an unknown outcome, so that they had to be sent again.
+// Uncertain returns how many items there ever were whose send had an unknown outcome, so that they had to be sent again.
 func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 	if err := s.view(ctx).row(`SELECT uncertain FROM store`, nil, &count); err != nil {
 		return 0, fmt.Errorf("uncertain: %w", err)

@@ -15,13 +15,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-func piece(to, text string) domain.Piece {
-	return domain.Piece{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
+func item(to, text string) domain.OutboxItem {
+	return domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: chat.ID(to)}, Text: text}
 }
 
-func (b *bundle) post(t *testing.T, key string, pieces ...domain.Piece) int64 {
+func (b *bundle) post(t *testing.T, key string, items ...domain.OutboxItem) int64 {
 	t.Helper()
-	id, err := b.Post(b.ctx, key, pieces...)
+	id, err := b.Post(b.ctx, key, items...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +41,15 @@ func (b *bundle) head(t *testing.T) domain.Delivery {
 func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"), piece("bob", "x"), piece("anna", "2"))
-	thread := piece("anna", "thread")
+	b.post(t, "", item("anna", "1"), item("bob", "x"), item("anna", "2"))
+	thread := item("anna", "thread")
 	thread.To.Thread = "t"
 	b.post(t, "", thread)
 
 	first := b.deliveries(t, "telegram")
 	var texts []string
 	for _, d := range first {
-		texts = append(texts, d.Piece.Text)
+		texts = append(texts, d.Item.Text)
 		if d.Attempts != 0 || d.Uncertain || d.RunID != 0 || !d.CreatedAt.Equal(start) {
 			t.Errorf("delivery %+v", d)
 		}
@@ -57,7 +57,7 @@ func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"1", "thread", "x"}, texts); diff != "" {
 		t.Fatalf("first round (-want +got):\n%s", diff)
 	}
-	b.post(t, "", piece("anna", "3")) // while the first one is on its way
+	b.post(t, "", item("anna", "3")) // while the first one is on its way
 	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
 		t.Fatalf("a destination is due while a piece of it is sent: %+v", ds)
 	}
@@ -65,8 +65,8 @@ func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
 		if err := b.Delivered(b.ctx, first[0].ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		if first[0] = b.head(t); first[0].Piece.Text != want {
-			t.Errorf("got %q, want %q", first[0].Piece.Text, want)
+		if first[0] = b.head(t); first[0].Item.Text != want {
+			t.Errorf("got %q, want %q", first[0].Item.Text, want)
 		}
 	}
 }
@@ -74,16 +74,16 @@ func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
 func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"))
+	b.post(t, "", item("anna", "1"))
 	b.clock.Advance(time.Second)
-	b.post(t, "", piece("bob", "1"), piece("carl", "1"))
+	b.post(t, "", item("bob", "1"), item("carl", "1"))
 	ds, next, err := b.ClaimDeliveriesNow(b.ctx, "telegram", 2)
-	if err != nil || len(ds) != 2 || ds[0].Piece.To.Chat != "anna" || next.After(b.clock.Now()) || next.IsZero() {
+	if err != nil || len(ds) != 2 || ds[0].Item.To.Chat != "anna" || next.After(b.clock.Now()) || next.IsZero() {
 		t.Fatalf("got %+v, next %v, error %v; want anna and another, and more at once", ds, next, err)
 	}
 	rest := b.head(t)
 	at := b.clock.Now().Add(time.Minute)
-	if err := b.Retry(b.ctx, rest.ID, domain.Again{At: at, Cause: "rate limited"}); err != nil {
+	if err := b.Retry(b.ctx, rest.ID, domain.Retry{At: at, Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if ds, next, _ := b.ClaimDeliveriesNow(b.ctx, "telegram", 2); len(ds) != 0 || !next.Equal(at) {
@@ -97,10 +97,10 @@ func TestClaimDeliveriesTellsWhenToComeAgain(t *testing.T) {
 func TestRetriedPieceStaysFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
+	b.post(t, "", item("anna", "1"), item("anna", "2"))
 	d := b.head(t)
 	poked(b.pokes.Deliveries)
-	if err := b.Retry(b.ctx, d.ID, domain.Again{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
+	if err := b.Retry(b.ctx, d.ID, domain.Retry{At: start.Add(time.Second), Cause: "rate limited"}); err != nil {
 		t.Fatal(err)
 	}
 	if !poked(b.pokes.Deliveries) {
@@ -109,12 +109,12 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
 		t.Fatalf("due before its time: %+v", ds)
 	}
-	b.post(t, "", piece("anna", "3"))
+	b.post(t, "", item("anna", "3"))
 	if ds := b.deliveries(t, "telegram"); len(ds) != 0 {
 		t.Fatalf("a new piece made its destination due: %+v", ds)
 	}
 	status, err := b.Destinations(b.ctx)
-	want := []domain.DestinationStatus{{To: d.Piece.To, Pending: 3, NextAt: start.Add(time.Second), Attempts: 1, LastError: "rate limited"}}
+	want := []domain.DestinationStatus{{To: d.Item.To, Pending: 3, NextAt: start.Add(time.Second), Attempts: 1, LastError: "rate limited"}}
 	if diff := cmp.Diff(want, status); err != nil || diff != "" {
 		t.Errorf("destinations: %v (-want +got):\n%s", err, diff)
 	}
@@ -128,12 +128,12 @@ func TestRetriedPieceStaysFirst(t *testing.T) {
 func TestAnExcusedSendIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"))
+	b.post(t, "", item("anna", "1"))
 	var attempts []int
 	for _, excused := range []bool{true, true, false, true, false} {
 		d := b.head(t)
 		attempts = append(attempts, d.Attempts)
-		if err := b.Retry(b.ctx, d.ID, domain.Again{At: start, Excused: excused}); err != nil {
+		if err := b.Retry(b.ctx, d.ID, domain.Retry{At: start, Excused: excused}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,11 +146,11 @@ func TestAnExcusedSendIsNoAttempt(t *testing.T) {
 func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"))
-	b.post(t, "", piece("bob", "1"))
+	b.post(t, "", item("anna", "1"))
+	b.post(t, "", item("bob", "1"))
 	ds := b.deliveries(t, "telegram")
 	key := ds[0].Key
-	if err := b.Retry(b.ctx, ds[0].ID, domain.Again{At: start, Cause: "timeout", Uncertain: true}); err != nil {
+	if err := b.Retry(b.ctx, ds[0].ID, domain.Retry{At: start, Cause: "timeout", Uncertain: true}); err != nil {
 		t.Fatal(err)
 	}
 	d := b.head(t)
@@ -165,10 +165,10 @@ func TestUncertainPiecesAreCountedOnce(t *testing.T) {
 		if !d.Uncertain {
 			t.Errorf("reclaimed delivery %+v is not marked", d)
 		}
-		if d.Piece.To.Chat == "anna" && d.Key != key {
+		if d.Item.To.Chat == "anna" && d.Key != key {
 			t.Errorf("key %q, was %q", d.Key, key)
 		}
-		if err := b.Retry(b.ctx, d.ID, domain.Again{At: start, Cause: "refused"}); err != nil {
+		if err := b.Retry(b.ctx, d.ID, domain.Retry{At: start, Cause: "refused"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestKeysOfTwoDatabasesDiffer(t *testing.T) {
 		}
 		defer func() { _ = s.Close() }()
 		b := &bundle{Store: s, ctx: t.Context()}
-		b.post(t, "", piece("anna", "1"))
+		b.post(t, "", item("anna", "1"))
 		keys = append(keys, b.head(t).Key)
 	}
 	if keys[0] == keys[1] || !strings.HasSuffix(keys[0], "-1") || len(keys[0]) != len("0123456789abcdef-1") {
@@ -198,31 +198,31 @@ func TestKeysOfTwoDatabasesDiffer(t *testing.T) {
 func TestBuriedPieceIsKeptAndItsDestinationGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.post(t, "", piece("anna", "1"), piece("anna", "2"))
+	b.post(t, "", item("anna", "1"), item("anna", "2"))
 	d := b.head(t)
 	b.clock.Advance(time.Second)
-	if err := b.Bury(b.ctx, d.ID, "chat not found"); err != nil {
+	if err := b.DeadLetter(b.ctx, d.ID, "chat not found"); err != nil {
 		t.Fatal(err)
 	}
-	dead, err := b.DeadPieces(b.ctx, 0)
-	want := []domain.DeadPiece{{ID: d.ID, To: d.Piece.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
+	dead, err := b.DeadLetters(b.ctx, 0)
+	want := []domain.DeadLetter{{ID: d.ID, To: d.Item.To, Text: "1", CreatedAt: start, DiedAt: start.Add(time.Second), Attempts: 1, Error: "chat not found"}}
 	if diff := cmp.Diff(want, dead); err != nil || diff != "" {
 		t.Errorf("dead pieces: %v (-want +got):\n%s", err, diff)
 	}
-	if d := b.head(t); d.Piece.Text != "2" {
-		t.Errorf("next is %q", d.Piece.Text)
+	if d := b.head(t); d.Item.Text != "2" {
+		t.Errorf("next is %q", d.Item.Text)
 	}
 }
 
 func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	waiting := b.post(t, "", piece("anna", "1"))
-	gone := b.post(t, "", piece("bob", "1"))
+	waiting := b.post(t, "", item("anna", "1"))
+	gone := b.post(t, "", item("bob", "1"))
 	for _, d := range b.deliveries(t, "telegram") {
 		var err error
 		if d.ID == waiting {
-			err = b.Retry(b.ctx, d.ID, domain.Again{At: start})
+			err = b.Retry(b.ctx, d.ID, domain.Retry{At: start})
 		} else {
 			err = b.Delivered(b.ctx, d.ID, nil)
 		}
@@ -233,8 +233,8 @@ func TestOnlyAClaimedPieceCanBeEnded(t *testing.T) {
 	for _, id := range []int64{waiting, gone, 99} {
 		for name, err := range map[string]error{
 			"delivered": b.Delivered(b.ctx, id, nil),
-			"retry":     b.Retry(b.ctx, id, domain.Again{At: start, Uncertain: true}),
-			"bury":      b.Bury(b.ctx, id, ""),
+			"retry":     b.Retry(b.ctx, id, domain.Retry{At: start, Uncertain: true}),
+			"bury":      b.DeadLetter(b.ctx, id, ""),
 		} {
 			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s of piece %d: %v, want ErrNotFound", name, id, err)
@@ -271,12 +271,12 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 	event := inbound("anna", 1)
 	event.EventID = "k"
 	b.accept(t, event) // events' ids are another namespace
-	first := b.post(t, "k", piece("anna", "1"), piece("anna", "2"))
+	first := b.post(t, "k", item("anna", "1"), item("anna", "2"))
 	b.reopen(t)
-	if again := b.post(t, "k", piece("anna", "1"), piece("anna", "2")); again != first {
+	if again := b.post(t, "k", item("anna", "1"), item("anna", "2")); again != first {
 		t.Errorf("id %d, then %d", first, again)
 	}
-	if other := b.post(t, "", piece("anna", "3")); other == first {
+	if other := b.post(t, "", item("anna", "3")); other == first {
 		t.Error("no key was taken for the same key")
 	}
 	got, err := b.Destinations(b.ctx)
@@ -287,7 +287,7 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 	if _, err := b.Post(b.ctx, "k"); err == nil {
 		t.Error("posted nothing")
 	}
-	if _, err := b.Post(b.ctx, "", domain.Piece{Text: "to nobody"}); err == nil {
+	if _, err := b.Post(b.ctx, "", domain.OutboxItem{Text: "to nobody"}); err == nil {
 		t.Error("posted to no channel")
 	}
 }
@@ -303,7 +303,7 @@ func TestPostFromElsewhere(t *testing.T) {
 	from := domain.Elsewhere{Session: "telegram:group", Said: chat.TranscriptEntry{Role: chat.Assistant, Text: "Coming?"}, Note: "sent: Coming?"}
 	post := func(key string, from domain.Elsewhere, to chat.ID) {
 		t.Helper()
-		if id, err := b.PostFrom(b.ctx, key, from, domain.Piece{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
+		if id, err := b.PostFrom(b.ctx, key, from, domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: to}, Text: "Coming?"}); err != nil || id == 0 {
 			t.Fatal(id, err)
 		}
 	}

@@ -38,8 +38,8 @@ func (s *Store) OutgoingFiles(ctx context.Context, folder string) (files []domai
 	return files, nil
 }
 
-// ForgetOutgoing forgets files that are gone, or have made room for others, which it leaves.
-func (s *Store) ForgetOutgoing(ctx context.Context, files ...domain.OutgoingFile) error {
+// DeleteOutgoing forgets files that are gone, or have made room for others, which it leaves.
+func (s *Store) DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile) error {
 	if len(files) == 0 {
 		return nil
 	}

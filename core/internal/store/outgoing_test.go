@@ -44,11 +44,11 @@ func TestOutgoingFiles(t *testing.T) {
 	if err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{State: domain.RunDone, Files: []domain.OutgoingFile{newer}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.ForgetOutgoing(b.ctx, a, odd); err != nil {
+	if err := b.DeleteOutgoing(b.ctx, a, odd); err != nil {
 		t.Fatal(err)
 	}
 	known("", newer, other)
-	if err := b.ForgetOutgoing(b.ctx); err != nil {
+	if err := b.DeleteOutgoing(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 }

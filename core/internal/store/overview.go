@@ -44,8 +44,8 @@ func (s *Store) Waiting(ctx context.Context, session string, lane domain.Lane) (
 	return n, nil
 }
 
-// Destinations returns the destinations with undelivered pieces, by address; at most 1000. Attempts are the first
-// piece's, LastError is of the try before.
+// Destinations returns the destinations with undelivered items, by address; at most 1000. Attempts are the first
+// item's, LastError is of the try before.
 func (s *Store) Destinations(ctx context.Context) ([]domain.DestinationStatus, error) {
 	var destinations []domain.DestinationStatus
 	err := s.view(ctx).each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error

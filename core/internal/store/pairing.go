@@ -14,11 +14,11 @@ import (
 // RequestPairing keeps a stranger's request to be let in and posts the prompt that tells them their code. Where the channel
 // has limit of them, the oldest gives way if it was made before olderThan. It returns false, and posts nothing, when the same
 // user has a request that has not expired, or none gives way.
-func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.Piece) (created bool, err error) {
+func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int, olderThan time.Time, prompt domain.OutboxItem) (created bool, err error) {
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
-	if err := checkPieces([]domain.Piece{prompt}); err != nil {
+	if err := checkPieces([]domain.OutboxItem{prompt}); err != nil {
 		return false, fmt.Errorf("request pairing: %w", err)
 	}
 	return step(ctx, s, "request pairing", func(t *tx) (bool, error) {
@@ -46,7 +46,7 @@ func (s *Store) RequestPairing(ctx context.Context, p domain.Pairing, limit int,
 		if err != nil {
 			return false, err
 		}
-		_, err = t.post(0, []domain.Piece{prompt})
+		_, err = t.post(0, []domain.OutboxItem{prompt})
 		return true, err
 	})
 }
@@ -75,7 +75,7 @@ func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 // ApprovePairing lets the requester of a code in and posts the notice that tells them so. An empty channel means any;
 // then a code that is pending on several channels is an error. The error is [domain.ErrNotFound] for a code that is not pending.
 // notice must not block.
-func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.Piece) (domain.Pairing, error) {
+func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem) (domain.Pairing, error) {
 	return step(ctx, s, "approve pairing", func(t *tx) (domain.Pairing, error) {
 		p, err := t.takePairing(channel, code)
 		if err != nil {
@@ -86,11 +86,11 @@ func (s *Store) ApprovePairing(ctx context.Context, channel, code string, notice
 		if err != nil {
 			return domain.Pairing{}, err
 		}
-		piece := notice(p)
-		if err := checkPieces([]domain.Piece{piece}); err != nil {
+		item := notice(p)
+		if err := checkPieces([]domain.OutboxItem{item}); err != nil {
 			return domain.Pairing{}, err
 		}
-		_, err = t.post(0, []domain.Piece{piece})
+		_, err = t.post(0, []domain.OutboxItem{item})
 		return p, err
 	})
 }

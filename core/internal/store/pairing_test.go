@@ -17,11 +17,11 @@ func (b *bundle) request(channel, user, code string) (bool, error) {
 		Code: code, Channel: channel, User: chat.UserID(user), Name: user, Chat: chat.ID(user),
 		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
-	return b.RequestPairing(b.ctx, p, 2, now.Add(-10*time.Minute), domain.Piece{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
+	return b.RequestPairing(b.ctx, p, 2, now.Add(-10*time.Minute), domain.OutboxItem{To: chat.Address{Channel: channel, Chat: p.Chat}, Text: "your code: " + code})
 }
 
-func notice(p domain.Pairing) domain.Piece {
-	return domain.Piece{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
+func notice(p domain.Pairing) domain.OutboxItem {
+	return domain.OutboxItem{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
 }
 
 func TestPairingIsRequestedOnceAtATime(t *testing.T) {
@@ -57,7 +57,7 @@ func TestPairingIsRequestedOnceAtATime(t *testing.T) {
 		t.Errorf("pending: %v (-want +got):\n%s", err, diff)
 	}
 	d := b.deliveries(t, "telegram")
-	if len(d) != 3 || d[0].Piece.Text != "your code: A" {
+	if len(d) != 3 || d[0].Item.Text != "your code: A" {
 		t.Errorf("prompts %+v, want one for each request that was made", d)
 	}
 }
@@ -89,8 +89,8 @@ func TestApprovedUserIsAllowed(t *testing.T) {
 	if err := b.Delivered(b.ctx, b.head(t).ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if d := b.head(t); d.Piece.Text != "you are in" {
-		t.Errorf("notice %+v", d.Piece)
+	if d := b.head(t); d.Item.Text != "you are in" {
+		t.Errorf("notice %+v", d.Item)
 	}
 	if _, err := b.ApprovePairing(b.ctx, "", "A", notice); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("approved twice: %v", err)

@@ -68,12 +68,12 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	must(s.Consumed(ctx, run.ID))
 	_, err = s.Heartbeat(ctx, []int64{run.ID})
 	must(err)
-	_, err = s.Rebind(ctx, run.ID)
+	_, err = s.ReplaceSession(ctx, run.ID)
 	must(err)
 	_, _, err = s.ResetSession(ctx, "s")
 	must(err)
 	must(s.Complete(ctx, run.ID, domain.Completion{
-		State: domain.RunDone, Pieces: []domain.Piece{{To: to}, {To: to}, {To: to}},
+		State: domain.RunDone, Items: []domain.OutboxItem{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{},
 	}))
 	for query := range s.writer.statements.prepared {
@@ -85,12 +85,12 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	stepsOfStreaming(t, s, accept, claim)
 	_, err = s.Clear(ctx, "s", domain.TurnLane, time.Now().Add(time.Hour))
 	must(err)
-	_, err = s.Post(ctx, "key", domain.Piece{To: to})
+	_, err = s.Post(ctx, "key", domain.OutboxItem{To: to})
 	must(err)
 	for _, end := range []func(id int64) error{
-		func(id int64) error { return s.Retry(ctx, id, domain.Again{At: time.Now(), Uncertain: true}) },
+		func(id int64) error { return s.Retry(ctx, id, domain.Retry{At: time.Now(), Uncertain: true}) },
 		func(id int64) error { return s.Delivered(ctx, id, []chat.MessageID{"1"}) },
-		func(id int64) error { return s.Bury(ctx, id, "") },
+		func(id int64) error { return s.DeadLetter(ctx, id, "") },
 	} {
 		ds, _, err := s.ClaimDeliveriesNow(ctx, "telegram", 1)
 		must(err)
@@ -240,11 +240,11 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Files: []domain.OutgoingFile{file}}))
 	_, err = s.OutgoingFiles(ctx, file.Folder)
 	must(err)
-	must(s.ForgetOutgoing(ctx, file))
+	must(s.DeleteOutgoing(ctx, file))
 
 	must(s.Note(ctx, "s", domain.Note{Kind: domain.NoteEvent}))
 	for n := range 3 {
-		_, err := s.Overhear(ctx, domain.Overheard{
+		_, err := s.RecordPassive(ctx, domain.Passive{
 			EventID: chat.EventID(fmt.Sprint("overheard", n)), Channel: "telegram", Session: "s", Note: &domain.Note{Kind: domain.NoteHistory}, Limit: 1,
 			Transcript: []chat.TranscriptEntry{{Role: chat.User}},
 		})
@@ -268,7 +268,7 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	must(err)
 }
 
-// stepsOfStreaming takes the steps of answers that are sent early, of messages that wait, and of pieces that were given up.
+// stepsOfStreaming takes the steps of answers that are sent early, of messages that wait, and of items that were given up.
 func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound)) domain.Acceptance, claim func() *domain.Run) {
 	t.Helper()
 	ctx := t.Context()
@@ -290,29 +290,29 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	waits := func(id chat.MessageID) int64 {
 		return accept(func(in *domain.Inbound) {
 			in.Session, in.Message.ID, in.Reacts = session, id, true
-			in.Receipt = func(domain.Acceptance) domain.Piece { return domain.Piece{To: to} }
+			in.Receipt = func(domain.Acceptance) domain.OutboxItem { return domain.OutboxItem{To: to} }
 		}).Seq
 	}
 	first, second := waits("m1"), waits("m2")
 	accept(func(in *domain.Inbound) {
-		in.Session, in.Queue.Mode, in.Receipt = session, domain.Steer, func(domain.Acceptance) domain.Piece { return domain.Piece{To: to} }
+		in.Session, in.Queue.Mode, in.Receipt = session, domain.Steer, func(domain.Acceptance) domain.OutboxItem { return domain.OutboxItem{To: to} }
 	})
 	waits("m3")
-	preview, err := s.Early(ctx, run.ID, domain.Early{Pieces: []domain.Piece{{To: to}}, Said: "x", Preview: &domain.Piece{To: to}})
+	preview, err := s.Early(ctx, run.ID, domain.Early{Items: []domain.OutboxItem{{To: to}}, Said: "x", Preview: &domain.OutboxItem{To: to}})
 	must(err)
-	told := domain.Telling{Key: "told", Told: &domain.Told{Text: "x"}, Pieces: []domain.Piece{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
-	must(s.Tell(ctx, run.ID, told))
+	told := domain.ToolPost{Key: "told", Sent: &domain.SentByTool{Text: "x"}, Items: []domain.OutboxItem{{To: to}}, Files: []domain.OutgoingFile{{Folder: "f", Name: "n"}}}
+	must(s.PostByTool(ctx, run.ID, told))
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	for range 5 {
 		deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, []chat.MessageID{"1"}) })
 	}
-	_, _, err = s.SentPiece(ctx, preview)
+	_, _, err = s.SentItem(ctx, preview)
 	must(err)
-	_, err = s.Behind(ctx, to)
+	_, err = s.OldestUndelivered(ctx, to)
 	must(err)
 	_, err = s.Held(ctx, true, time.Time{}, time.Now(), 20)
 	must(err)
-	_, err = s.PostFrom(ctx, "from", domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.Piece{To: to})
+	_, err = s.PostFrom(ctx, "from", domain.Elsewhere{Said: chat.TranscriptEntry{Text: "x"}}, domain.OutboxItem{To: to})
 	must(err)
 	must(s.Next(ctx, session, second))
 	must(s.Withdraw(ctx, session, first, func(domain.Message) bool { return true }))
@@ -327,15 +327,15 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	must(s.Reacted(ctx, reactions[0]))
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
-	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Pieces: []domain.Piece{{To: to, Text: "z", Edits: preview, OrSend: true}}}))
+	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: to, Text: "z", Edits: preview, OrSend: true}}}))
 	for range 2 {
-		deliver(func(d domain.Delivery) error { return s.Bury(ctx, d.ID, "") })
-		_, err = s.ReviveAll(ctx)
+		deliver(func(d domain.Delivery) error { return s.DeadLetter(ctx, d.ID, "") })
+		_, err = s.RequeueAll(ctx)
 		must(err)
 	}
-	deliver(func(d domain.Delivery) error { return s.Bury(ctx, d.ID, "") })
-	must(s.Complete(ctx, claim().ID, domain.Completion{State: domain.RunDone, Undelivered: func([]domain.DeadPiece) []domain.Piece { return []domain.Piece{{To: to}} }}))
-	_, err = s.ForgetAll(ctx)
+	deliver(func(d domain.Delivery) error { return s.DeadLetter(ctx, d.ID, "") })
+	must(s.Complete(ctx, claim().ID, domain.Completion{State: domain.RunDone, Undelivered: func([]domain.DeadLetter) []domain.OutboxItem { return []domain.OutboxItem{{To: to}} }}))
+	_, err = s.DiscardAll(ctx)
 	must(err)
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })
 }

@@ -29,8 +29,8 @@ func (s *Store) RecordProcess(ctx context.Context, p domain.Process) error {
 	return err
 }
 
-// ForgetProcess forgets a process that has ended; one that is not recorded is no error.
-func (s *Store) ForgetProcess(ctx context.Context, pid int, startTime uint64) error {
+// DeleteProcess forgets a process that has ended; one that is not recorded is no error.
+func (s *Store) DeleteProcess(ctx context.Context, pid int, startTime uint64) error {
 	_, err := step(ctx, s, "forget process", func(t *tx) (nothing, error) {
 		_, err := t.exec(`DELETE FROM processes WHERE pid = ?1 AND start_time = ?2`, pid, int64(startTime))
 		return nothing{}, err

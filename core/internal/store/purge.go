@@ -23,7 +23,7 @@ const (
 
 // Purge removes what has become too old: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing
 // requests; reactions that could not be shown for a day; ended runs, replaced claude sessions, the details of uses of tools, and what is known of media, or was made of it, after 30 days; the networks' ids of sent
-// messages and dead pieces after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+// messages and dead letters after 90. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context) error { return s.purge(ctx, dedupeKeys) }
 
 func (s *Store) purge(ctx context.Context, dedupeKeys int) error {

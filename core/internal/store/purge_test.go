@@ -43,15 +43,15 @@ func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	run := b.claim(t)
 	if err := b.Complete(b.ctx, run.ID, domain.Completion{
-		State:  domain.RunDone,
-		Pieces: []domain.Piece{piece("anna", "1"), piece("anna", "2"), piece("anna", "3")},
+		State: domain.RunDone,
+		Items: []domain.OutboxItem{item("anna", "1"), item("anna", "2"), item("anna", "3")},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Delivered(b.ctx, b.head(t).ID, []chat.MessageID{"100"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Bury(b.ctx, b.head(t).ID, "too old"); err != nil {
+	if err := b.DeadLetter(b.ctx, b.head(t).ID, "too old"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.request("telegram", "bob", "A"); err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Ask keeps a question of a running run and posts the pieces that ask it, the last of which becomes its message. Where the
+// Ask keeps a question of a running run and posts the items that ask it, the last of which becomes its message. Where the
 // session has asked the same before, in the same claude session and with the same authority, and it is not over, nothing is
 // posted and that question is returned, with its answer if it has one. The error is [domain.ErrFenced] for a run that has lost its lane.
-func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, pieces ...domain.Piece) (domain.Question, error) {
-	if q.ID == "" || q.Digest == "" || len(pieces) == 0 {
+func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
+	if q.ID == "" || q.Digest == "" || len(items) == 0 {
 		return domain.Question{}, errors.New("ask: a question has an id, a digest and a piece")
 	}
-	if err := checkPieces(pieces); err != nil {
+	if err := checkPieces(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask: %w", err)
 	}
 	return step(ctx, s, "ask", func(t *tx) (domain.Question, error) {
@@ -34,18 +34,18 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, pieces ..
 		case len(known) > 0:
 			return known[0], nil
 		}
-		last := len(pieces) - 1
-		pieces[last].Kept = true
-		if _, err := t.post(run, pieces[:last]); err != nil {
+		last := len(items) - 1
+		items[last].Kept = true
+		if _, err := t.post(run, items[:last]); err != nil {
 			return domain.Question{}, err
 		}
-		if q.Piece, err = t.post(run, pieces[last:]); err != nil {
+		if q.Item, err = t.post(run, items[last:]); err != nil {
 			return domain.Question{}, err
 		}
 		q.State, q.CreatedAt = domain.QuestionOpen, moment(t.now)
 		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at, unseen)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
-			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Piece, string(q.Body),
+			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Item, string(q.Body),
 			q.State, t.now, millis(q.ExpiresAt), q.Unseen)
 		return q, err
 	})
@@ -79,7 +79,7 @@ func (s *Store) Settle(ctx context.Context, id string, state domain.QuestionStat
 			return domain.Question{}, err
 		}
 		settled = true
-		_, err = t.post(0, []domain.Piece{{To: q.To, Text: said, Edits: q.Piece}})
+		_, err = t.post(0, []domain.OutboxItem{{To: q.To, Text: said, Edits: q.Item}})
 		return q, err
 	})
 	return q, settled, err
@@ -128,12 +128,12 @@ func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	return found, nil
 }
 
-// unaskable ends the question that a piece asks, which cannot be delivered, and returns what its session is told of that; empty: it
+// unaskable ends the question that an item asks, which cannot be delivered, and returns what its session is told of that; empty: it
 // asks none, or none that is open.
-func (t *tx) unaskable(piece int64) (told string, err error) {
+func (t *tx) unaskable(item int64) (told string, err error) {
 	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
 		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
-		RETURNING unseen`, []any{piece, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &told)
+		RETURNING unseen`, []any{item, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &told)
 	return told, noRows(err)
 }
 
@@ -154,7 +154,7 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
-		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Piece,
+		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel, &q.To.Chat, &q.To.Thread, &q.Item,
 			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen); err != nil {
 			return err
 		}

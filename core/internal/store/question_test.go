@@ -13,7 +13,7 @@ import (
 // question is a question of an owner's turn.
 func question(id string) domain.Question {
 	return domain.Question{
-		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", To: piece("anna", "").To,
+		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", To: item("anna", "").To,
 		Body: json.RawMessage(`{"about":"tool"}`), ExpiresAt: time.Unix(2_000_000_000, 0),
 	}
 }
@@ -34,7 +34,7 @@ func TestQuestions(t *testing.T) {
 	}
 	ask := func(q domain.Question) domain.Question {
 		t.Helper()
-		q, err := b.Ask(b.ctx, run.ID, q, piece("anna", "May I?"), piece("anna", "Yes or no?"))
+		q, err := b.Ask(b.ctx, run.ID, q, item("anna", "May I?"), item("anna", "Yes or no?"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestQuestions(t *testing.T) {
 	if unfinished, err := b.Unfinished(b.ctx, run.Session.Key, run.Message.ClaudeSession); unfinished || err != nil {
 		t.Error("completed:", unfinished, err)
 	}
-	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), piece("anna", "May I?")); !errors.Is(err, domain.ErrFenced) {
+	if _, err := b.Ask(b.ctx, run.ID, question("GGGGG"), item("anna", "May I?")); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("asked after the end: %v", err)
 	}
 }

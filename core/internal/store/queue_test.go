@@ -130,7 +130,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 	if diff := cmp.Diff([]int64{2, 3}, seqs(again)); diff != "" || again.Message.UUID != first.Message.UUID {
 		t.Errorf("the second attempt (-want +got):\n%s", diff)
 	}
-	fresh, err := b.Rebind(b.ctx, again.ID)
+	fresh, err := b.ReplaceSession(b.ctx, again.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,14 +27,14 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 			return window, claimed, err
 		},
 		"a piece": func(ctx context.Context, s *Store) (time.Duration, <-chan error, error) {
-			if _, err := s.Post(ctx, "", domain.Piece{To: to}); err != nil {
+			if _, err := s.Post(ctx, "", domain.OutboxItem{To: to}); err != nil {
 				return 0, nil, err
 			}
 			ds, err := s.ClaimDeliveries(ctx, to.Channel, 1)
 			if err != nil {
 				return 0, nil, err
 			}
-			err = s.Retry(ctx, ds[0].ID, domain.Again{At: s.now().Add(pause)})
+			err = s.Retry(ctx, ds[0].ID, domain.Retry{At: s.now().Add(pause)})
 			claimed := make(chan error, 1)
 			go func() {
 				_, err := s.ClaimDeliveries(ctx, to.Channel, 1)

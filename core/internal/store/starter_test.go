@@ -52,7 +52,7 @@ func TestStarter(t *testing.T) {
 			if run = b.claim(t); run.Session.Starter != "" {
 				t.Errorf("the second turn is told %q", run.Session.Starter)
 			}
-			if s, err := b.Rebind(b.ctx, run.ID); err != nil || s.Starter != "bread" {
+			if s, err := b.ReplaceSession(b.ctx, run.ID); err != nil || s.Starter != "bread" {
 				t.Errorf("a turn that begins anew is told %q, %v", s.Starter, err)
 			}
 			b.complete(t, run)

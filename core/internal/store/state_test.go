@@ -115,7 +115,7 @@ func TestProcessesOutliveTheHost(t *testing.T) {
 	if diff := cmp.Diff([]domain.Process{plugin, claude}, got); err != nil || diff != "" {
 		t.Errorf("processes: %v (-want +got):\n%s", err, diff)
 	}
-	if err := b.ForgetProcess(b.ctx, 7, 1); err != nil {
+	if err := b.DeleteProcess(b.ctx, 7, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := b.Processes(b.ctx); len(got) != 1 || err != nil {

@@ -10,34 +10,34 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Tell posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
+// PostByTool posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
 // for the run's own chat, so that its next attempt, if there is one, knows of it by [domain.Run]. The error is [domain.ErrFenced] for a run
 // that has lost its lane.
-func (s *Store) Tell(ctx context.Context, runID int64, m domain.Telling) error {
-	if len(m.Pieces) == 0 || m.Key == "" {
+func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) error {
+	if len(m.Items) == 0 || m.Key == "" {
 		return errors.New("tell: there is no piece, or no key")
 	}
-	if err := checkPieces(m.Pieces); err != nil {
+	if err := checkPieces(m.Items); err != nil {
 		return fmt.Errorf("tell: %w", err)
 	}
 	_, err := step(ctx, s, "tell", func(t *tx) (nothing, error) { return nothing{}, t.tell(runID, m) })
 	return err
 }
 
-func (t *tx) tell(runID int64, m domain.Telling) error {
+func (t *tx) tell(runID int64, m domain.ToolPost) error {
 	h, err := fence(t, runID)
 	if err != nil {
 		return err
 	}
-	_, fresh, err := t.postOnce(m.Key, m.From, m.Pieces)
-	if err != nil || !fresh || m.Told == nil {
+	_, fresh, err := t.postOnce(m.Key, m.From, m.Items)
+	if err != nil || !fresh || m.Sent == nil {
 		return err
 	}
-	return t.told(h, *m.Told, m.Files)
+	return t.told(h, *m.Sent, m.Files)
 }
 
 // told notes what a run has sent to its own chat, and the files of a conversation's folder that are dealt with by that.
-func (t *tx) told(h held, more domain.Told, files []domain.OutgoingFile) error {
+func (t *tx) told(h held, more domain.SentByTool, files []domain.OutgoingFile) error {
 	if err := t.deal(files); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (t *tx) told(h held, more domain.Told, files []domain.OutgoingFile) error {
 	return err
 }
 
-func decodeTold(raw string) (told []domain.Told, err error) {
+func decodeTold(raw string) (told []domain.SentByTool, err error) {
 	if raw == "" {
 		return nil, nil
 	}
@@ -68,16 +68,16 @@ func decodeTold(raw string) (told []domain.Told, err error) {
 	return told, nil
 }
 
-// postOnce posts pieces from elsewhere, if nothing was posted by the key before; the empty key is never the same. It returns
-// the first piece's id, of the first time.
-func (t *tx) postOnce(key string, from domain.Elsewhere, pieces []domain.Piece) (firstID int64, fresh bool, err error) {
+// postOnce posts items from elsewhere, if nothing was posted by the key before; the empty key is never the same. It returns
+// the first item's id, of the first time.
+func (t *tx) postOnce(key string, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
 	if key != "" {
 		err := t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key}, &firstID)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return firstID, false, err
 		}
 	}
-	if firstID, err = t.post(0, pieces); err != nil {
+	if firstID, err = t.post(0, items); err != nil {
 		return 0, false, err
 	}
 	if key != "" {
@@ -85,5 +85,5 @@ func (t *tx) postOnce(key string, from domain.Elsewhere, pieces []domain.Piece) 
 			return 0, false, err
 		}
 	}
-	return firstID, true, t.mirror(from, t.moves.now(pieces[0].To))
+	return firstID, true, t.mirror(from, t.moves.now(items[0].To))
 }

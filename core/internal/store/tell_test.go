@@ -15,20 +15,20 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	b.accept(t, inbound("anna", 1))
 	b.accept(t, inbound("anna", 2))
 	run := b.claim(t)
-	one, two := domain.Told{Text: "one"}, domain.Told{Text: "two", Files: []string{"a 1"}}
+	one, two := domain.SentByTool{Text: "one"}, domain.SentByTool{Text: "two", Files: []string{"a 1"}}
 	file := domain.OutgoingFile{Folder: "outbound/x", Name: "a", Version: "1", Sent: true}
-	for _, m := range []domain.Telling{
-		{Key: "k1", Told: &one, Pieces: []domain.Piece{piece("anna", "one")}},
-		{Key: "k2", Told: &two, Pieces: []domain.Piece{piece("anna", "two")}, Files: []domain.OutgoingFile{file}},
-		{Key: "k1", Told: &one, Pieces: []domain.Piece{piece("anna", "one")}},
-		{Key: "k3", Pieces: []domain.Piece{piece("bob", "elsewhere")}},
+	for _, m := range []domain.ToolPost{
+		{Key: "k1", Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
+		{Key: "k2", Sent: &two, Items: []domain.OutboxItem{item("anna", "two")}, Files: []domain.OutgoingFile{file}},
+		{Key: "k1", Sent: &one, Items: []domain.OutboxItem{item("anna", "one")}},
+		{Key: "k3", Items: []domain.OutboxItem{item("bob", "elsewhere")}},
 	} {
-		if err := b.Tell(b.ctx, run.ID, m); err != nil {
+		if err := b.PostByTool(b.ctx, run.ID, m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, bad := range []domain.Telling{{Key: "k"}, {Pieces: []domain.Piece{piece("anna", "x")}}, {Key: "k", Pieces: []domain.Piece{{}}}} {
-		if err := b.Tell(b.ctx, run.ID, bad); err == nil {
+	for _, bad := range []domain.ToolPost{{Key: "k"}, {Items: []domain.OutboxItem{item("anna", "x")}}, {Key: "k", Items: []domain.OutboxItem{{}}}} {
+		if err := b.PostByTool(b.ctx, run.ID, bad); err == nil {
 			t.Errorf("%+v was posted", bad)
 		}
 	}
@@ -42,13 +42,13 @@ func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	}
 	lost := run.ID
 	run = b.claim(t)
-	want(t, "told", []domain.Told{one, two}, run.Told)
-	if err := b.Tell(b.ctx, lost, domain.Telling{Key: "late", Pieces: []domain.Piece{piece("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
+	want(t, "told", []domain.SentByTool{one, two}, run.Sent)
+	if err := b.PostByTool(b.ctx, lost, domain.ToolPost{Key: "late", Items: []domain.OutboxItem{item("anna", "late")}}); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a run that is over tells: %v", err)
 	}
 	b.complete(t, run)
 	want(t, "posted", []string{"one", "elsewhere", "two"}, b.texts(t))
-	if run = b.claim(t); run.Told != nil {
-		t.Errorf("another run has told %+v", run.Told)
+	if run = b.claim(t); run.Sent != nil {
+		t.Errorf("another run has told %+v", run.Sent)
 	}
 }

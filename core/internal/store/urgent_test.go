@@ -265,7 +265,7 @@ func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
 	b.accept(t, inbound("anna", 2))
-	notice := domain.Piece{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
+	notice := domain.OutboxItem{To: chat.Address{Channel: "telegram", Chat: "anna"}, Text: "taken back"}
 	for n, want := range []domain.Standing{domain.StandingWaiting, domain.StandingNone} {
 		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0, notice); err != nil || got != want {
 			t.Errorf("%d: %q, %v, want %q", n, got, err, want)
@@ -273,7 +273,7 @@ func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	}
 	b.complete(t, run)
 	b.idle(t)
-	if sent := b.deliveries(t, "telegram"); len(sent) != 1 || sent[0].Piece.Text != "taken back" {
+	if sent := b.deliveries(t, "telegram"); len(sent) != 1 || sent[0].Item.Text != "taken back" {
 		t.Errorf("sent %+v", sent)
 	}
 }
@@ -337,7 +337,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		b.accept(t, steered(3))
 		want(t, "told", []int64{2, 3}, b.join(t, run))
 		found, err := b.Find(b.ctx, "telegram", "anna", "2")
-		if err != nil || found.Standing != domain.StandingTold || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
+		if err != nil || found.Standing != domain.StandingSteered || found.Session != "telegram:anna" || found.UUID != uuid(2) ||
 			found.Run != run.ID || found.ClaudeSession != run.Message.ClaudeSession {
 			t.Fatalf("found %+v, %v", found, err)
 		}
@@ -348,7 +348,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		b, run, found := told(t)
 		found.Message.Text, found.Message.Edition = "new", "edit-1"
 		for _, other := range []int64{0, run.ID + 1} {
-			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != domain.StandingTold {
+			if got, err := b.Amend(b.ctx, found.Message, nil, other); err != nil || got != domain.StandingSteered {
 				t.Errorf("it stands %q, %v", got, err)
 			}
 		}
@@ -360,7 +360,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 		if err != nil || len(again) != 1 || again[0].Message.Text != "new" || again[0].UUID != edition {
 			t.Errorf("told %+v, %v", again, err)
 		}
-		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != domain.StandingTold {
+		if found, err := b.Find(b.ctx, "telegram", "anna", "2"); err != nil || found.UUID != edition || found.Standing != domain.StandingSteered {
 			t.Errorf("found %+v, %v", found, err)
 		}
 		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{edition, uuid(3)}}); err != nil {
@@ -389,7 +389,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
 		t.Parallel()
 		b, run, _ := told(t)
-		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != domain.StandingTold {
+		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0); err != nil || got != domain.StandingSteered {
 			t.Errorf("it stands %q, %v", got, err)
 		}
 		if got, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", run.ID); err != nil || got != domain.StandingWaiting {
@@ -434,11 +434,11 @@ func TestReceipts(t *testing.T) {
 	t.Parallel()
 	waits := func(n int, q domain.Queueing) domain.Inbound {
 		in := queued(n, q)
-		in.Receipt = func(a domain.Acceptance) domain.Piece {
+		in.Receipt = func(a domain.Acceptance) domain.OutboxItem {
 			if a.Seq != int64(n) || a.Waiting == 0 {
 				panic("asked for the receipt of a message that does not wait")
 			}
-			return piece("anna", "r")
+			return item("anna", "r")
 		}
 		return in
 	}
@@ -580,7 +580,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 				b.accept(t, in)
 			}
 			in := steered(3)
-			in.Receipt = func(domain.Acceptance) domain.Piece { return piece("anna", "r") }
+			in.Receipt = func(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
 			b.accept(t, in)
 			want(t, "in the chat", test.want, b.texts(t))
 		})
@@ -593,7 +593,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 		}
 		in := steered(3)
 		in.Message.Authority = chat.Owner
-		in.Receipt = func(domain.Acceptance) domain.Piece { return piece("anna", "r") }
+		in.Receipt = func(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
 		b.accept(t, in)
 		want(t, "in the chat", []string(nil), b.texts(t))
 	})
@@ -606,8 +606,8 @@ func TestInterruptTakesBackThePreview(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, run := busy(t)
-			preview := piece("anna", "p")
-			b.early(t, run, domain.Early{Pieces: []domain.Piece{piece("anna", "one")}, Said: "one", Preview: &preview})
+			preview := item("anna", "p")
+			b.early(t, run, domain.Early{Items: []domain.OutboxItem{item("anna", "one")}, Said: "one", Preview: &preview})
 			want(t, "early", []string{"one", "p"}, b.texts(t))
 			if release {
 				if err := b.Release(b.ctx, run.ID, start.Add(time.Hour), "overloaded"); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
-// Spent adds what a turn cost whose run lost its lane, and so could not be completed, to its session and day.
-func (s *Store) Spent(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error {
+// RecordUsage adds what a turn cost whose run lost its lane, and so could not be completed, to its session and day.
+func (s *Store) RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error {
 	_, err := step(ctx, s, "spent", func(t *tx) (nothing, error) { return nothing{}, t.addFigures(session, claudeSession, f) })
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // takenBack is why a message was dropped that its writer does not want to be answered.
 const takenBack = "taken back before it ran"
 
-// receipt posts what shows that a new message waits, and returns its piece; 0: nothing does.
+// receipt posts what shows that a new message waits, and returns its item; 0: nothing does.
 func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
 	if in.Receipt == nil || !p.behind {
 		return 0, nil
@@ -23,12 +23,12 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 			return 0, err
 		}
 	}
-	piece := in.Receipt(accepted)
-	piece.Kept = true
-	if err := checkPieces([]domain.Piece{piece}); err != nil {
+	item := in.Receipt(accepted)
+	item.Kept = true
+	if err := checkPieces([]domain.OutboxItem{item}); err != nil {
 		return 0, err
 	}
-	return t.post(0, []domain.Piece{piece})
+	return t.post(0, []domain.OutboxItem{item})
 }
 
 // outlasts tells whether a new message that could be told to the session's running turn will not be: the two may not share a
@@ -110,7 +110,7 @@ type found struct {
 
 // changes reports whether the message can be changed: it waits, or was told to a run that is known not to have read it.
 func (f found) changes(unread int64) bool {
-	return f.Standing == domain.StandingWaiting || f.Standing == domain.StandingTold && f.Run == unread
+	return f.Standing == domain.StandingWaiting || f.Standing == domain.StandingSteered && f.Run == unread
 }
 
 // find finds the message of a chat in the turn lanes. One that was cleared is in none any more.
@@ -123,7 +123,7 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 				WHERE r.id = inbox.joined_run), ''),
 			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
 		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND mode != ?6`,
-		[]any{id, channel, domain.StandingTold, domain.StandingRunning, domain.StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
+		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
 			got := found{event: event{channel: channel}}
 			var message string
 			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {
@@ -162,7 +162,7 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
 		}
-		if f.Standing == domain.StandingTold {
+		if f.Standing == domain.StandingSteered {
 			if err := t.untell(f); err != nil {
 				return "", err
 			}
@@ -194,7 +194,7 @@ func (t *tx) untell(f found) error {
 // WithdrawMessage drops a message that waits, because it was deleted in its chat, as [Store.Withdraw] does. It tells where
 // the message stood; one that a turn has is left as it is, but for one that was told to the run unread, as [Store.Amend] does.
 // The notice, which tells the chat of it, enters the outbox with it.
-func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.Piece) (domain.Standing, error) {
+func (s *Store) WithdrawMessage(ctx context.Context, channel string, in chat.ID, id chat.MessageID, unread int64, notice ...domain.OutboxItem) (domain.Standing, error) {
 	if err := checkPieces(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}

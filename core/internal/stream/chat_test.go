@@ -34,7 +34,7 @@ type room struct {
 	mu      sync.Mutex
 	log     []string // what happened, each with its time
 	all     []string // what could be seen, ever
-	pieces  []domain.Piece
+	pieces  []domain.OutboxItem
 	said    string
 	preview int64
 	files   []string // that were sent early
@@ -46,7 +46,7 @@ func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	for _, p := range e.Pieces {
+	for _, p := range e.Items {
 		r.post(p)
 	}
 	if e.Unpreview {
@@ -56,18 +56,18 @@ func (r *room) Early(_ context.Context, e domain.Early) (int64, error) {
 		r.post(*e.Preview)
 		r.preview, r.old = int64(len(r.pieces)), false
 	}
-	if len(e.Pieces) == 0 && e.Preview == nil {
+	if len(e.Items) == 0 && e.Preview == nil {
 		r.note("said %q", e.Said)
 	}
-	if e.Told != nil {
-		r.files = append(r.files, e.Told.Files...)
+	if e.Sent != nil {
+		r.files = append(r.files, e.Sent.Files...)
 	}
 	r.said = e.Said
 	return r.preview, nil
 }
 
 // post sends a piece, whose id is its place.
-func (r *room) post(p domain.Piece) {
+func (r *room) post(p domain.OutboxItem) {
 	r.pieces, r.all = append(r.pieces, p), append(r.all, p.Text)
 	text := p.Text
 	if p.ReplyTo != "" {
@@ -97,7 +97,7 @@ func (r *room) post(p domain.Piece) {
 }
 
 // file is how the files of a piece are seen.
-func file(p domain.Piece) (seen string) {
+func file(p domain.OutboxItem) (seen string) {
 	for _, m := range p.Media {
 		seen += "<" + m.FileName + ">"
 	}
@@ -108,8 +108,8 @@ func file(p domain.Piece) (seen string) {
 func (r *room) take(to chat.Address, paths []string) (e domain.Early, sent func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := domain.Told{}
-	piece := domain.Piece{To: to}
+	told := domain.SentByTool{}
+	piece := domain.OutboxItem{To: to}
 	for _, path := range paths {
 		if !slices.Contains(r.files, path) {
 			told.Files, piece.Media = append(told.Files, path), append(piece.Media, chat.Media{FileName: path})
@@ -118,7 +118,7 @@ func (r *room) take(to chat.Address, paths []string) (e domain.Early, sent func(
 	if len(told.Files) == 0 {
 		return e, nil
 	}
-	return domain.Early{Pieces: []domain.Piece{piece}, Told: &told}, func() {}
+	return domain.Early{Items: []domain.OutboxItem{piece}, Sent: &told}, func() {}
 }
 
 func (r *room) Show(_ context.Context, preview int64, text string) error {
@@ -249,16 +249,16 @@ func (u *turn) finish() stream.Outcome {
 	out := u.stream.End()
 	a := answer.Parse(u.p.Text, true)
 	var within []stream.Placed
-	var behind []domain.Piece
+	var behind []domain.OutboxItem
 	place := func(a answer.Answer, end int) {
 		for _, m := range a.Media {
 			taken, _ := u.room.take(u.options.To, []string{m.Path})
 			switch {
-			case taken.Pieces == nil:
+			case taken.Items == nil:
 			case m.At < end:
-				within = append(within, stream.Placed{At: m.At, Media: taken.Pieces[0].Media})
+				within = append(within, stream.Placed{At: m.At, Media: taken.Items[0].Media})
 			default:
-				behind = append(behind, taken.Pieces...)
+				behind = append(behind, taken.Items...)
 			}
 		}
 	}

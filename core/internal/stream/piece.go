@@ -19,7 +19,7 @@ type Outcome struct {
 	Said    string   // the part of the answer's text that was sent
 	Preview int64    // the piece that shows how it goes on; zero: none
 	Shown   string   // what was to be seen behind Said, of a text that is perhaps not over
-	Anew    bool     // what was sent of the answer is not its beginning
+	Restart bool     // what was sent of the answer is not its beginning
 	Begun   bool     // something of the answer, or of a text before it, was sent
 	Whole   []string // texts before the answer that were sent from beginning to end
 	// Before is what must still be sent before the answer, as Markdown: the rests of texts, and the tools.
@@ -42,7 +42,7 @@ type Placed struct {
 // line [Anew] before it where they are due, each file where it stands, or first where the text before it and more was said, and
 // the tail behind it, even if nothing else is left. The first piece takes the preview's place; if there is none, the preview is
 // deleted. An answer that repeats a text of the same turn is not sent again.
-func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Piece {
+func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.OutboxItem {
 	head, tail, files := beside.Head, beside.Tail, beside.Files
 	c := o.cutter(out.Begun)
 	if head != "" {
@@ -51,11 +51,11 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Piec
 	said := out.Said
 	switch {
 	case said != "" && !strings.HasPrefix(a.Text, said):
-		said, out.Anew = "", true
+		said, out.Restart = "", true
 	case said == "" && slices.Contains(out.Whole, a.Text):
 		said = a.Text
 	}
-	if out.Anew {
+	if out.Restart {
 		c.heads = append(c.heads, Anew)
 	}
 	if tail != "" {
@@ -64,15 +64,15 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Piec
 		a.Replies = slices.DeleteFunc(slices.Clone(a.Replies), func(r answer.Reply) bool { return r.At == len(a.Text) && r.At > 0 })
 		a.Text = strings.TrimPrefix(a.Text+"\n\n"+tail, "\n\n")
 	}
-	var pieces []domain.Piece
+	var pieces []domain.OutboxItem
 	for _, text := range out.Before {
 		for _, part := range chunk.Split(text, o.Rule) {
-			pieces = append(pieces, domain.Piece{To: o.To, Text: part})
+			pieces = append(pieces, domain.OutboxItem{To: o.To, Text: part})
 		}
 	}
 	for at := len(said); ; {
 		for len(files) > 0 && (files[0].At <= at || chunk.Rest(a.Text[:files[0].At], at) == "") {
-			pieces, files = append(pieces, domain.Piece{To: o.To, Media: files[0].Media}), files[1:]
+			pieces, files = append(pieces, domain.OutboxItem{To: o.To, Media: files[0].Media}), files[1:]
 		}
 		next, end := c.next(a, at, c.rule, chunk.Cut{Over: true})
 		if len(next) == 0 {
@@ -84,7 +84,7 @@ func (o Options) Rest(a answer.Answer, out Outcome, beside Beside) []domain.Piec
 	switch {
 	case out.Preview == 0:
 	case len(pieces) == 0:
-		pieces = []domain.Piece{{To: o.To, Edits: out.Preview}}
+		pieces = []domain.OutboxItem{{To: o.To, Edits: out.Preview}}
 	default:
 		pieces[0].Edits, pieces[0].OrSend = out.Preview, true
 	}
@@ -128,7 +128,7 @@ func (c *cutter) room(r chunk.Rule) (chunk.Rule, bool) {
 // next returns the next piece of a text of which the first bytes have been sent, and how many have been then. There is more
 // than one where what stands before the text needs one of its own. It makes the same
 // again until commit is called.
-func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (pieces []domain.Piece, end int) {
+func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (pieces []domain.OutboxItem, end int) {
 	within, fits := c.room(r)
 	if !fits {
 		within = r
@@ -151,7 +151,7 @@ func (c *cutter) next(a answer.Answer, sent int, r chunk.Rule, cut chunk.Cut) (p
 			whole = append(chunk.Split(strings.TrimRight(c.head(""), " \n"), r), text)
 		}
 		for _, part := range whole {
-			pieces = append(pieces, domain.Piece{To: c.options.To, Text: part, ReplyTo: target})
+			pieces = append(pieces, domain.OutboxItem{To: c.options.To, Text: part, ReplyTo: target})
 		}
 		return pieces, end
 	}

@@ -131,7 +131,7 @@ func (d *drawn) text() {
 			d.restarted, d.smooth = true, false
 		case 8: // The turn asks something.
 			d.room.mu.Lock()
-			d.room.post(domain.Piece{To: d.options.To, Text: question})
+			d.room.post(domain.OutboxItem{To: d.options.To, Text: question})
 			d.asked = len(d.room.pieces)
 			d.room.mu.Unlock()
 			d.stream.Leave()

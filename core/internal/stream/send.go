@@ -47,7 +47,7 @@ type text struct {
 }
 
 func textOf(step agent.Step) text {
-	return text{answer.Parse(step.Past+step.Text, true), answer.Parse(step.Past, true)}
+	return text{answer.Parse(step.Earlier+step.Text, true), answer.Parse(step.Earlier, true)}
 }
 
 // begun tells whether what was said is a beginning of the text itself.
@@ -199,11 +199,11 @@ func (s *Stream) file(ctx context.Context, a answer.Answer) (e early, due bool) 
 	}
 	s.files += here
 	taken, sent := s.options.Files(ctx, paths, a.Voice)
-	if len(taken.Pieces) == 0 {
+	if len(taken.Items) == 0 {
 		return early{}, false
 	}
-	e = early{Early: s.inPlace(taken.Pieces), sent: sent}
-	e.Told, e.Files = taken.Told, taken.Files
+	e = early{Early: s.inPlace(taken.Items), sent: sent}
+	e.Sent, e.Files = taken.Sent, taken.Files
 	return e, true
 }
 
@@ -220,9 +220,9 @@ func (s *Stream) use(tool agent.ToolUse, now time.Time) {
 
 // used tells of the tools that were used.
 func (s *Stream) used() early {
-	var pieces []domain.Piece
+	var pieces []domain.OutboxItem
 	for _, text := range chunk.Split(s.options.Tools(s.tools), s.options.Rule) {
-		pieces = append(pieces, domain.Piece{To: s.options.To, Text: text})
+		pieces = append(pieces, domain.OutboxItem{To: s.options.To, Text: text})
 	}
 	return early{Early: s.inPlace(pieces), sent: func() { s.tools = nil }}
 }
@@ -284,17 +284,17 @@ func (s *Stream) piece(a answer.Answer, r chunk.Rule, cut chunk.Cut) (e early, d
 }
 
 // inPlace sends the pieces in the place of the preview. What is said stays as it is.
-func (s *Stream) inPlace(pieces []domain.Piece) domain.Early {
-	e := domain.Early{Pieces: pieces, Said: s.stored}
+func (s *Stream) inPlace(pieces []domain.OutboxItem) domain.Early {
+	e := domain.Early{Items: pieces, Said: s.stored}
 	if s.preview != 0 {
-		e.Pieces[0].Edits, e.Pieces[0].OrSend, e.Unpreview = s.preview, true, true
+		e.Items[0].Edits, e.Items[0].OrSend, e.Unpreview = s.preview, true, true
 	}
 	return e
 }
 
 // commit sends something, if the chat keeps up with it.
 func (s *Stream) commit(ctx context.Context, e early) bool {
-	if len(e.Pieces) > 0 || e.Preview != nil {
+	if len(e.Items) > 0 || e.Preview != nil {
 		behind, err := s.surface.Behind(ctx)
 		if err != nil || !behind.IsZero() && time.Since(behind) > patience {
 			s.silent = true

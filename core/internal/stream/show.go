@@ -72,14 +72,14 @@ func (s *Stream) put(ctx, flight context.Context, text string) bool {
 		return false
 	}
 	to := s.options.Quoting.Target(s.making.ReplyAt(len(s.said)), s.cutter.first)
-	piece := domain.Piece{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
+	piece := domain.OutboxItem{To: s.options.To, Text: text, Buttons: s.options.Stop, ReplyTo: to, Kept: true, Edits: s.preview, OrSend: s.preview != 0}
 	return s.commit(ctx, early{Early: domain.Early{Preview: &piece, Said: s.stored}})
 }
 
 // leave deletes the preview if something was sent behind it.
 func (s *Stream) leave(ctx context.Context) {
 	if s.behind.Swap(false) && s.preview != 0 && !s.silent {
-		s.commit(ctx, early{Early: domain.Early{Pieces: []domain.Piece{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
+		s.commit(ctx, early{Early: domain.Early{Items: []domain.OutboxItem{{To: s.options.To, Edits: s.preview}}, Said: s.stored, Unpreview: true}})
 	}
 }
 

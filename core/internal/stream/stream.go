@@ -246,7 +246,7 @@ func (s *Stream) outcome(p agent.Progress) Outcome {
 	}
 	return Outcome{
 		Shown: shown,
-		Said:  sent.said, Preview: sent.preview, Anew: sent.anew, Begun: sent.begun,
+		Said:  sent.said, Preview: sent.preview, Restart: sent.anew, Begun: sent.begun,
 		Whole: sent.whole, Before: before,
 	}
 }

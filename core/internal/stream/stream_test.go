@@ -737,7 +737,7 @@ func TestFencedRunShowsNothing(t *testing.T) {
 func TestRest(t *testing.T) {
 	t.Parallel()
 	o := stream.Options{Prefix: "Bot:", Rule: chunk.Rule{Limit: chat.TextLimit{Max: 100, Unit: chat.Runes}}}
-	texts := func(pieces []domain.Piece) (list []string) {
+	texts := func(pieces []domain.OutboxItem) (list []string) {
 		for _, p := range pieces {
 			list = append(list, p.Text)
 		}
@@ -882,7 +882,7 @@ func TestAPartOfATurnWithToolsOfItsOwn(t *testing.T) {
 				tell()
 				u.p.Text, u.p.Complete = past+"I look.", false
 				tell()
-				u.p.Done = append(u.p.Done, agent.Step{Past: past, Text: "I look."})
+				u.p.Done = append(u.p.Done, agent.Step{Earlier: past, Text: "I look."})
 				u.p.Text = tt.first
 				tell()
 				u.p.Done = append(u.p.Done, agent.Step{Tool: bash("make")})

@@ -24,10 +24,10 @@ const (
 	quickDeaths = 5
 	window      = 10 * time.Minute
 
-	// binaryEvery is how often a parked plugin's binary is looked at: a new one is tried.
+	// binaryEvery is how often a failed plugin's binary is looked at: a new one is tried.
 	binaryEvery = 5 * time.Second
 
-	// retryEvery is how often a parked plugin is tried all the same: what was in its way may be gone.
+	// retryEvery is how often a failed plugin is tried all the same: what was in its way may be gone.
 	retryEvery = 5 * time.Minute
 )
 
@@ -39,7 +39,7 @@ const (
 	Starting State = "starting"
 	Running  State = "running"
 	Waiting  State = "waiting" // for its next start
-	Parked   State = "parked"  // not started any more
+	Failed   State = "failed"  // not started any more
 	Stopped  State = "stopped"
 )
 
@@ -47,7 +47,7 @@ const (
 type Status struct {
 	Name       string
 	State      State
-	Detail     string // why it is waiting or parked, or what its channel says
+	Detail     string // why it is waiting or failed, or what its channel says
 	Version    string
 	Kinds      []string
 	PID        int
@@ -169,8 +169,8 @@ func (i *instance) park(ctx context.Context, why error) {
 	}
 	remedy := remedyOf(why)
 	advice := remedy.advice(i.spec.Name)
-	i.log.Error("the plugin is parked", "plugin", i.spec.Name, "error", why, "advice", advice)
-	i.set(func(s *Status) { s.State, s.Detail = Parked, why.Error() })
+	i.log.Error("the plugin has failed", "plugin", i.spec.Name, "error", why, "advice", advice)
+	i.set(func(s *Status) { s.State, s.Detail = Failed, why.Error() })
 	i.fails(why, advice)
 	before := modified(i.spec.Path)
 	tick := time.NewTicker(binaryEvery)

@@ -72,7 +72,7 @@ func (i *instance) record(ctx context.Context, pid int) (forget func(), err erro
 		return func() {}, fmt.Errorf("record the plugin's process: %w: %w", errWant, err)
 	}
 	forget = func() {
-		if err := i.options.Processes.ForgetProcess(context.WithoutCancel(ctx), pid, started); err != nil {
+		if err := i.options.Processes.DeleteProcess(context.WithoutCancel(ctx), pid, started); err != nil {
 			i.log.Warn("forget the plugin's process", "pid", pid, "error", err)
 		}
 	}

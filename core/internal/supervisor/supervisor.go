@@ -1,4 +1,4 @@
-// Package supervisor keeps plugins alive: each is a process of its own, started anew with backoff when it dies, parked
+// Package supervisor keeps plugins alive: each is a process of its own, started anew with backoff when it dies, failed
 // when it dies again and again, and drained before it is ended. What happens to one disturbs no other.
 package supervisor
 
@@ -36,14 +36,14 @@ type Spec struct {
 // Processes remembers child processes, so that the host's next life can end them.
 type Processes interface {
 	RecordProcess(ctx context.Context, p domain.Process) error
-	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
 // Host is what plugins meet of the host.
 type Host interface {
 	// Register adds the host's services to the server that an instance gets.
 	Register(instance string, server *grpc.Server)
-	// Accept refuses an instance for what it says it is; it is parked then.
+	// Accept refuses an instance for what it says it is; it fails then.
 	Accept(instance string, d remote.Description) error
 	// Opened is told where a person opens a channel that serves a page of its own. The url may hold a secret.
 	Opened(name, url string)
@@ -64,7 +64,7 @@ type Options struct {
 	Grace       time.Duration     // for a plugin to drain
 	// Backoff is the wait before the first new start of a plugin that died; it doubles up to two minutes. Zero: a second.
 	Backoff time.Duration
-	// Retry is how long a parked plugin is left alone before it is tried by itself. Zero: five minutes.
+	// Retry is how long a failed plugin is left alone before it is tried by itself. Zero: five minutes.
 	Retry time.Duration
 }
 
@@ -185,7 +185,7 @@ func (s *Supervisor) Get(name string) (*Live, bool) {
 	return live, live != nil
 }
 
-// Starts reports whether a plugin that is not running is started soon by itself: it is not one that is parked, or that there is not.
+// Starts reports whether a plugin that is not running is started soon by itself: it is not one that is failed, or that there is not.
 func (s *Supervisor) Starts(name string) bool {
 	i, ok := s.byName[name]
 	if !ok {
@@ -193,7 +193,7 @@ func (s *Supervisor) Starts(name string) bool {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.status.State != Parked && i.status.State != Stopped
+	return i.status.State != Failed && i.status.State != Stopped
 }
 
 // Await returns the plugin once it is running. Its error is ctx's, or tells that there is no such plugin. A plugin that
@@ -254,7 +254,7 @@ func (s *Supervisor) List() []Status {
 	return list
 }
 
-// Restart starts a plugin anew, a parked one too.
+// Restart starts a plugin anew, a failed one too.
 func (s *Supervisor) Restart(name string) error {
 	i, ok := s.byName[name]
 	if !ok {

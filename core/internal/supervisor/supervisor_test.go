@@ -175,7 +175,7 @@ func (r *records) RecordProcess(_ context.Context, p domain.Process) error {
 	return nil
 }
 
-func (r *records) ForgetProcess(_ context.Context, pid int, started uint64) error {
+func (r *records) DeleteProcess(_ context.Context, pid int, started uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if process.Alive(pid, started) {
@@ -195,8 +195,8 @@ func (r *records) pids() []int {
 type room struct {
 	*supervisor.Supervisor
 	records records
-	parked  chan string
-	runs    chan string // of those that were parked
+	failed  chan string
+	runs    chan string // of those that were failed
 	opened  chan string
 	stop    func()
 	log     *journal.Journal
@@ -211,7 +211,7 @@ func (r *room) Accept(string, remote.Description) error { return nil }
 
 func (r *room) Opened(name, url string) { r.opened <- name + " " + url }
 
-func (r *room) PluginFails(name, why, advice string) { r.parked <- name + ": " + why + ": " + advice }
+func (r *room) PluginFails(name, why, advice string) { r.failed <- name + ": " + why + ": " + advice }
 
 func (r *room) PluginRuns(name string) { r.runs <- name }
 
@@ -277,7 +277,7 @@ func (r *room) begin(t *testing.T, options supervisor.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.parked, r.runs, r.opened, r.log = make(chan string, 10), make(chan string, 10), make(chan string, 100), &journal.Journal{}
+	r.failed, r.runs, r.opened, r.log = make(chan string, 10), make(chan string, 10), make(chan string, 100), &journal.Journal{}
 	options.HostVersion, options.StateDir, options.SocketDir = "test", t.TempDir(), sockets
 	options.Processes = &r.records
 	options.Grace, options.Backoff = 5*time.Second, 10*time.Millisecond
@@ -503,17 +503,17 @@ func TestParking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := begin(t, test.spec)
-			if why := r.next(t, r.parked); !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
-				t.Errorf("parked by %q, want %q and %q", why, test.want, test.advice)
+			if why := r.next(t, r.failed); !strings.Contains(why, test.want) || !strings.Contains(why, test.advice) {
+				t.Errorf("failed by %q, want %q and %q", why, test.want, test.advice)
 			}
-			if s := r.status(test.spec.Name); s.State != supervisor.Parked || !strings.Contains(s.Detail, test.want) {
+			if s := r.status(test.spec.Name); s.State != supervisor.Failed || !strings.Contains(s.Detail, test.want) {
 				t.Errorf("status %+v", s)
 			}
 			if _, ok := r.Get(test.spec.Name); ok {
-				t.Error("a parked plugin is reachable")
+				t.Error("a failed plugin is reachable")
 			}
 			if r.Starts(test.spec.Name) {
-				t.Error("a parked plugin is said to be started soon")
+				t.Error("a failed plugin is said to be started soon")
 			}
 		})
 	}
@@ -557,13 +557,13 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 func TestFiveQuickDeathsPark(t *testing.T) {
 	t.Parallel()
 	r := begin(t, spec(t, "die"))
-	if why := r.next(t, r.parked); !strings.Contains(why, "panic: I die young") || r.status("die").Restarts != 4 {
-		t.Errorf("parked by %q after %d restarts", why, r.status("die").Restarts)
+	if why := r.next(t, r.failed); !strings.Contains(why, "panic: I die young") || r.status("die").Restarts != 4 {
+		t.Errorf("failed by %q after %d restarts", why, r.status("die").Restarts)
 	}
 	if err := r.Restart("die"); err != nil {
 		t.Fatal(err)
 	}
-	r.next(t, r.parked) // and tried anew when somebody asks for it
+	r.next(t, r.failed) // and tried anew when somebody asks for it
 }
 
 func TestNoLineOfAPluginHarmsTheHost(t *testing.T) {

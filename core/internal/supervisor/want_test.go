@@ -11,17 +11,17 @@ import (
 	"github.com/clawhost/clawhost/core/internal/supervisor"
 )
 
-// What the host lacks is waited out, however often, and told once; the plugin is not parked for it.
+// What the host lacks is waited out, however often, and told once; the plugin is not failed for it.
 func TestWhatTheHostLacksIsNoDeath(t *testing.T) {
 	t.Parallel()
 	const times = 8 // more than the deaths that park a plugin
 	r := &room{register: panicking, records: records{full: times}}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{spec(t, "well")}})
-	if why := r.next(t, r.parked); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
+	if why := r.next(t, r.failed); !strings.Contains(why, "no space left on device") || !strings.Contains(why, "starts it by itself") {
 		t.Fatalf("the operator hears %q", why)
 	}
-	if name := r.next(t, r.runs); name != "well" || len(r.parked) != 0 {
-		t.Errorf("the operator hears that %q runs again, and of %d failures more", name, len(r.parked))
+	if name := r.next(t, r.runs); name != "well" || len(r.failed) != 0 {
+		t.Errorf("the operator hears that %q runs again, and of %d failures more", name, len(r.failed))
 	}
 	if s := r.status("well"); s.Restarts != times {
 		t.Errorf("it runs after %d restarts, want %d", s.Restarts, times)
@@ -48,7 +48,7 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 	}
 	r := &room{register: panicking}
 	r.begin(t, supervisor.Options{Plugins: []supervisor.Spec{fickle}, Retry: 20 * time.Millisecond})
-	if why := r.next(t, r.parked); !strings.Contains(why, "tries again every few minutes") {
+	if why := r.next(t, r.failed); !strings.Contains(why, "tries again every few minutes") {
 		t.Errorf("the operator hears %q", why)
 	}
 	if err := os.Remove(broken); err != nil {

@@ -17,9 +17,9 @@ func (h *Handler) tellDropped(ctx context.Context, run *conversation.Turn) error
 	if run.Dropped == 1 {
 		text = "1 message was dropped, because too many waited. Claude is told how it began."
 	}
-	pieces := h.notice(run, text)
-	if len(pieces) == 0 {
+	items := h.notice(run, text)
+	if len(items) == 0 {
 		return nil
 	}
-	return h.options.Store.TellDropped(ctx, run.ID, pieces...)
+	return h.options.Store.NotifyDropped(ctx, run.ID, items...)
 }

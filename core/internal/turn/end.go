@@ -31,30 +31,30 @@ func (h *Handler) reply(ctx context.Context, run *conversation.Turn, r agent.Res
 		if err != nil {
 			return h.fail(ctx, run, r, sent, err) // The answer is in claude's transcript for the next attempt.
 		}
-		done.Pieces, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
+		done.Items, done.Files = onto(run, sent.Preview, said.Pieces), said.Files
 	}
 	h.handled(run)
-	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Pieces)) { // not what the agent says in order to say nothing
+	if visible != "" && (run.Message.Message.Silent || sent.Begun || speaks(done.Items)) { // not what the agent says in order to say nothing
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.Assistant, Text: visible, At: time.Now()}}
 	}
 	return h.complete(ctx, run, done)
 }
 
-// onto has the first piece take the preview's place. With no piece the preview is taken back.
-func onto(run *conversation.Turn, preview int64, pieces []domain.Piece) []domain.Piece {
+// onto has the first item take the preview's place. With no item the preview is taken back.
+func onto(run *conversation.Turn, preview int64, items []domain.OutboxItem) []domain.OutboxItem {
 	switch {
 	case preview == 0:
-	case len(pieces) == 0:
-		return []domain.Piece{{To: run.Message.Message.Address(), Edits: preview}}
+	case len(items) == 0:
+		return []domain.OutboxItem{{To: run.Message.Message.Address(), Edits: preview}}
 	default:
-		pieces[0].Edits, pieces[0].OrSend = preview, true
+		items[0].Edits, items[0].OrSend = preview, true
 	}
-	return pieces
+	return items
 }
 
-// speaks tells whether pieces say anything.
-func speaks(pieces []domain.Piece) bool {
-	return slices.ContainsFunc(pieces, func(p domain.Piece) bool { return p.Text != "" || len(p.Media) > 0 })
+// speaks tells whether items say anything.
+func speaks(items []domain.OutboxItem) bool {
+	return slices.ContainsFunc(items, func(p domain.OutboxItem) bool { return p.Text != "" || len(p.Media) > 0 })
 }
 
 func (h *Handler) figures(run *conversation.Turn, r agent.Result) *domain.TurnFigures {
@@ -75,7 +75,7 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrStopped):
 		if err := h.complete(ctx, run, domain.Completion{
-			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Pieces: h.left(run, sent),
+			State: domain.RunCancelled, Covered: r.Covered, Turn: h.figures(run, r), Items: h.left(run, sent),
 			Transcript: []chat.TranscriptEntry{{Role: chat.System, Text: "stopped", At: now}},
 			Notes:      []domain.Note{{Kind: domain.NoteHint, At: now, Text: envelope.HintStopped}},
 		}); err != nil {
@@ -83,8 +83,8 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		}
 		return agent.ErrStopped
 	case errors.Is(cause, domain.ErrFenced):
-		if pieces := h.left(run, sent); len(pieces) > 0 {
-			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", pieces...); err != nil {
+		if items := h.left(run, sent); len(items) > 0 {
+			if _, err := h.options.Store.Post(context.WithoutCancel(ctx), "", items...); err != nil {
 				h.log.Warn("leave what an interrupted turn has shown", "run", run.ID, "error", err)
 			}
 		}
@@ -99,8 +99,8 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 		// A run that failed leaves the notes that Claude has not read to the next one.
 		return h.complete(ctx, run, domain.Completion{
 			State: domain.RunFailed, Error: unusable.Error(), Answer: unusable.Reply,
-			Pieces: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
-			Notes:  []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
+			Items: onto(run, sent.Preview, h.notice(run, unusable.Reply)),
+			Notes: []domain.Note{{Kind: domain.NoteEvent, At: now, Text: unusable.Event}},
 		})
 	}
 	var failure *agent.Failure
@@ -123,9 +123,9 @@ func (h *Handler) fail(ctx context.Context, run *conversation.Turn, r agent.Resu
 	switch m := run.Message.Message; {
 	case m.Origin == domain.OriginFlush, m.Origin == domain.OriginHeartbeat: // nobody asked for these; the log has it
 	case cutOff && m.Origin == "" && !m.Silent && h.offer(ctx, run, said):
-		done.Pieces = onto(run, sent.Preview, nil)
+		done.Items = onto(run, sent.Preview, nil)
 	default:
-		done.Pieces = onto(run, sent.Preview, h.notice(run, said))
+		done.Items = onto(run, sent.Preview, h.notice(run, said))
 	}
 	return h.complete(ctx, run, done)
 }
@@ -140,7 +140,7 @@ func (h *Handler) offer(ctx context.Context, run *conversation.Turn, why string)
 }
 
 // left is what stays in the chat of an answer that was broken off: what was shown of it.
-func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.Piece {
+func (h *Handler) left(run *conversation.Turn, sent Sent) []domain.OutboxItem {
 	if sent.Shown == "" {
 		return onto(run, sent.Preview, nil)
 	}
@@ -160,7 +160,7 @@ func tries(f *agent.Failure) int {
 }
 
 // notice is what the chat is told by the host; a silent turn tells it nothing.
-func (h *Handler) notice(run *conversation.Turn, text string) []domain.Piece {
+func (h *Handler) notice(run *conversation.Turn, text string) []domain.OutboxItem {
 	if run.Message.Message.Silent {
 		return nil
 	}
@@ -169,8 +169,8 @@ func (h *Handler) notice(run *conversation.Turn, text string) []domain.Piece {
 
 // complete ends the run. The message has been answered, so the end of its context does not count any more.
 func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain.Completion) error {
-	if speaks(c.Pieces) {
-		c.Undelivered = func(dead []domain.DeadPiece) []domain.Piece { return undelivered(run, dead) }
+	if speaks(c.Items) {
+		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return undelivered(run, dead) }
 	}
 	if err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c); err != nil {
 		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
@@ -190,13 +190,13 @@ func (h *Handler) complete(ctx context.Context, run *conversation.Turn, c domain
 
 // spent counts what a turn cost that somebody interrupted.
 func (h *Handler) spent(ctx context.Context, run *conversation.Turn, f *domain.TurnFigures) {
-	if err := h.options.Store.Spent(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
+	if err := h.options.Store.RecordUsage(context.WithoutCancel(ctx), run.Session.Key, run.Message.ClaudeSession, *f); err != nil {
 		h.log.Warn("count what an interrupted turn cost", "run", run.ID, "error", err)
 	}
 }
 
-// undelivered makes pieces that tell a run's chat what of the session's earlier answers did not arrive.
-func undelivered(run *conversation.Turn, dead []domain.DeadPiece) []domain.Piece {
+// undelivered makes items that tell a run's chat what of the session's earlier answers did not arrive.
+func undelivered(run *conversation.Turn, dead []domain.DeadLetter) []domain.OutboxItem {
 	lost := make([]string, len(dead))
 	for i, d := range dead {
 		lost[i] = d.Text

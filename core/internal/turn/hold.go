@@ -80,11 +80,11 @@ func (h *Handler) tellHeld(ctx context.Context, run *conversation.Turn, f *agent
 	if m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat {
 		return
 	}
-	pieces := h.notice(run, h.options.Trouble(run, f))
-	if len(pieces) == 0 {
+	items := h.notice(run, h.options.Trouble(run, f))
+	if len(items) == 0 {
 		return
 	}
-	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Message.UUID), pieces...); err != nil {
+	if _, err := h.options.Store.Post(context.WithoutCancel(ctx), fmt.Sprintf("held:%s:%s", f.Class, run.Message.UUID), items...); err != nil {
 		h.log.Warn("tell a chat that its message is kept", "run", run.ID, "error", err)
 	}
 }

@@ -49,8 +49,8 @@ func TestRetries(t *testing.T) {
 					t.Errorf("%d tries in %v", len(r.turns), took)
 				}
 				c := r.completed[0]
-				if c.State != test.state || c.Pieces[0].Text != test.said || c.Turn.Usage.InputTokens != test.input {
-					t.Errorf("%s, %q, %d tokens", c.State, c.Pieces[0].Text, c.Turn.Usage.InputTokens)
+				if c.State != test.state || c.Items[0].Text != test.said || c.Turn.Usage.InputTokens != test.input {
+					t.Errorf("%s, %q, %d tokens", c.State, c.Items[0].Text, c.Turn.Usage.InputTokens)
 				}
 				var attempts []int
 				var failed []agent.Class

@@ -50,7 +50,7 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 		t.Nudged = nudged
 		t.Steer = (&steering{handler: h, run: run}).lines
 	}
-	if t.Profile.Unasked() {
+	if t.Profile.SkipsApproval() {
 		h.log.Info("a turn asks nothing", "session", t.Key, "run", run.ID, "by", asked(run))
 	}
 	if err := h.announce(ctx, run, t.Profile); err != nil {
@@ -65,14 +65,14 @@ func (h *Handler) run(ctx context.Context, run *conversation.Turn, added []strin
 	marks.Wait() // or a late one would mark the fresh session
 	h.log.Warn("the claude session cannot go on; the message runs in a fresh one", "session", run.Session.Key, "error", err)
 	view.End() // or it would show more of what is taken back
-	session, err := h.options.Store.Rebind(ctx, run.ID, h.notice(run, notice)...)
+	session, err := h.options.Store.ReplaceSession(ctx, run.ID, h.notice(run, notice)...)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("begin a fresh claude session: %w", err)
 	}
 	h.options.Retire(t.Session)
 	consumed.Store(false)
 	move(run, session)
-	view.Anew(ctx)
+	view.Restart(ctx)
 	// A conversation that begins is told what one that goes on was told before.
 	if t.Prompt, err = h.options.Prompt(ctx, run, added); err != nil {
 		return agent.Result{}, err

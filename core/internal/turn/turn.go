@@ -27,12 +27,12 @@ const maxOpenings = 5
 // Store is what a turn needs of the store.
 type Store interface {
 	Consumed(ctx context.Context, run int64) error
-	Rebind(ctx context.Context, run int64, notice ...domain.Piece) (domain.Session, error)
+	ReplaceSession(ctx context.Context, run int64, notice ...domain.OutboxItem) (domain.Session, error)
 	Join(ctx context.Context, run int64) ([]domain.Queued, error)
 	Complete(ctx context.Context, run int64, c domain.Completion) error
-	Spent(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
-	Post(ctx context.Context, key string, pieces ...domain.Piece) (int64, error)
-	TellDropped(ctx context.Context, run int64, pieces ...domain.Piece) error
+	RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
+	Post(ctx context.Context, key string, items ...domain.OutboxItem) (int64, error)
+	NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error
 }
 
 // Owners are those who run the host.
@@ -49,8 +49,8 @@ type View interface {
 	Tools(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
 	// End says that the turn is over, and returns what the chat has of it already.
 	End() Sent
-	// Anew begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
-	Anew(ctx context.Context)
+	// Restart begins once more, after End: the run is in a fresh claude session, and nothing that was shown of it counts any more.
+	Restart(ctx context.Context)
 	// Reply returns the answer, as far as the chat does not have it. It is called after End.
 	// An [*agent.Failure] says that its files cannot be kept for now.
 	Reply(ctx context.Context, r agent.Result) (Reply, error)
@@ -60,15 +60,15 @@ type View interface {
 
 // Reply is what a chat gets of an answer.
 type Reply struct {
-	Pieces []domain.Piece        // none when there is nothing to send
-	Files  []domain.OutgoingFile // that the pieces deal with
+	Pieces []domain.OutboxItem   // none when there is nothing to send
+	Files  []domain.OutgoingFile // that the items deal with
 }
 
 // Sent is what a chat has of a turn's answer before it is complete.
 type Sent struct {
 	Begun   bool   // something of it was sent for good
 	Shown   string // what was shown behind that
-	Preview int64  // the piece that shows it; zero: there is none
+	Preview int64  // the item that shows it; zero: there is none
 }
 
 // Options are what a handler works with.
@@ -198,7 +198,7 @@ func (h *Handler) command(ctx context.Context, run *conversation.Turn) error {
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.User, Text: run.Message.Message.Written(), At: run.Message.ReceivedAt}}
 	}
 	if answer != "" {
-		done.Pieces = h.notice(run, answer)
+		done.Items = h.notice(run, answer)
 		// The history shows what was chosen; what matters to the agent, the command notes for its next turn.
 		done.Transcript = []chat.TranscriptEntry{{Role: chat.System, Text: run.Message.Message.Written() + " → " + answer, At: time.Now()}}
 	}

@@ -39,7 +39,7 @@ type room struct {
 	consumed  int
 	marked    int // consumed when it was rebound
 	rebound   int
-	noticed   []domain.Piece
+	noticed   []domain.OutboxItem
 	retired   []string
 	refuse    error // what Complete says
 	spent     int64 // input tokens of turns that were not completed
@@ -49,7 +49,7 @@ type room struct {
 	over      []domain.RunState
 	overFiles []domain.OutgoingFile
 	view      view
-	posted    []domain.Piece
+	posted    []domain.OutboxItem
 	offered   []string
 	retries   int
 	offerErr  error
@@ -76,12 +76,12 @@ func (v *view) Progress(p agent.Progress) { v.progress = append(v.progress, p) }
 func (v *view) Tools(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
 func (v *view) Reply(_ context.Context, r agent.Result) (turn.Reply, error) {
-	return turn.Reply{Pieces: piece(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
+	return turn.Reply{Pieces: item(strings.TrimPrefix(r.Text, v.said)), Files: v.files}, v.unkept
 }
 
 func (v *view) Close() { v.closed++ }
 
-func (v *view) Anew(context.Context) {
+func (v *view) Restart(context.Context) {
 	v.anew++
 	v.sent = turn.Sent{}
 }
@@ -103,24 +103,24 @@ func (r *room) Consumed(context.Context, int64) error {
 	return nil
 }
 
-func (r *room) Rebind(_ context.Context, _ int64, notice ...domain.Piece) (domain.Session, error) {
+func (r *room) ReplaceSession(_ context.Context, _ int64, notice ...domain.OutboxItem) (domain.Session, error) {
 	r.rebound++
 	r.noticed = append(r.noticed, notice...)
 	r.marked = r.consumed
 	return domain.Session{ClaudeSession: "fresh"}, nil
 }
 
-func (r *room) Post(_ context.Context, key string, pieces ...domain.Piece) (int64, error) {
+func (r *room) Post(_ context.Context, key string, items ...domain.OutboxItem) (int64, error) {
 	if r.postErr != nil {
 		return 0, r.postErr
 	}
 	r.keys = append(r.keys, key)
-	r.posted = append(r.posted, pieces...)
+	r.posted = append(r.posted, items...)
 	return 1, nil
 }
 
-func (r *room) TellDropped(ctx context.Context, run int64, pieces ...domain.Piece) error {
-	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), pieces...)
+func (r *room) NotifyDropped(ctx context.Context, run int64, items ...domain.OutboxItem) error {
+	_, err := r.Post(ctx, fmt.Sprint("dropped for run ", run), items...)
 	return err
 }
 
@@ -134,7 +134,7 @@ func (r *room) Complete(ctx context.Context, _ int64, c domain.Completion) error
 	return r.refuse
 }
 
-func (r *room) Spent(ctx context.Context, session, claude string, f domain.TurnFigures) error {
+func (r *room) RecordUsage(ctx context.Context, session, claude string, f domain.TurnFigures) error {
 	if ctx.Err() != nil || session != "s" || claude != "old" {
 		return errors.New("nobody's")
 	}
@@ -208,11 +208,11 @@ func opening(run *conversation.Turn) string {
 	return "(" + run.Session.ClaudeSession + " begins)"
 }
 
-func piece(text string) []domain.Piece {
+func item(text string) []domain.OutboxItem {
 	if text == "" || text == "NO_REPLY" {
 		return nil
 	}
-	return []domain.Piece{{Text: text}}
+	return []domain.OutboxItem{{Text: text}}
 }
 
 func message(attempts int) *domain.Run {
@@ -246,9 +246,9 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
-		var want []domain.Piece
+		var want []domain.OutboxItem
 		if test.want != "" {
-			want = []domain.Piece{{Text: test.want, Silent: true}}
+			want = []domain.OutboxItem{{Text: test.want, Silent: true}}
 		}
 		if diff := cmp.Diff(want, r.posted); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -266,14 +266,14 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 // Whoever is told something is told first what did not arrive; a silent turn tells nobody.
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string][]domain.Piece{"hi": piece(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
+	for said, want := range map[string][]domain.OutboxItem{"hi": item(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
 		r := &room{results: []outcome{{result: agent.Result{Text: said}}}}
 		if err := r.handler().Handle(t.Context(), message(1), nil); err != nil {
 			t.Fatal(err)
 		}
-		var got []domain.Piece
+		var got []domain.OutboxItem
 		if tell := r.completed[0].Undelivered; tell != nil {
-			got = tell([]domain.DeadPiece{{Text: "news"}})
+			got = tell([]domain.DeadLetter{{Text: "news"}})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", said, diff)
@@ -329,7 +329,7 @@ func TestHandle(t *testing.T) {
 			}
 			c := r.completed[0]
 			said := r.offered
-			for _, p := range append(r.noticed, c.Pieces...) {
+			for _, p := range append(r.noticed, c.Items...) {
 				said = append(said, p.Text)
 			}
 			if diff := cmp.Diff(test.said, said); diff != "" || c.State != test.state {
@@ -483,7 +483,7 @@ func TestHousekeeping(t *testing.T) {
 			t.Error("it can be steered")
 		}
 		c := r.completed[0]
-		if told := origin == domain.OriginCompact; c.State != domain.RunFailed || (len(c.Pieces) != 0) != told || c.Turn.Flush != (origin == domain.OriginFlush) {
+		if told := origin == domain.OriginCompact; c.State != domain.RunFailed || (len(c.Items) != 0) != told || c.Turn.Flush != (origin == domain.OriginFlush) {
 			t.Errorf("%s: %+v", origin, c)
 		}
 	}
@@ -509,7 +509,7 @@ func TestCommand(t *testing.T) {
 			if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 				t.Fatal(err)
 			}
-			if c := r.completed[0]; c.State != test.state || len(c.Pieces) != test.pieces || len(r.turns) != 0 {
+			if c := r.completed[0]; c.State != test.state || len(c.Items) != test.pieces || len(r.turns) != 0 {
 				t.Errorf("%+v, %d turns", c, len(r.turns))
 			}
 		})
@@ -539,7 +539,7 @@ func TestTheEndOfAContext(t *testing.T) {
 				t.Errorf("spent %d", r.spent)
 			}
 			if test.cancelled {
-				if len(r.completed) != 1 || r.completed[0].State != domain.RunCancelled || len(r.completed[0].Pieces) != 0 ||
+				if len(r.completed) != 1 || r.completed[0].State != domain.RunCancelled || len(r.completed[0].Items) != 0 ||
 					len(r.completed[0].Notes) != 1 || r.completed[0].Notes[0].Text != envelope.HintStopped {
 					t.Errorf("completed %+v", r.completed)
 				}
@@ -580,7 +580,7 @@ func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 			t.Fatalf("error %v, completed %+v", err, r.completed)
 		}
 		c := r.completed[0]
-		if diff := cmp.Diff(piece("trouble: unresumable"), c.Pieces); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
+		if diff := cmp.Diff(item("trouble: unresumable"), c.Items); diff != "" || c.State != domain.RunFailed || len(c.Notes)+len(r.offered) != 0 {
 			t.Errorf("%+v, offered %q: %s", c, r.offered, diff)
 		}
 	}
@@ -620,7 +620,7 @@ func TestNothingToBeRead(t *testing.T) {
 		t.Fatalf("%d turns, completed %+v", len(r.turns), r.completed)
 	}
 	c := r.completed[0]
-	if c.State != domain.RunFailed || len(c.Pieces) != 1 || c.Pieces[0].Text != "I could not take it." || c.Pieces[0].Edits != 5 || c.Turn != nil {
+	if c.State != domain.RunFailed || len(c.Items) != 1 || c.Items[0].Text != "I could not take it." || c.Items[0].Edits != 5 || c.Turn != nil {
 		t.Errorf("completed %+v", c)
 	}
 	if len(c.Notes) != 1 || c.Notes[0].Kind != domain.NoteEvent || c.Notes[0].Text != "A file was sent." {

@@ -116,7 +116,7 @@ func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 				shown.End()
 				time.Sleep(2 * time.Second)
 				typist.Delivered(chat.Address{Channel: "tg", Chat: "2"})
-				typist.Delivered(typing.To) // one of two pieces
+				typist.Delivered(typing.To) // one of two items
 				time.Sleep(4 * time.Second)
 				if delivered {
 					w.pending.Store(false)

@@ -14,24 +14,24 @@ import (
 // chat is not told, and that the turn must not run.
 func (h *Handler) announce(ctx context.Context, run *conversation.Turn, p agent.Profile) error {
 	m := run.Message.Message
-	if !p.Unasked() || m.Origin == domain.OriginHeartbeat || housekeeping(run) {
+	if !p.SkipsApproval() || m.Origin == domain.OriginHeartbeat || housekeeping(run) {
 		return nil // A heartbeat's answer says it, if there is one.
 	}
-	pieces := h.notice(run, Unasked(m))
-	if len(pieces) == 0 {
+	items := h.notice(run, BypassNotice(m))
+	if len(items) == 0 {
 		return nil
 	}
-	for i := range pieces {
-		pieces[i].Silent = true
+	for i := range items {
+		items[i].Silent = true
 	}
-	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Message.UUID, pieces...); err != nil {
+	if _, err := h.options.Store.Post(ctx, "unasked:"+run.Message.UUID, items...); err != nil {
 		return fmt.Errorf("announce a turn without questions: %w", err)
 	}
 	return nil
 }
 
-// Unasked says that the turn of a message asks nothing before it runs a tool.
-func Unasked(m domain.Message) string {
+// BypassNotice says that the turn of a message asks nothing before it runs a tool.
+func BypassNotice(m domain.Message) string {
 	const said = "⚡ Claude runs tools without asking in this turn."
 	if m.Authority == chat.Owner && m.Overrides.Permission == "" {
 		return said + " `/elevated ask` ends that."

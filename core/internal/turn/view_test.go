@@ -21,20 +21,20 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 		said    string
 		outcome outcome
 		cause   error
-		want    []domain.Piece
-		posted  []domain.Piece
+		want    []domain.OutboxItem
+		posted  []domain.OutboxItem
 		state   domain.RunState
 		history int
 	}{
-		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []domain.Piece{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
-		"no preview":                   {outcome: answered, want: []domain.Piece{{Text: "hello there"}}, state: domain.RunDone, history: 1},
-		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []domain.Piece{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"an answer":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: answered, want: []domain.OutboxItem{{Text: "hello there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
+		"no preview":                   {outcome: answered, want: []domain.OutboxItem{{Text: "hello there"}}, state: domain.RunDone, history: 1},
+		"the rest of an answer":        {said: "hello ", sent: turn.Sent{Preview: 5, Begun: true}, outcome: answered, want: []domain.OutboxItem{{Text: "there", Edits: 5, OrSend: true}}, state: domain.RunDone, history: 1},
 		"all was sent":                 {said: "hello there", sent: turn.Sent{Begun: true}, outcome: answered, state: domain.RunDone, history: 1},
-		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.Piece{{Edits: 5}}, state: domain.RunDone},
-		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.Piece{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
-		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.Piece{{Text: "hel", Edits: 5, OrSend: true}}, state: domain.RunCancelled, history: 1},
-		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.Piece{{Edits: 5}}, state: domain.RunCancelled, history: 1},
-		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.Piece{{Text: "hel", Edits: 5, OrSend: true}}},
+		"a silent answer":              {sent: turn.Sent{Preview: 5}, outcome: outcome{result: agent.Result{Text: "NO_REPLY"}}, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunDone},
+		"a failure":                    {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: failure(agent.Server), want: []domain.OutboxItem{{Text: "trouble: server", Edits: 5, OrSend: true}}, state: domain.RunFailed, history: 1},
+		"stopped":                      {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}, state: domain.RunCancelled, history: 1},
+		"stopped before the word":      {sent: turn.Sent{Preview: 5}, outcome: outcome{err: errBlocks}, cause: agent.ErrStopped, want: []domain.OutboxItem{{Edits: 5}}, state: domain.RunCancelled, history: 1},
+		"interrupted by a message":     {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: domain.ErrFenced, posted: []domain.OutboxItem{{Text: "hel", Edits: 5, OrSend: true}}},
 		"interrupted with nothing yet": {outcome: outcome{err: errBlocks}, cause: domain.ErrFenced},
 		"the host's end":               {sent: turn.Sent{Preview: 5, Shown: "hel"}, outcome: outcome{err: errBlocks}, cause: agent.ErrShutdown},
 	} {
@@ -62,7 +62,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 				return
 			}
 			c := r.completed[0]
-			if diff := cmp.Diff(test.want, c.Pieces); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
+			if diff := cmp.Diff(test.want, c.Items); diff != "" || c.State != test.state || len(c.Transcript) != test.history {
 				t.Error(diff, c.State, c.Transcript)
 			}
 			if diff := cmp.Diff([]domain.RunState{test.state}, r.over); diff != "" {
@@ -76,11 +76,11 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 // shown goes.
 func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := []domain.Piece{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
-	gone := []domain.Piece{{Edits: 9}}
+	told := []domain.OutboxItem{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
+	gone := []domain.OutboxItem{{Edits: 9}}
 	for name, test := range map[string]struct {
 		change  func(*room, *domain.Message)
-		want    []domain.Piece
+		want    []domain.OutboxItem
 		offered int
 	}{
 		"a person's":          {func(*room, *domain.Message) {}, gone, 1},
@@ -95,7 +95,7 @@ func TestARunThatIsGivenUp(t *testing.T) {
 		if err := r.handler().Handle(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.want, r.completed[0].Pieces); diff != "" || len(r.offered) != test.offered {
+		if diff := cmp.Diff(test.want, r.completed[0].Items); diff != "" || len(r.offered) != test.offered {
 			t.Errorf("%s: offered %q %s", name, r.offered, diff)
 		}
 	}

@@ -66,7 +66,7 @@ func killAll(known []ID, find func() ([]ID, error)) {
 
 // forgetter forgets recorded processes.
 type forgetter interface {
-	ForgetProcess(ctx context.Context, pid int, startTime uint64) error
+	DeleteProcess(ctx context.Context, pid int, startTime uint64) error
 }
 
 // Reap ends what a previous process of the host left running: claude processes, known by pid, start time and boot, and the
@@ -83,7 +83,7 @@ func Reap(ctx context.Context, left []domain.Process, records forgetter, log hcl
 		if old.BootID == boot {
 			reap(old, log)
 		}
-		if err := records.ForgetProcess(ctx, old.PID, old.StartTime); err != nil {
+		if err := records.DeleteProcess(ctx, old.PID, old.StartTime); err != nil {
 			log.Warn("forget a process", "pid", old.PID, "error", err)
 		}
 	}

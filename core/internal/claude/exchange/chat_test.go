@@ -40,7 +40,7 @@ func (w *wall) Early(_ context.Context, e domain.Early) (int64, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	w.post(e.Pieces...)
+	w.post(e.Items...)
 	if e.Unpreview {
 		w.preview = 0
 	}
@@ -58,7 +58,7 @@ func (w *wall) fail(err error) {
 	w.err = err
 }
 
-func (w *wall) post(pieces ...domain.Piece) {
+func (w *wall) post(pieces ...domain.OutboxItem) {
 	for _, p := range pieces {
 		if p.Edits != 0 {
 			w.texts[p.Edits-1] = p.Text
@@ -157,7 +157,7 @@ func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 	past, before := "", map[string]bool{}
 	steps := x.shown.done
 	for _, turn := range append(slices.Clip(x.over), nil) {
-		for len(steps) > 0 && (turn == nil || steps[0].Tool.Name != "" || steps[0].Past == past) {
+		for len(steps) > 0 && (turn == nil || steps[0].Tool.Name != "" || steps[0].Earlier == past) {
 			if steps[0].Tool.Name == "" {
 				text(past, steps[0].Text, o.Mode != stream.Blocks || before[letters(steps[0].Text)])
 				before[letters(steps[0].Text)] = true

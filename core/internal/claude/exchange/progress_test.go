@@ -344,8 +344,8 @@ func TestProgress(t *testing.T) {
 			}
 			x.Observe(e)
 			for _, step := range x.shown.done[min(steps, len(x.shown.done)):] {
-				if step.Tool.Name == "" && step.Past != past {
-					t.Fatalf("event %d, %s: %q stands before a step, want %q", i, line, step.Past, past)
+				if step.Tool.Name == "" && step.Earlier != past {
+					t.Fatalf("event %d, %s: %q stands before a step, want %q", i, line, step.Earlier, past)
 				}
 			}
 			p, changed := x.Progress()

@@ -61,7 +61,7 @@ func (t *turn) assistant(e *protocol.Event) {
 	}
 	t.model = m.Model
 	for _, text := range t.answer.Add(m) {
-		t.shown.finish(agent.Step{Text: text, Past: t.shown.text.past})
+		t.shown.finish(agent.Step{Text: text, Earlier: t.shown.text.past})
 	}
 	t.shown.text.settle(&t.answer)
 	for i := range m.Content {

@@ -30,12 +30,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Fate is what the transcript says of a message.
-type Fate int
+// Status is what the transcript says of a message.
+type Status int
 
 // What may have become of a message.
 const (
-	Absent Fate = iota
+	Absent Status = iota
 	Unfinished
 	Answered
 )
@@ -85,9 +85,9 @@ func (f Folder) Has(session string) bool {
 	return err == nil
 }
 
-// Past is what a transcript says of a message.
-type Past struct {
-	Fate        Fate
+// Outcome is what a transcript says of a message.
+type Outcome struct {
+	Status      Status
 	Text        string   // the answer, where there is one
 	Before      []string // the texts before it, behind which a tool was used
 	Covered     []string // the lines that were steered into its turns
@@ -95,13 +95,13 @@ type Past struct {
 }
 
 // Recall reads what became of a message, and of the lines that asked to go on with it.
-func (f Folder) Recall(t agent.Turn) (Past, error) {
+func (f Folder) Recall(t agent.Turn) (Outcome, error) {
 	file, err := os.Open(f.path(t.Session))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Past{}, nil
+		return Outcome{}, nil
 	}
 	if err != nil {
-		return Past{}, fmt.Errorf("read transcript: %w", err)
+		return Outcome{}, fmt.Errorf("read transcript: %w", err)
 	}
 	defer file.Close()
 	ids := map[string]bool{t.UUID: true}
@@ -160,7 +160,7 @@ type transcriptLine struct {
 }
 
 // recall reads a transcript for the last line with one of the ids and the answer behind it.
-func recall(r io.Reader, ids map[string]bool) (Past, error) {
+func recall(r io.Reader, ids map[string]bool) (Outcome, error) {
 	m := memory{ids: ids}
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -169,24 +169,24 @@ func recall(r io.Reader, ids map[string]bool) (Past, error) {
 			err = protocol.SkipLine(buffered) // no message of a session that can be resumed is this long
 		}
 		var l transcriptLine
-		if (m.Fate != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
+		if (m.Status != Absent || mentions(line, ids)) && protocol.Unmarshal(line, &l) == nil && !l.Sidechain {
 			m.take(&l)
 		}
 		if errors.Is(err, io.EOF) {
-			if m.Fate == Answered {
+			if m.Status == Answered {
 				m.Text = m.answer.String()
 			}
-			return m.Past, nil
+			return m.Outcome, nil
 		}
 		if err != nil {
-			return m.Past, err
+			return m.Outcome, err
 		}
 	}
 }
 
 // memory is the state of a recall.
 type memory struct {
-	Past
+	Outcome
 
 	ids    map[string]bool
 	over   bool // a later message follows
@@ -197,26 +197,26 @@ type memory struct {
 func (m *memory) take(l *transcriptLine) {
 	switch {
 	case m.ids[l.UUID] || m.ids[l.Attachment.UUID]:
-		m.Fate, m.over, m.answer = Unfinished, false, exchange.Answer{}
-	case m.Fate == Absent || m.over:
+		m.Status, m.over, m.answer = Unfinished, false, exchange.Answer{}
+	case m.Status == Absent || m.over:
 	case l.Attachment.UUID != "":
 		m.Covered = append(m.Covered, l.Attachment.UUID)
-	case l.Subtype == "compact_boundary" && m.Fate == Answered:
+	case l.Subtype == "compact_boundary" && m.Status == Answered:
 		m.over = true // the host had the conversation compacted after the turn
 	case l.Subtype == "compact_boundary":
 		m.Compactions++
 	case l.Message == nil:
 	case l.Type == "assistant" && l.Message.Model != protocol.SyntheticModel:
 		m.Before = append(m.Before, m.answer.Add(l.Message)...)
-		if m.Fate = Unfinished; finishes(l.Message.StopReason) {
-			m.Fate = Answered
+		if m.Status = Unfinished; finishes(l.Message.StopReason) {
+			m.Status = Answered
 		}
 	case l.Type == "user" && l.Source != "" && asksToGoOn(l.Message):
-		m.Fate, m.answer = Unfinished, exchange.Answer{} // with the message that this one was steered to
+		m.Status, m.answer = Unfinished, exchange.Answer{} // with the message that this one was steered to
 	case l.Type == "user" && l.Source != "":
 		m.over = true
 	case l.Type == "user":
-		m.Fate = Unfinished // a tool's result, or the CLI asks for more: the turn went on
+		m.Status = Unfinished // a tool's result, or the CLI asks for more: the turn went on
 		m.answer.User(l.Message)
 	}
 }

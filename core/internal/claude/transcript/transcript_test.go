@@ -19,7 +19,7 @@ func TestRecordedTranscripts(t *testing.T) {
 	second := "11111111-0000-4000-8000-000000000002"
 	for name, tc := range map[string]struct {
 		ids    []string
-		want   Fate
+		want   Status
 		text   string
 		before []string
 	}{
@@ -40,13 +40,13 @@ func TestRecordedTranscripts(t *testing.T) {
 				ids[id] = true
 			}
 			got, err := recall(bytes.NewReader(data), ids)
-			if err != nil || got.Fate != tc.want || got.Text != tc.text {
+			if err != nil || got.Status != tc.want || got.Text != tc.text {
 				t.Errorf("recall = %+v, %v; want %v, %q", got, err, tc.want, tc.text)
 			}
 			if !slices.Equal(got.Before, tc.before) {
 				t.Errorf("before it stands %q, want %q", got.Before, tc.before)
 			}
-			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.Fate != Absent || err != nil {
+			if got, err := recall(bytes.NewReader(data), map[string]bool{"other": true}); got.Status != Absent || err != nil {
 				t.Errorf("another message is %+v, %v", got, err)
 			}
 			// A kill can tear the file anywhere: then an answer may be missing, but none is made up.
@@ -66,7 +66,7 @@ func TestRecordedTranscripts(t *testing.T) {
 	}
 	// The next message's answer is not this one's.
 	data := recordings.Transcript(t, "continued")
-	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.Fate != Unfinished || err != nil {
+	if got, err := recall(bytes.NewReader(data), map[string]bool{recordings.First: true}); got.Status != Unfinished || err != nil {
 		t.Errorf("an unfinished message with a later one is %+v, %v", got, err)
 	}
 }

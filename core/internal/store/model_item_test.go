@@ -15,9 +15,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// modelPiece is a piece of the model's outbox, or a dead one.
-type modelPiece struct {
-	domain.Piece
+// modelItem is an item of the model's outbox, or a dead one.
+type modelItem struct {
+	domain.OutboxItem
 	id        int64
 	key       int64 // what it is kept by
 	session   string
@@ -26,12 +26,12 @@ type modelPiece struct {
 }
 
 type modelDestination struct {
-	queue   []modelPiece
+	queue   []modelItem
 	sending int64 // 0: none
 	nextAt  time.Time
 }
 
-// drop takes a piece out that waits, if it was certainly not sent.
+// drop takes an item out that waits, if it was certainly not sent.
 func (d *modelDestination) drop(id int64) (found, dropped bool) {
 	for i, p := range d.queue {
 		if p.id != id {
@@ -48,8 +48,8 @@ func (d *modelDestination) drop(id int64) (found, dropped bool) {
 
 func toModel(to chat.ID) chat.Address { return chat.Address{Channel: "c", Chat: to} }
 
-// post puts a piece into the model's outbox and returns its id; 0: it is not sent.
-func (m *model) post(session string, p domain.Piece) int64 {
+// post puts an item into the model's outbox and returns its id; 0: it is not sent.
+func (m *model) post(session string, p domain.OutboxItem) int64 {
 	if p.Edits != 0 {
 		gone := m.keptIn[p.Edits] == ""
 		for _, d := range m.destinations {
@@ -58,17 +58,17 @@ func (m *model) post(session string, p domain.Piece) int64 {
 			}
 		}
 		if gone {
-			m.dead = slices.DeleteFunc(m.dead, func(o modelPiece) bool { return o.id == p.Edits })
+			m.dead = slices.DeleteFunc(m.dead, func(o modelItem) bool { return o.id == p.Edits })
 			if !p.OrSend {
 				return 0
 			}
 			p.Edits = 0
 		}
 	}
-	return m.enqueue(modelPiece{Piece: p, session: session})
+	return m.enqueue(modelItem{OutboxItem: p, session: session})
 }
 
-func (m *model) enqueue(p modelPiece) int64 {
+func (m *model) enqueue(p modelItem) int64 {
 	m.lastPiece++
 	p.id, p.key = m.lastPiece, cmp.Or(p.key, m.lastPiece)
 	d := m.destinations[p.To.Chat]
@@ -82,7 +82,7 @@ func (m *model) enqueue(p modelPiece) int64 {
 	return p.id
 }
 
-// retract takes a piece back; 0: there is none.
+// retract takes an item back; 0: there is none.
 func (m *model) retract(id int64) {
 	if id == 0 {
 		return
@@ -98,10 +98,10 @@ func (m *model) retract(id int64) {
 	if !known {
 		to = "a" // it is outdated at most
 	}
-	m.post("", domain.Piece{To: toModel(to), Edits: id})
+	m.post("", domain.OutboxItem{To: toModel(to), Edits: id})
 }
 
-// keptOf are the kept pieces of a chat that were sent or may yet be.
+// keptOf are the kept items of a chat that were sent or may yet be.
 func (m *model) keptOf(to chat.ID) (ids []int64) {
 	for id, in := range m.keptIn {
 		if in == to {
@@ -124,10 +124,10 @@ func (m *model) keptOf(to chat.ID) (ids []int64) {
 	return slices.Compact(ids)
 }
 
-// drawPiece draws a piece for a chat: a plain one, a kept one, or one that edits a kept one of before.
-func (m *model) drawPiece(t *rapid.T, to chat.ID) domain.Piece {
+// drawPiece draws an item for a chat: a plain one, a kept one, or one that edits a kept one of before.
+func (m *model) drawPiece(t *rapid.T, to chat.ID) domain.OutboxItem {
 	m.pieces++
-	p := domain.Piece{To: toModel(to), Text: fmt.Sprint(m.pieces)}
+	p := domain.OutboxItem{To: toModel(to), Text: fmt.Sprint(m.pieces)}
 	kind := rapid.IntRange(0, 5).Draw(t, "kind")
 	p.Kept = kind == 1 || kind == 5
 	if ids := m.keptOf(to); kind > 2 && len(ids) > 0 {
@@ -139,24 +139,24 @@ func (m *model) drawPiece(t *rapid.T, to chat.ID) domain.Piece {
 	return p
 }
 
-// drawPieces draws pieces and posts them in the model.
-func (m *model) drawPieces(t *rapid.T) []domain.Piece {
-	var pieces []domain.Piece
+// drawPieces draws items and posts them in the model.
+func (m *model) drawPieces(t *rapid.T) []domain.OutboxItem {
+	var items []domain.OutboxItem
 	for range rapid.IntRange(0, 4).Draw(t, "pieces") {
-		// A later piece may not edit an earlier one of the same step, whose id nobody knows.
-		pieces = append(pieces, m.drawPiece(t, rapid.SampledFrom([]chat.ID{"a", "b", "c"}).Draw(t, "to")))
+		// A later item may not edit an earlier one of the same step, whose id nobody knows.
+		items = append(items, m.drawPiece(t, rapid.SampledFrom([]chat.ID{"a", "b", "c"}).Draw(t, "to")))
 	}
-	return pieces
+	return items
 }
 
 // early sends something of a run.
 func (m *model) early(t *rapid.T) {
 	id, l := m.aRun(t)
 	session, head := m.runs[id].session, l.own()
-	e := domain.Early{Pieces: m.drawPieces(t)}
-	head.said += fmt.Sprint(len(e.Pieces))
+	e := domain.Early{Items: m.drawPieces(t)}
+	head.said += fmt.Sprint(len(e.Items))
 	e.Said = head.said
-	for _, p := range e.Pieces {
+	for _, p := range e.Items {
 		m.post(session, p)
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "preview") {
@@ -195,7 +195,7 @@ func (m *model) rebind(t *rapid.T) {
 	l.own().said, l.own().preview = "", 0
 	notice := m.drawPiece(t, "a")
 	m.post(session, notice)
-	if _, err := m.store.Rebind(m.ctx, id, notice); err != nil {
+	if _, err := m.store.ReplaceSession(m.ctx, id, notice); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -214,7 +214,7 @@ func (m *model) claimDeliveries(t *rapid.T) {
 		t.Fatalf("got %d deliveries, %v; %d are due, the limit is %d", len(ds), err, due, limit)
 	}
 	for _, got := range ds {
-		to := got.Piece.To.Chat
+		to := got.Item.To.Chat
 		d := m.destinations[to]
 		if len(d.queue) == 0 || d.sending != 0 || d.nextAt.After(now) {
 			t.Fatalf("got %+v for %+v", got, d)
@@ -225,7 +225,7 @@ func (m *model) claimDeliveries(t *rapid.T) {
 			target = m.became[want.Edits]
 		}
 		if got.ID != want.id || !strings.HasSuffix(got.Key, fmt.Sprint("-", want.key)) || got.Uncertain != want.uncertain || got.Target != target ||
-			got.Piece.Text != want.Text || got.Piece.Kept != want.Kept || got.Piece.Edits != want.Edits || got.Piece.OrSend != want.OrSend {
+			got.Item.Text != want.Text || got.Item.Kept != want.Kept || got.Item.Edits != want.Edits || got.Item.OrSend != want.OrSend {
 			t.Fatalf("got %+v, want %+v with the target %q", got, want, target)
 		}
 		d.sending, m.deliveries[got.ID] = got.ID, to
@@ -256,14 +256,14 @@ func (m *model) endDelivery(t *rapid.T) {
 		}
 		d.queue = d.queue[1:]
 	case "bury":
-		err = m.store.Bury(m.ctx, id, "refused")
+		err = m.store.DeadLetter(m.ctx, id, "refused")
 		p.told = p.session == "" || p.Kept
 		m.dead = append(m.dead, p)
 		d.queue = d.queue[1:]
 	case "retry":
 		uncertain := rapid.Bool().Draw(t, "uncertain")
 		d.nextAt = m.clock.Now().Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Second)
-		err = m.store.Retry(m.ctx, id, domain.Again{At: d.nextAt, Cause: "later", Uncertain: uncertain})
+		err = m.store.Retry(m.ctx, id, domain.Retry{At: d.nextAt, Cause: "later", Uncertain: uncertain})
 		if uncertain {
 			m.doubt(d)
 		}
@@ -282,28 +282,28 @@ func (m *model) doubt(d *modelDestination) {
 	}
 }
 
-// revive puts dead pieces back, or forgets them.
+// revive puts dead letters back, or forgets them.
 func (m *model) revive(t *rapid.T) {
 	if len(m.dead) == 0 {
 		t.Skip("nothing is dead")
 	}
 	var err error
-	slices.SortFunc(m.dead, func(a, b modelPiece) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(m.dead, func(a, b modelItem) int { return cmp.Compare(a.id, b.id) })
 	i := rapid.IntRange(0, len(m.dead)-1).Draw(t, "dead")
 	p := m.dead[i]
 	switch rapid.SampledFrom([]string{"revive", "revive all", "forget"}).Draw(t, "do") {
 	case "revive":
-		err = m.store.Revive(m.ctx, p.id)
+		err = m.store.Requeue(m.ctx, p.id)
 		m.dead = slices.Delete(m.dead, i, i+1)
 		m.enqueue(p)
 	case "revive all":
-		_, err = m.store.ReviveAll(m.ctx)
+		_, err = m.store.RequeueAll(m.ctx)
 		for _, p := range m.dead {
 			m.enqueue(p)
 		}
 		m.dead = nil
 	case "forget":
-		err = m.store.Forget(m.ctx, p.id)
+		err = m.store.Discard(m.ctx, p.id)
 		m.dead = slices.Delete(m.dead, i, i+1)
 	}
 	if err != nil {
@@ -311,12 +311,12 @@ func (m *model) revive(t *rapid.T) {
 	}
 }
 
-// undelivered draws what a completion says of its session's dead pieces, and posts it in the model once the store has asked.
-func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.DeadPiece) []domain.Piece, check func()) {
+// undelivered draws what a completion says of its session's dead letters, and posts it in the model once the store has asked.
+func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.DeadLetter) []domain.OutboxItem, check func()) {
 	var want, got []string
 	says := rapid.IntRange(0, 2).Draw(t, "says what died") > 0
 	line := m.drawPiece(t, "b")
-	slices.SortFunc(m.dead, func(a, b modelPiece) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(m.dead, func(a, b modelItem) int { return cmp.Compare(a.id, b.id) })
 	for i := range m.dead {
 		if p := &m.dead[i]; p.session == session && !p.told {
 			want = append(want, p.Text)
@@ -326,7 +326,7 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 	if len(want) > 0 && says {
 		m.post(session, line)
 	}
-	tell = func(dead []domain.DeadPiece) []domain.Piece {
+	tell = func(dead []domain.DeadLetter) []domain.OutboxItem {
 		got = nil
 		for _, d := range dead {
 			got = append(got, d.Text)
@@ -334,7 +334,7 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 		if !says {
 			return nil
 		}
-		return []domain.Piece{line}
+		return []domain.OutboxItem{line}
 	}
 	return tell, func() {
 		if !slices.Equal(want, got) {
@@ -343,19 +343,19 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 	}
 }
 
-// checkPieces compares what is dead, what kept pieces have become, and how far destinations are behind.
+// checkPieces compares what is dead, what kept items have become, and how far destinations are behind.
 func (m *model) checkPieces(t *rapid.T) {
-	dead, err := m.store.DeadPieces(m.ctx, 0)
+	dead, err := m.store.DeadLetters(m.ctx, 0)
 	if err != nil || len(dead) != len(m.dead) {
 		t.Fatalf("%d pieces are dead, %v; want %d", len(dead), err, len(m.dead))
 	}
 	for _, d := range dead {
-		if !slices.ContainsFunc(m.dead, func(p modelPiece) bool { return p.id == d.ID && p.Text == d.Text && p.session == d.Session }) {
+		if !slices.ContainsFunc(m.dead, func(p modelItem) bool { return p.id == d.ID && p.Text == d.Text && p.session == d.Session }) {
 			t.Fatalf("%+v is dead; want %+v", d, m.dead)
 		}
 	}
 	for _, id := range []int64{m.lastPiece, m.lastPiece - 1, m.lastPiece - 2} {
-		message, _, err := m.store.SentPiece(m.ctx, id)
+		message, _, err := m.store.SentItem(m.ctx, id)
 		if want := m.became[id]; message != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, domain.ErrNotFound) {
 			t.Fatalf("piece %d has become %q, %v; want %q", id, message, err, want)
 		}
