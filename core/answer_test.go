@@ -27,6 +27,7 @@ func (h *Host) resolve() {
 }
 
 // An answer without words is told to who waits for one, and to nobody else.
+// Behaviour: answer-empty, memory-flush-when.
 func TestAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	h := &Host{config: &config.Config{}, log: hclog.NewNullLogger(), supervisor: supervisor.New(supervisor.Options{}, hclog.NewNullLogger())}

@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: file-type, file-inbound.
 func TestAttachment(t *testing.T) {
 	t.Parallel()
 	h := &Host{log: hclog.NewNullLogger(), config: &config.Config{
@@ -58,6 +59,7 @@ func TestAttachment(t *testing.T) {
 }
 
 // The files of a channel that is being started are waited for. Those of one that there is not, or no longer, can never be had.
+// Behaviour: file-retry.
 func TestFilesOfAChannelThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	h := &Host{supervisor: supervisor.New(supervisor.Options{Plugins: []supervisor.Spec{{Name: "telegram"}}}, hclog.NewNullLogger())}

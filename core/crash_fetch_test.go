@@ -13,6 +13,7 @@ import (
 
 // A file is there when its turn begins, whatever ends in the midst of it: the plugin that fetches it, the host, or nothing but the
 // stream.
+// Behaviour: file-fetch.
 func TestCrashWhileAFileIsFetched(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()

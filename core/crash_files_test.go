@@ -131,6 +131,7 @@ func documents(messages []telegramtest.Message) (names []string) {
 
 // A file that the agent has put into its conversation's folder is sent once, also where the host is killed before it has removed
 // it.
+// Behaviour: files-out-once.
 func TestCrashBetweenAnAnswerAndItsFiles(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
@@ -163,6 +164,7 @@ func TestCrashBetweenAnAnswerAndItsFiles(t *testing.T) {
 
 // A file that stands in a block is sent once, wherever the host is killed: with the block on its way and the file not, with both, or
 // with the answer.
+// Behaviour: files-block.
 func TestCrashBetweenABlockAndItsFiles(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()

@@ -21,6 +21,7 @@ const previewChats, previewAhead = 4, 2
 // previewPoints are the places in the host that this test names.
 var previewPoints = []string{"accepted", "result", "sent", "early", "edited", "completed"}
 
+// Behaviour: answer-once, reaction.
 func TestCrashWithPreviews(t *testing.T) {
 	kills := 8
 	if long() {

@@ -33,6 +33,7 @@ const (
 // crashPoints are the places in the host that the test names. See the points of package core.
 var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
 
+// Behaviour: accept-durable, ask-late-words.
 func TestCrash(t *testing.T) {
 	kills := 12
 	if long() {

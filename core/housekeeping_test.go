@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: heartbeat-target.
 func TestHeartbeatTarget(t *testing.T) {
 	t.Parallel()
 	plugins := []*config.Plugin{{Label: "telegram", Enabled: true}, {Label: "discord"}}
@@ -47,6 +48,7 @@ func TestHeartbeatTarget(t *testing.T) {
 
 // A network's direct chat may have an id of its own, and its person several. It is known from what they wrote there, and what the
 // host does in it is of their session.
+// Behaviour: session-direct, heartbeat-target.
 func TestDirectChat(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -95,6 +97,7 @@ func TestDirectChat(t *testing.T) {
 }
 
 // A heartbeat is for a session that has nothing else to do, and only if there is something to watch.
+// Behaviour: heartbeat-busy, heartbeat-nothing.
 func TestNothingToWatch(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

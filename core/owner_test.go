@@ -16,6 +16,7 @@ import (
 
 // The turns of plugins have an owner's authority in whoever's chat they are. That must not open the owner's memory there, nor
 // write to it, nor let tools run unasked that only the owner may run so.
+// Behaviour: memory-section, permission-mode-owner, memory-flush, memory-flush-when.
 func TestWhatOnlyOwnersOpen(t *testing.T) {
 	t.Parallel()
 	const dangerous = "bypassPermissions"

@@ -15,6 +15,7 @@ import (
 )
 
 // A message that has waited for long is told with its age, each of a burst by itself.
+// Behaviour: accept-old.
 func TestWhatWaitedForLongIsToldSo(t *testing.T) {
 	t.Parallel()
 	h := &Host{config: &config.Config{

@@ -29,6 +29,7 @@ func (d *drawn) Draft(_ context.Context, text string) error {
 }
 
 // A draft is drawn again behind what is sent to its chat by anybody, for as long as the turn goes on.
+// Behaviour: draft-refresh.
 func TestRedraw(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 )
 
 // A text counts as sent if this very text was, and one in the making if it may become one.
+// Behaviour: message-tool-once.
 func TestWhatAToolHasTold(t *testing.T) {
 	t.Parallel()
 	var sent told

@@ -8,6 +8,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 )
 
+// Behaviour: claude-refuses.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

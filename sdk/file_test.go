@@ -74,6 +74,7 @@ func withFiles() chat.Event {
 	return event
 }
 
+// Behaviour: file-fetch.
 func TestAChannelFetchesFilesForTheHost(t *testing.T) {
 	t.Parallel()
 	c := &fileChannel{event: withFiles()}

@@ -116,6 +116,7 @@ func mentions(api *messagesapi.Server, text string) int {
 
 // No process of the user can write into a session of the host, whatever the user's settings say. The same attack reaches a
 // claude that runs with the CLI's own settings.
+// Behaviour: session-isolated.
 func TestNothingWritesIntoASession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -180,6 +181,7 @@ func (r *rig) use(pool *claude.Pool, call messagesapi.Reply) string {
 }
 
 // A session cannot write into others, nor look for them, nor begin turns of its own: not though the model knows the names.
+// Behaviour: session-isolated.
 func TestSessionReachesNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, func(c *claude.Config) {
@@ -205,6 +207,7 @@ var knownTools = []string{
 }
 
 // A version of the CLI that offers a new tool, or opens a new way in, fails here: look at what it does before it joins the list.
+// Behaviour: session-isolated.
 func TestNothingIsNew(t *testing.T) {
 	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
@@ -285,6 +288,7 @@ func listening(t *testing.T, pid string) []string {
 }
 
 // What one session writes down in the CLI's own memory no other session reads: a turn may write there unasked.
+// Behaviour: cli-memory-off.
 func TestMemoryOfTheCLIIsOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -325,6 +329,7 @@ func TestResumedSessionHasItsOwnPrompt(t *testing.T) {
 }
 
 // A credential that claude gets by its environment is not in that of its tools; without one, the CLI looks for its login.
+// Behaviour: credential-hidden.
 func TestToolsHaveNoCredential(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

@@ -20,6 +20,7 @@ import (
 func unallowed(c *claude.Config) { c.AllowedTools = nil }
 
 // A question is asked with what it is about, and the decision is what happens.
+// Behaviour: ask.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -68,6 +69,7 @@ func TestAsk(t *testing.T) {
 
 // The rules that come with a question are all that it takes. Where it takes a folder, too, there are none: whoever has allowed the
 // tests for good has not allowed that what they print goes anywhere.
+// Behaviour: ask-grant.
 func TestSuggestedRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, unallowed)
@@ -107,6 +109,7 @@ func choice(question string, choices ...string) messagesapi.Reply {
 }
 
 // The choice of the user reaches the model, and so does what the user thinks of a plan.
+// Behaviour: ask.
 func TestAskTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, unallowed)
@@ -148,6 +151,7 @@ func TestAskTheUser(t *testing.T) {
 
 // What a person writes while the model asks them something is the answer, as it is: also where host and claude are killed before it
 // comes, and the turn that goes on asks the same again.
+// Behaviour: ask-words.
 func TestWordsAnswer(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{})
@@ -190,6 +194,7 @@ func TestWordsAnswer(t *testing.T) {
 }
 
 // A process whose plan was approved has left the plan mode: the next turn that plans gets another one.
+// Behaviour: ask.
 func TestApprovedPlanEndsThePlanMode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, unallowed)
@@ -211,6 +216,7 @@ func TestApprovedPlanEndsThePlanMode(t *testing.T) {
 
 // A decision can end the turn, and the end of the turn withdraws a question: be it that a tool is asked for, or that text is
 // written beside it.
+// Behaviour: ask-time.
 func TestStopWithAQuestionOpen(t *testing.T) {
 	t.Parallel()
 	for name, decide := range map[string]func(ctx context.Context, stop context.CancelCauseFunc) agent.Decision{

@@ -46,6 +46,7 @@ func TestStop(t *testing.T) {
 
 // From a /stop in the chat to the end of the last process of a tool is not long, whatever processes the tool has started. How long
 // is shown; it is bounded far above what was measured, and far below what any process of the tool would live for.
+// Behaviour: stop.
 func TestStopInTime(t *testing.T) {
 	t.Parallel()
 	const most = time.Second

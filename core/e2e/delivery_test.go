@@ -132,6 +132,7 @@ func TestTelegramAway(t *testing.T) {
 }
 
 // An answer that is meant for nobody is not sent.
+// Behaviour: no-reply.
 func TestNoReply(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{})

@@ -14,6 +14,7 @@ import (
 )
 
 // What the service answers with becomes a class that the host can act on, quickly enough for a person who waits.
+// Behaviour: failure-told.
 func TestFailureClasses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -62,6 +63,7 @@ func TestSessionGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
+// Behaviour: recovery-overflow.
 func TestMissingTranscript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

@@ -35,6 +35,7 @@ func inOfficeWith(t *testing.T, s setup) (h *host, owner, anna *conversation) {
 
 // In a group an answer is a message that grows while it is written. The whole answer takes its place, or what was written till
 // somebody stopped it.
+// Behaviour: stream, preview-left.
 func TestAnAnswerGrowsInAGroup(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)
@@ -70,6 +71,7 @@ func TestAnAnswerGrowsInAGroup(t *testing.T) {
 }
 
 // What the model's stream has brought before it was cut, or refused, goes from the chat again.
+// Behaviour: answer-anew.
 func TestWhatIsTakenBackGoesFromAGroup(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)
@@ -101,6 +103,7 @@ func TestWhatIsTakenBackGoesFromAGroup(t *testing.T) {
 }
 
 // An answer that grows while the host is killed is there once, in the message that it grew in.
+// Behaviour: answer-once.
 func TestHostKilledWhileAnAnswerGrows(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)

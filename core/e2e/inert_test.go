@@ -9,6 +9,7 @@ import (
 )
 
 // What looks like a command, a file or the host's own word is a message like any other.
+// Behaviour: prompt-neutralised.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	passwd, err := os.ReadFile("/etc/passwd")

@@ -12,6 +12,7 @@ import (
 
 // The API's keys stay in the host: claude works with a token in their place. A key that is refused is passed over, and a
 // failure that no key helps with is told as it is without the host in between.
+// Behaviour: api-keys.
 func TestKeysStayInTheHost(t *testing.T) {
 	t.Parallel()
 	const refused = "sk-ant-e2e-canary-refused"
@@ -61,6 +62,7 @@ func TestKeysStayInTheHost(t *testing.T) {
 }
 
 // While the model is overloaded another one answers, and the chat is told once, until the model itself has answered again.
+// Behaviour: fallback-told.
 func TestFallbackIsToldOnce(t *testing.T) {
 	t.Parallel()
 	var busy atomic.Bool

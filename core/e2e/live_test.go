@@ -11,6 +11,7 @@ import (
 )
 
 // In a private chat an answer grows in Telegram's own draft, which the message takes the place of. The draft's button stops it.
+// Behaviour: stream.
 func TestAnAnswerGrowsInADraft(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{stream: "preview"})
@@ -43,6 +44,7 @@ func TestAnAnswerGrowsInADraft(t *testing.T) {
 }
 
 // Where answers come in blocks, what is written is sent while the rest is not, and once.
+// Behaviour: block.
 func TestAnAnswerComesInBlocks(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{stream: "block"})
@@ -65,6 +67,7 @@ func TestAnAnswerComesInBlocks(t *testing.T) {
 }
 
 // The agent uses the host's tools and those of plugins, unasked: it writes to another chat, and is told what they return.
+// Behaviour: tools, message-tool.
 func TestToolsInAChat(t *testing.T) {
 	t.Parallel()
 	h, _, anna := inOfficeWith(t, setup{plugins: "plugin \"todo\" {}"})

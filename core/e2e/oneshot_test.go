@@ -22,6 +22,7 @@ func oneShot(c *claude.Config) { c.OneShot = true }
 
 // With a process for each turn the conversation goes on, a message that was answered is not answered again, and between
 // two turns there is no process.
+// Behaviour: oneshot.
 func TestOneShot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, oneShot)
@@ -47,6 +48,7 @@ func TestOneShot(t *testing.T) {
 }
 
 // A stop ends the tool; a question beside the turn is answered; the next turn knows of both.
+// Behaviour: oneshot.
 func TestOneShotStops(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, oneShot)
@@ -114,6 +116,7 @@ func TestModelWithoutAnotherProcess(t *testing.T) {
 }
 
 // Above the limit the process that was used least recently is ended, and its session goes on.
+// Behaviour: memory-budget.
 func TestMemoryOfProcesses(t *testing.T) {
 	t.Parallel()
 	const most = 280 << 20

@@ -34,6 +34,7 @@ func (h *host) result(n int) string {
 
 // What Claude may not do by itself is asked in the group, with buttons, and what an owner presses is what happens: leave for this
 // once, no, which the model is told, or leave for good. Nobody else may press.
+// Behaviour: ask, ask-who, ask-grant, preview-behind.
 func TestPermissionInAGroup(t *testing.T) {
 	t.Parallel()
 	h, owner, anna := inOffice(t)
@@ -89,6 +90,7 @@ func TestPermissionInAGroup(t *testing.T) {
 
 // What Claude has the user choose is asked with a button for each choice. Whoever began the turn may press one, and an owner; the
 // model is told which.
+// Behaviour: ask, ask-who.
 func TestChoiceInAGroup(t *testing.T) {
 	t.Parallel()
 	h, owner, anna := inOffice(t)
@@ -113,6 +115,7 @@ func TestChoiceInAGroup(t *testing.T) {
 }
 
 // A question outlives a crash of everything: what is pressed answers the same question of the turn that goes on.
+// Behaviour: ask-durable.
 func TestKilledWithAQuestionOpen(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)
@@ -149,6 +152,7 @@ func TestKilledWithAQuestionOpen(t *testing.T) {
 
 // A host that is killed alone leaves a Claude that takes its end for a no and goes on. What it has said when the host is back is
 // the answer, and the question is over: what was pressed meanwhile is good for nothing, and that is told.
+// Behaviour: ask-durable.
 func TestHostKilledWithAQuestionOpen(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)

@@ -41,6 +41,7 @@ func queueing(t *testing.T, mode string) (*host, *conversation) {
 }
 
 // A message that comes while a tool runs is told to claude with the tool's result, and one answer is for both.
+// Behaviour: steer.
 func TestSteer(t *testing.T) {
 	t.Parallel()
 	h, owner := queueing(t, "steer")
@@ -67,6 +68,7 @@ func TestSteer(t *testing.T) {
 }
 
 // Messages that come while a turn runs are answered in one turn after it, numbered.
+// Behaviour: queue-collect.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	h, owner := queueing(t, "collect")
@@ -90,6 +92,7 @@ func TestCollect(t *testing.T) {
 }
 
 // A message ends the running turn, its tool with it, and is answered at once.
+// Behaviour: queue-interrupt.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	h, owner := queueing(t, "interrupt")
@@ -106,6 +109,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // A model that a message names is asked for that message, and the session's own for the next one.
+// Behaviour: turn-profile.
 func TestModelOfOneMessage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{limits: `model = "sonnet"`})
@@ -126,6 +130,7 @@ func TestModelOfOneMessage(t *testing.T) {
 }
 
 // A conversation that is compacted on request goes on.
+// Behaviour: compact.
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{})

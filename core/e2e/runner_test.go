@@ -32,6 +32,7 @@ func (r *rig) transcript(session string) string {
 }
 
 // A forked session knows what its parent was told, and the parent stays as it is, though its process lives.
+// Behaviour: session-thread.
 func TestForkKnowsItsParent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -97,6 +98,7 @@ func TestCompaction(t *testing.T) {
 }
 
 // The CLI compacts by itself when the service finds the conversation too long, and says so.
+// Behaviour: compaction.
 func TestCompactionByItself(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -111,6 +113,7 @@ func TestCompactionByItself(t *testing.T) {
 }
 
 // Each turn runs with its own model and effort, over one conversation and in one process, which keeps its system prompt.
+// Behaviour: system-prompt-stable.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

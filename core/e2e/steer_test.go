@@ -117,6 +117,7 @@ func (r *rig) wantCovered(got agent.Result, want ...agent.Line) {
 }
 
 // A line that the model has not read is taken back, and told anew under another id; one that it has read is not.
+// Behaviour: edit-waiting.
 func TestWithdrawnLine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -201,6 +202,7 @@ func TestSteeredLine(t *testing.T) {
 }
 
 // Lines that miss the last tool are run by the CLI itself, and belong to the same run.
+// Behaviour: steer-late.
 func TestLateLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -234,6 +236,7 @@ func TestLateLines(t *testing.T) {
 }
 
 // What was not read before a stop is withdrawn, and the same message runs on its own afterwards.
+// Behaviour: stop.
 func TestStopWithdrawsLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -301,6 +304,7 @@ func TestStopInALateLine(t *testing.T) {
 }
 
 // A line that was read is covered by the next attempt at its turn; one that was not runs on its own. Neither runs twice.
+// Behaviour: steer-once.
 func TestKilledWithLines(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]bool{"read": true, "not read": false} {

@@ -76,6 +76,7 @@ func TestProgressIsTold(t *testing.T) {
 }
 
 // A stream that is cut begins anew, or goes on where it stopped; a refused text is taken back.
+// Behaviour: answer-anew.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -115,6 +116,7 @@ func TestProgressOfTroubles(t *testing.T) {
 }
 
 // A question is answered beside the turn, while its tool runs, and leaves no trace in the conversation.
+// Behaviour: aside.
 func TestAside(t *testing.T) {
 	t.Parallel()
 	answer := func(p messagesapi.Prompt) (messagesapi.Reply, bool) {

@@ -76,6 +76,7 @@ func greets(names ...string) messagesapi.Reply {
 
 // The model is offered the host's tools from its first request on, calls them unasked, and sees what they return; with an
 // allowed tool of the CLI's beside them, and after a resume.
+// Behaviour: tools.
 func TestHostTools(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)
@@ -120,6 +121,7 @@ func TestHostTools(t *testing.T) {
 }
 
 // A call ends with its turn.
+// Behaviour: tools-timeout.
 func TestStopEndsACall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, messagesapi.Options{}, nil)

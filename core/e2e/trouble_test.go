@@ -43,6 +43,7 @@ func TestTrouble(t *testing.T) {
 }
 
 // A service that is overloaded for a moment, and for longer than the CLI tries, costs nothing but the moment.
+// Behaviour: turn-retry.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, setup{limits: "retries = 1"})
@@ -88,6 +89,7 @@ func TestLimitOfASubscription(t *testing.T) {
 }
 
 // A conversation that does not fit any more, not even for being compacted, goes on in a fresh one, and the chat is told.
+// Behaviour: recovery-overflow.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	const window = 8000 // bytes of text; the CLI itself takes about 3000

@@ -49,6 +49,7 @@ var caps = map[string]string{
 }
 
 // TestQueueConforms drives the real host through every mode and every way to drop.
+// Behaviour: queue-conformance.
 func TestQueueConforms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

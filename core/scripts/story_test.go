@@ -8,6 +8,7 @@ import (
 )
 
 // TestEveryNetwork tells the same stories through each network.
+// Behaviour: file-fetch, file-retry, file-quoted, networks-same.
 func TestEveryNetwork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,6 +20,7 @@ import (
 // plugin in between: no message is lost and none doubled. Each chat keeps its order, unless Discord itself delivers in
 // another one. A press may be lost with its session, for nobody has it then; the host has those, and only those, of which
 // their person was told that they work. One that was kept may come before messages that are caught up.
+// Behaviour: networks-faults, discord-interaction.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
+// Behaviour: networks-foreign-text.
 func TestWhatPeopleWrite(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *discordtest.Server) {
@@ -98,6 +99,7 @@ func TestThreadsBegin(t *testing.T) {
 	}
 }
 
+// Behaviour: networks-foreign-text.
 func TestAnswersAndForwards(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
@@ -222,6 +224,7 @@ func TestWithoutMessageContent(t *testing.T) {
 	f.message(t, "@claw hello")
 }
 
+// Behaviour: file-fetch.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
@@ -259,6 +262,7 @@ func (f fixture) brings(t *testing.T, m chat.Media, want string) {
 }
 
 // TestFilesOfQuotedMessages have tokens, too, whoever is spoken to.
+// Behaviour: file-quoted.
 func TestFilesOfQuotedMessages(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
@@ -280,6 +284,7 @@ func TestFilesOfQuotedMessages(t *testing.T) {
 }
 
 // TestAddressesOfFilesGoStale: the message has fresh ones, as long as it is there.
+// Behaviour: file-retry.
 func TestAddressesOfFilesGoStale(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
@@ -299,6 +304,7 @@ func TestAddressesOfFilesGoStale(t *testing.T) {
 }
 
 // TestAFileThatCannotBeHadNow says so, and how long Discord asks to wait.
+// Behaviour: file-retry.
 func TestAFileThatCannotBeHadNow(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)

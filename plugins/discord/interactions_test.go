@@ -110,6 +110,7 @@ func (l *ledger) kept() (list []string) {
 }
 
 // TestBusyHost: an interaction is acknowledged, however long the host needs for what came before it.
+// Behaviour: discord-interaction.
 func TestBusyHost(t *testing.T) {
 	t.Parallel()
 	f, let := busy(t)
@@ -133,6 +134,7 @@ func TestBusyHost(t *testing.T) {
 }
 
 // TestReplayedInteraction: one that was acknowledged in a life before comes again with its session.
+// Behaviour: discord-interaction.
 func TestReplayedInteraction(t *testing.T) {
 	t.Parallel()
 	f, _ := busy(t)
@@ -149,6 +151,7 @@ func TestReplayedInteraction(t *testing.T) {
 }
 
 // TestUnacknowledged: the host never hears of what its person sees fail, for they will do it again.
+// Behaviour: discord-interaction.
 func TestUnacknowledged(t *testing.T) {
 	t.Parallel()
 	f := start(t, nil)
@@ -178,6 +181,7 @@ func TestUnacknowledged(t *testing.T) {
 
 // TestKilledBetween has a life end at each point of an interaction, and its session, too. The next life gives the host what was
 // acknowledged, in time or by a life before, and nothing else.
+// Behaviour: discord-interaction.
 func TestKilledBetween(t *testing.T) {
 	t.Parallel()
 	const callback, original = "/callback", "/messages/@original"
@@ -249,6 +253,7 @@ func TestKilledBetween(t *testing.T) {
 }
 
 // TestDiscordCannotBeAsked: what is neither acknowledged nor not waits in the plugin's state, and nothing waits for it.
+// Behaviour: discord-interaction.
 func TestDiscordCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	f := fixture{pace: testPace()}

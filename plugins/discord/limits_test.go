@@ -14,6 +14,7 @@ import (
 )
 
 // TestLimitsAreKept: what Discord would refuse is not sent, and it is told how long to wait.
+// Behaviour: networks-faults.
 func TestLimitsAreKept(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)

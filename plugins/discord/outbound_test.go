@@ -117,6 +117,7 @@ func TestEditDeleteReactType(t *testing.T) {
 }
 
 // A bot that has been started anew does not remember what it put on a message, and the host means one reaction.
+// Behaviour: reaction.
 func TestReactionsOfAnEarlierLife(t *testing.T) {
 	t.Parallel()
 	for _, emoji := range []string{"👍", "✍", "tea:12", ""} {
@@ -287,6 +288,7 @@ func TestTables(t *testing.T) {
 }
 
 // TestPeopleByTheirIDs: who has never written is known by their own id, and has a direct channel once it is asked for.
+// Behaviour: networks-owner-by-id.
 func TestPeopleByTheirIDs(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)

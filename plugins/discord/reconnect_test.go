@@ -23,6 +23,7 @@ var (
 )
 
 // TestBackoff: a sound connection begins the waits anew, and what Discord asks for is done at once, but not in a loop.
+// Behaviour: discord-sessions.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	type ending struct {
@@ -67,6 +68,7 @@ func TestBackoff(t *testing.T) {
 }
 
 // TestReconnectsThatAreAskedFor are done at once, and are no outage.
+// Behaviour: discord-sessions.
 func TestReconnectsThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	f := fixture{pace: testPace()}
@@ -86,6 +88,7 @@ func TestReconnectsThatAreAskedFor(t *testing.T) {
 }
 
 // TestSessionsAreBegunSlowly also by the life behind one that ended right after it had begun one.
+// Behaviour: discord-sessions.
 func TestSessionsAreBegunSlowly(t *testing.T) {
 	t.Parallel()
 	f := fixture{pace: testPace()}
@@ -103,6 +106,7 @@ func TestSessionsAreBegunSlowly(t *testing.T) {
 }
 
 // TestASessionIsKeptAtOnce: a life that ends right after its beginning leaves a session that can be resumed.
+// Behaviour: discord-sessions.
 func TestASessionIsKeptAtOnce(t *testing.T) {
 	t.Parallel()
 	f := fixture{pace: testPace()}

@@ -16,6 +16,7 @@ import (
 )
 
 // TestRestartResumes: a restart within a session's life goes on with it, so that also comes what Discord has in no history.
+// Behaviour: discord-catch-up.
 func TestRestartResumes(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *discordtest.Server) { s.Direct("8", "80") })
@@ -107,6 +108,7 @@ func TestLeftWhileOwing(t *testing.T) {
 }
 
 // TestLateMessage: one that comes after another with a higher id is not taken for one that the host has.
+// Behaviour: discord-catch-up.
 func TestLateMessage(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
@@ -136,6 +138,7 @@ func TestLateMessage(t *testing.T) {
 
 // TestAnInteractionKeepsItsPlace: one that is acknowledged before its turn overtakes nothing, unless its turn was lost with its
 // session.
+// Behaviour: discord-interaction.
 func TestAnInteractionKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)

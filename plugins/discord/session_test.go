@@ -121,6 +121,7 @@ func TestBadToken(t *testing.T) {
 }
 
 // TestRestart: what was written while the plugin was away comes to its next life, from channels old and new.
+// Behaviour: discord-catch-up.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(s *discordtest.Server) { s.Channel("900", "905", "silent so far") })

@@ -60,6 +60,7 @@ func sender(t *testing.T) (*discordtest.Server, *channel, shelf) {
 	return s, c, files
 }
 
+// Behaviour: discord-answer.
 func TestFilesAreSent(t *testing.T) {
 	t.Parallel()
 	s, c, files := sender(t)

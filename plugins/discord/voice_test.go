@@ -70,6 +70,7 @@ func cutBehind(requests int) discordtest.Fault {
 }
 
 // TestVoices are messages of their own, behind the text and between the other files.
+// Behaviour: discord-voice.
 func TestVoices(t *testing.T) {
 	t.Parallel()
 	buttons := [][]chat.Button{{{Label: "Yes", Data: "y"}}}
@@ -157,6 +158,7 @@ func TestVoices(t *testing.T) {
 }
 
 // TestVoicesThatDiscordRefuses come as files, once.
+// Behaviour: discord-voice.
 func TestVoicesThatDiscordRefuses(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{50159, 50160, 50161, 50035, 0} {
@@ -205,6 +207,7 @@ func TestVoicesThatTheHostDoesNotGive(t *testing.T) {
 }
 
 // TestWaveforms have a point for each tenth of a second.
+// Behaviour: discord-voice.
 func TestWaveforms(t *testing.T) {
 	t.Parallel()
 	for packets, want := range map[int]int{1: 1, 5: 1, 6: 2, 50: 10, 1275: 255, 1281: 256, 5000: 256} {

@@ -8,6 +8,7 @@ import (
 )
 
 // What was said in one session must not be read in another one, but for the rules of [access].
+// Behaviour: memory-recall.
 func TestWhoIsRemindedOfWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	// Each of them has said a word that nobody else knows.

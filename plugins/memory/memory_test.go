@@ -108,6 +108,7 @@ func group(id, user string, authority chat.Authority) chat.Caller {
 
 var anna = direct("anna", chat.Owner)
 
+// Behaviour: memory-recall.
 func TestAnOwnerIsRemindedInADirectChatOnly(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)

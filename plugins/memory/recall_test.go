@@ -164,6 +164,7 @@ func (t *tally) add(place int) {
 
 // Recall is measured on notes, and on prompts with the passage that each is about. The figures of package main were chosen
 // on the first list of prompts; the second was not looked at for that.
+// Behaviour: memory-recall.
 func TestRecallOfTheLabelledSet(t *testing.T) {
 	t.Parallel()
 	workspace, err := filepath.Abs("testdata/recall")

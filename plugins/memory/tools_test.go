@@ -53,6 +53,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Behaviour: memory-tools.
 func TestWhoMayUseTheTools(t *testing.T) {
 	t.Parallel()
 	p := start(t, map[string]any{"open_to": []string{"c:group:open"}})
@@ -117,6 +118,7 @@ func TestGet(t *testing.T) {
 }
 
 // Nothing but the memory is read, whatever path the model writes and whatever link lies there.
+// Behaviour: memory-tools.
 func TestGetStaysInside(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)

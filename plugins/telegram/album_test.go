@@ -31,6 +31,7 @@ func images(first, n int) []chat.Media {
 }
 
 // TestAnAlbumIsOneMessage, with its files in order and the text of whichever has a caption.
+// Behaviour: album.
 func TestAnAlbumIsOneMessage(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
@@ -58,6 +59,7 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 }
 
 // TestAnAlbumOfAGroup comes whole where only its caption names the bot: the other files would be kept out.
+// Behaviour: album.
 func TestAnAlbumOfAGroup(t *testing.T) {
 	t.Parallel()
 	s, in := telegramtest.New(t), newInbox()
@@ -109,6 +111,7 @@ func TestAlbumsAreNotMixed(t *testing.T) {
 }
 
 // TestAnAlbumThatAPollCuts is put together: a poll brings a hundred updates at most.
+// Behaviour: album.
 func TestAnAlbumThatAPollCuts(t *testing.T) {
 	t.Parallel()
 	s, in := telegramtest.New(t), newInbox()

@@ -16,6 +16,7 @@ const everything = "# Title\n\nA **bold _and italic_** text with `code`, a [link
 	"- one\n- two\n  - deeper\n\n3. three\n4. four\n\n- [x] done\n- [ ] to do\n\n> said\n> again\n\n```go\nx := 1\ny := 2\n```\n\n---\n\n| a | b |\n|---|---|\n| 1 | ~~2~~ |\n"
 
 // TestARepliedRichMessage is quoted with what it says, though it has no text to Telegram.
+// Behaviour: telegram-rich.
 func TestARepliedRichMessage(t *testing.T) {
 	t.Parallel()
 	s, in := telegramtest.New(t), newInbox()
@@ -72,6 +73,7 @@ func TestARepliedRichMessage(t *testing.T) {
 }
 
 // TestBlocks are those that Markdown has not, and those that are otherwise than they should be.
+// Behaviour: telegram-rich.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	nested := strings.Repeat(`{"type":"blockquote","blocks":[`, 500) + `{"type":"paragraph","text":"deep"}` + strings.Repeat(`]}`, 500)

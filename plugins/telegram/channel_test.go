@@ -218,6 +218,7 @@ func TestCrashAfterSubmit(t *testing.T) {
 	}
 }
 
+// Behaviour: networks-faults.
 func TestTroubleIsReportedAndPasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -15,6 +15,7 @@ import (
 )
 
 // TestContent reads messages that are more than a text.
+// Behaviour: directive-inline, telegram-content, networks-foreign-text.
 func TestContent(t *testing.T) {
 	t.Parallel()
 	self := func(offset, length int) []chat.Mention {
@@ -122,6 +123,7 @@ func decode(t *testing.T, kind, fields string) (chat.Event, bool) {
 
 // TestContentElsewhere: links are told of quoted, forwarded and edited messages too, and the files of quoted ones. A live
 // location that moves is no edit.
+// Behaviour: telegram-content.
 func TestContentElsewhere(t *testing.T) {
 	t.Parallel()
 	const link = `"text":"this","entities":[{"type":"text_link","offset":0,"length":4,"url":"http://a.example"}]`
@@ -161,6 +163,7 @@ func TestContentElsewhere(t *testing.T) {
 }
 
 // TestLinksMoveMentions: whatever links are written out, a mention is of the same characters as before.
+// Behaviour: telegram-content.
 func TestLinksMoveMentions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -218,6 +218,7 @@ func number(id chat.ID) int64 {
 
 func component() sdk.Component { return sdk.NewChannel((*channel)(nil).Limits(0), open) }
 
+// Behaviour: reply-gone.
 func TestExercise(t *testing.T) {
 	t.Parallel()
 	const token = "4242:telegramtest-loopback-token-0123456789"

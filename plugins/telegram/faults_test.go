@@ -97,6 +97,7 @@ func lives() int {
 // on which a fifth of the requests and polls go wrong, to a host that refuses every twentieth event, through a plugin that
 // is started anew time and again. Each message must be taken exactly once and in its chat's order. Each answer must arrive; more
 // than once only where the plugin said that the outcome of a try is not known.
+// Behaviour: networks-faults.
 func TestNothingIsLostInTrouble(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -58,6 +58,7 @@ func (b *shelf) next() chat.Media {
 	return message.Media[0]
 }
 
+// Behaviour: file-fetch, file-inbound.
 func TestFilesAreFetched(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)
@@ -87,6 +88,7 @@ func TestFilesAreFetched(t *testing.T) {
 }
 
 // TestAFileThatCannotBeHad says whether another try may succeed.
+// Behaviour: file-retry.
 func TestAFileThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -192,6 +194,7 @@ func TestFilesThatAreNotServed(t *testing.T) {
 }
 
 // TestTheEndOfAFetch: the host waits no longer.
+// Behaviour: file-retry.
 func TestTheEndOfAFetch(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t)

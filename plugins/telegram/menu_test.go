@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: command-menus.
 func TestMenu(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: reply-gone.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	const forum = -100
@@ -184,6 +185,7 @@ func TestRefusedEntities(t *testing.T) {
 }
 
 // TestRefusedReply: the text arrives, though it answers nothing then.
+// Behaviour: reply-gone.
 func TestRefusedReply(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -10,6 +10,7 @@ import (
 )
 
 // TestQuotedFiles come with what is said to the bot about them, once and with nothing else.
+// Behaviour: file-quoted.
 func TestQuotedFiles(t *testing.T) {
 	t.Parallel()
 	const group = -200
@@ -86,6 +87,7 @@ func TestAnswerToAnotherChat(t *testing.T) {
 }
 
 // TestQuotedFilesOfAnotherChat have tokens, too.
+// Behaviour: file-quoted.
 func TestQuotedFilesOfAnotherChat(t *testing.T) {
 	t.Parallel()
 	const group = -200

@@ -290,6 +290,7 @@ func (f largeFile) Download(context.Context, chat.MediaRef) (chat.Media, io.Read
 	return chat.Media{Size: int64(f.size)}, io.NopCloser(bytes.NewReader(make([]byte, f.size))), nil
 }
 
+// Behaviour: files-time.
 func TestALargeFileHasItsTime(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20

@@ -41,6 +41,7 @@ func thread(id string) chat.Address {
 	return chat.Address{Channel: "webchat", Chat: "local", Thread: chat.ThreadID(id)}
 }
 
+// Behaviour: session-thread-own.
 func TestConversationsStayApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

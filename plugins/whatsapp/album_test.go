@@ -48,6 +48,7 @@ func (l life) kept() []string {
 	return keys
 }
 
+// Behaviour: album.
 func TestAnAlbumIsOneMessage(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"read_receipts": true})
@@ -77,6 +78,7 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 
 // TestAnAlbumOfAGroup comes whole where only its caption names the account: the other files would be kept out. Its files come
 // in any order, and what Bob says meanwhile is his.
+// Behaviour: album.
 func TestAnAlbumOfAGroup(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -106,6 +108,7 @@ func hasty() pace {
 
 // TestAlbumsThatAreNotWhole are messages of what has come: when nothing more comes, and before what the same person says
 // next. What comes late is a message of its own.
+// Behaviour: album-late.
 func TestAlbumsThatAreNotWhole(t *testing.T) {
 	t.Parallel()
 	l := startAt(t, hasty())
@@ -154,6 +157,7 @@ func TestWhatIsBesideAFile(t *testing.T) {
 }
 
 // TestAPrefixCoversAnAlbum: it stands before one caption, and means all files.
+// Behaviour: whatsapp-self.
 func TestAPrefixCoversAnAlbum(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"prefix": "claw"})
@@ -165,6 +169,7 @@ func TestAPrefixCoversAnAlbum(t *testing.T) {
 }
 
 // TestAlbumsAreBounded in files, and in what is said of them.
+// Behaviour: album-late.
 func TestAlbumsAreBounded(t *testing.T) {
 	t.Parallel()
 	saying := func(n int) child { return child{Message: chat.Message{Text: strings.Repeat("x", n)}} }

@@ -39,6 +39,7 @@ func (l *ledger) DoDecryptionTxn(ctx context.Context, decrypt func(context.Conte
 
 // TestAMessageIsDecryptedOnce though it comes on two connections at the same time, as it does when the first one breaks.
 // The library would acknowledge it on the second, before the first has handed it over.
+// Behaviour: whatsapp-ack.
 func TestAMessageIsDecryptedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,6 +81,7 @@ func TestAMessageIsDecryptedOnce(t *testing.T) {
 }
 
 // TestAFailingStoreAcknowledgesNothing: the library takes such an error for a shutdown, and leaves the message.
+// Behaviour: whatsapp-ack.
 func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	devices, err := openDevices(t.Context(), t.TempDir(), waLog.Noop)
@@ -114,6 +116,7 @@ func TestAFailingStoreAcknowledgesNothing(t *testing.T) {
 }
 
 // TestAMessageThatBreaksDecrypting is one that cannot be decrypted: it must not keep the store for itself.
+// Behaviour: whatsapp-undecryptable.
 func TestAMessageThatBreaksDecrypting(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -14,6 +14,7 @@ import (
 )
 
 // TestPicturesGoOutAsAlbums where some follow each other.
+// Behaviour: whatsapp-albums.
 func TestPicturesGoOutAsAlbums(t *testing.T) {
 	t.Parallel()
 	l := start(t)

@@ -117,6 +117,7 @@ func lives() int {
 }
 
 // TestFaults loses none and doubles none, and keeps the order where the network does.
+// Behaviour: album-late, networks-faults, whatsapp-ack, whatsapp-undecryptable.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	trouble := whatsapptest.Faults{

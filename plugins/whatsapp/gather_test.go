@@ -18,6 +18,7 @@ import (
 )
 
 // TestAnAlbumOutlivesThePlugin: what came before it ended waits with the host, and was acknowledged.
+// Behaviour: album.
 func TestAnAlbumOutlivesThePlugin(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -52,6 +53,7 @@ func (f *fragile) Put(ctx context.Context, key string, value []byte) (uint64, er
 }
 
 // TestAFileIsAcknowledgedOnceItIsKept though the plugin broke when it was to be kept, and it came again.
+// Behaviour: album-late.
 func TestAFileIsAcknowledgedOnceItIsKept(t *testing.T) {
 	t.Parallel()
 	env := &sdk.Env{}
@@ -106,6 +108,7 @@ func (t *tray) Submit(_ context.Context, e chat.Event) (chat.Verdict, error) {
 }
 
 // TestAFileThatComesAgain behind the others, which had overtaken it, is no second message, in the next Run neither.
+// Behaviour: album-late.
 func TestAFileThatComesAgain(t *testing.T) {
 	t.Parallel()
 	c := &channel{recent: newRecent(), log: slog.New(slog.DiscardHandler), pace: quick()}
@@ -138,6 +141,7 @@ func TestAFileThatComesAgain(t *testing.T) {
 }
 
 // TestARefusedAlbum comes again as the same, though more of it has come.
+// Behaviour: album.
 func TestARefusedAlbum(t *testing.T) {
 	t.Parallel()
 	l := startAt(t, hasty())

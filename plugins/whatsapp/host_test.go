@@ -179,6 +179,7 @@ func told(t *testing.T, p *whatsapptest.Person, text string) []string {
 }
 
 // TestThroughTheHost goes from nothing to answers: of an account for the agent, and of one's own.
+// Behaviour: networks-names, whatsapp-self, whatsapp-login.
 func TestThroughTheHost(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

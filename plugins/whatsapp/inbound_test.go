@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
+// Behaviour: whatsapp-access.
 func TestPeopleAndGroups(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -57,6 +58,7 @@ func TestPeopleAndGroups(t *testing.T) {
 }
 
 // TestWhatPeopleSend comes in words.
+// Behaviour: networks-foreign-text.
 func TestWhatPeopleSend(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -175,6 +177,7 @@ func TestWhatIsNotTheHosts(t *testing.T) {
 }
 
 // TestSelfChat is the chat with oneself, where the account's owner talks to the agent.
+// Behaviour: whatsapp-self.
 func TestSelfChat(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"self_chat": true, "prefix": "Claw"})
@@ -221,6 +224,7 @@ func TestWhatTheOwnerWroteComesAgain(t *testing.T) {
 	}
 }
 
+// Behaviour: whatsapp-self.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"prefix": "claw"})
@@ -244,6 +248,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
+// Behaviour: whatsapp-access.
 func TestReadReceipts(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"read_receipts": true})
@@ -293,6 +298,7 @@ func TestManyMentions(t *testing.T) {
 }
 
 // TestAMentionIsOfAWholeNumber, though a longer one that begins like it stands before.
+// Behaviour: whatsapp-quotes.
 func TestAMentionIsOfAWholeNumber(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -314,6 +320,7 @@ func TestAMentionIsOfAWholeNumber(t *testing.T) {
 }
 
 // TestPresence: the account is online while it types, or all the time.
+// Behaviour: whatsapp-online.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	l := start(t)

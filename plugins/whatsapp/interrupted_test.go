@@ -52,6 +52,7 @@ func (h *silent) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 
 // TestAnInterruptedMessageIsOvertaken and comes to the host all the same, once, wherever it was when the plugin was killed or
 // its connection broke. A group's message brings its sender's key in a part of its own, and a later one's passes it.
+// Behaviour: whatsapp-overtaken.
 func TestAnInterruptedMessageIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -125,6 +126,7 @@ func TestAnInterruptedMessageIsOvertaken(t *testing.T) {
 }
 
 // TestWhatThePhoneSendsAgainIsKept until the host takes it: the library acknowledges it whatever the handler says.
+// Behaviour: whatsapp-ack.
 func TestWhatThePhoneSendsAgainIsKept(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -172,6 +174,7 @@ func TestWhatThePhoneSendsAgainIsKept(t *testing.T) {
 
 // TestWhatCannotBeReadAtTheEndComesAgain: the key of a reaction's second encryption is read from the store, in vain once the
 // channel ends.
+// Behaviour: whatsapp-ack.
 func TestWhatCannotBeReadAtTheEndComesAgain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -59,6 +59,7 @@ func nothingLeft(t *testing.T, l life) {
 }
 
 // TestNothingIsFetchedUnasked: a message is handed over while its file cannot be had, and in the next life it can.
+// Behaviour: file-fetch.
 func TestNothingIsFetchedUnasked(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -89,6 +90,7 @@ func TestNothingIsFetchedUnasked(t *testing.T) {
 }
 
 // TestNoRoomIsMadeForLongAnswers: the library makes room on the disk for as much as an answer says that it has.
+// Behaviour: file-retry.
 func TestNoRoomIsMadeForLongAnswers(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int64]int64{64: 64, 65: -1, -1: -1} {

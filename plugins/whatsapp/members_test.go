@@ -13,6 +13,7 @@ import (
 )
 
 // TestWhoComesAndGoes is told, and of the account itself also to the operator, who learns the group's id from it.
+// Behaviour: whatsapp-members.
 func TestWhoComesAndGoes(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -52,6 +53,7 @@ func TestWhoComesAndGoes(t *testing.T) {
 }
 
 // TestARefusedChangeOfMembers comes again on the next connection.
+// Behaviour: whatsapp-members.
 func TestARefusedChangeOfMembers(t *testing.T) {
 	t.Parallel()
 	l := start(t)

@@ -21,6 +21,7 @@ func naming(text string, people ...string) *waE2E.Message {
 }
 
 // TestMentionedPeopleHaveNames once they have been heard, by either address; the text stays as it was written.
+// Behaviour: networks-names.
 func TestMentionedPeopleHaveNames(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"prefix": "claw"})
@@ -50,6 +51,7 @@ func TestMentionedPeopleHaveNames(t *testing.T) {
 }
 
 // TestManyMentionedPeople are named as far as one message may name people: the others stay numbers.
+// Behaviour: networks-names.
 func TestManyMentionedPeople(t *testing.T) {
 	t.Parallel()
 	l := start(t)

@@ -154,6 +154,7 @@ func TestWhatIsTooOldIsNotEdited(t *testing.T) {
 }
 
 // TestWhatNobodyCanReadIsNotSent: the library encrypts for nobody where WhatsApp gives no keys, and takes that for a success.
+// Behaviour: whatsapp-nobody.
 func TestWhatNobodyCanReadIsNotSent(t *testing.T) {
 	t.Parallel()
 	l := start(t)

@@ -49,6 +49,7 @@ func works(t *testing.T, h *sdktest.Harness, run *sdktest.Run, s *whatsapptest.S
 	}
 }
 
+// Behaviour: whatsapp-login.
 func TestPairsByScanning(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t)
@@ -79,6 +80,7 @@ func TestPairsByScanning(t *testing.T) {
 	}
 }
 
+// Behaviour: whatsapp-login.
 func TestPairsByCode(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t)
@@ -139,6 +141,7 @@ func TestLoginsThatFail(t *testing.T) {
 }
 
 // TestOnlineOnceTheNameIsKnown: WhatsApp is told by name who is online, which a device that was just paired does not know.
+// Behaviour: whatsapp-online.
 func TestOnlineOnceTheNameIsKnown(t *testing.T) {
 	t.Parallel()
 	h, run, s := unpaired(t, map[string]any{"show_online": true})

@@ -35,6 +35,7 @@ func asPlain(w io.Writer, m image.Image) error {
 	return png.Encode(w, image.NewPaletted(m.Bounds(), color.Palette{color.Black, color.White}))
 }
 
+// Behaviour: whatsapp-preview.
 func TestThumbnails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -69,6 +70,7 @@ func TestThumbnails(t *testing.T) {
 }
 
 // TestPreviewsGoOut with the files.
+// Behaviour: whatsapp-preview.
 func TestPreviewsGoOut(t *testing.T) {
 	t.Parallel()
 	l := start(t)

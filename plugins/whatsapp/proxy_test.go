@@ -17,6 +17,7 @@ import (
 
 // TestThroughAProxy runs itself once more with HTTPS_PROXY set, which a process reads once. The config's proxy goes before
 // it. Errors have no password.
+// Behaviour: whatsapp-proxy.
 func TestThroughAProxy(t *testing.T) {
 	t.Parallel()
 	if configured, proxied := os.LookupEnv("CLAWHOST_TEST_PROXY"); proxied {

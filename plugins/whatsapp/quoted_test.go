@@ -18,6 +18,7 @@ import (
 )
 
 // TestQuotes tell what the quoted message says, of its file, and by whom it is, if the device has heard the name.
+// Behaviour: whatsapp-quotes.
 func TestQuotes(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -95,6 +96,7 @@ func (l life) holds(m chat.Media, content string) bool {
 }
 
 // TestQuotedFiles have tokens, however phones wrap them; the host takes none of the account's own.
+// Behaviour: file-quoted.
 func TestQuotedFiles(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -136,6 +138,7 @@ func TestQuotedFiles(t *testing.T) {
 }
 
 // TestQuotedFilesThatCannotBeHad leave the messages that ask about them: what a phone tells of a file that it quotes may be made up.
+// Behaviour: file-quoted.
 func TestQuotedFilesThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -178,6 +181,7 @@ func hasProblem(err error, problem string) bool {
 
 // TestAnAlbumThatAsks about a file brings it along, though another file's caption names the account, and a part of the album was
 // taken by an earlier life.
+// Behaviour: file-quoted.
 func TestAnAlbumThatAsks(t *testing.T) {
 	t.Parallel()
 	l := start(t)
@@ -202,6 +206,7 @@ func TestAnAlbumThatAsks(t *testing.T) {
 }
 
 // TestQuotesInTheChatWithOneself are of the account's owner, or of the agent, though both write as the account.
+// Behaviour: file-quoted.
 func TestQuotesInTheChatWithOneself(t *testing.T) {
 	t.Parallel()
 	l := start(t, map[string]any{"self_chat": true})

@@ -10,6 +10,7 @@ import (
 )
 
 // TestEndsThatAPersonMustMend end Run, and say what to do. The host tells its owner then.
+// Behaviour: whatsapp-login.
 func TestEndsThatAPersonMustMend(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

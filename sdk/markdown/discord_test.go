@@ -42,6 +42,7 @@ func TestToDiscord(t *testing.T) {
 }
 
 // A table with columns as wide as its widest cells may be too long for a message that its Markdown fits into.
+// Behaviour: chunks.
 func TestTablesKeepToALimit(t *testing.T) {
 	t.Parallel()
 	source := "|name|what it is|\n|-|-|\n" + strings.Repeat("|a|b|\n", 60) + "|" + strings.Repeat("c", 28) + "|d|"

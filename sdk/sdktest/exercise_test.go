@@ -156,6 +156,7 @@ var sinners = []struct{ obligation, sin, said string }{
 }
 
 // TestEachObligationIsHeld by a channel without a sin, and broken by one with it.
+// Behaviour: file-fetch, file-quoted, networks-owner-by-id.
 func TestEachObligation(t *testing.T) {
 	t.Parallel()
 	for _, o := range resides("").obligations() {

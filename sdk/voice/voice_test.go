@@ -25,6 +25,7 @@ func page(samples uint64, lengths, body []byte) []byte {
 // head is a file's first page, by which 312 samples are not played, and its second.
 var head = slices.Concat(page(0, []byte{19}, []byte("OpusHead\x01\x01\x38\x01_______")), page(0, []byte{8}, []byte("OpusTags")))
 
+// Behaviour: discord-voice, whatsapp-preview.
 func TestLength(t *testing.T) {
 	t.Parallel()
 	whole := sdktest.Opus(slices.Repeat([]int{60}, 350)...)
@@ -50,6 +51,7 @@ func TestLength(t *testing.T) {
 	}
 }
 
+// Behaviour: discord-voice, whatsapp-preview.
 func TestWaveform(t *testing.T) {
 	t.Parallel()
 	quiet, loud := slices.Repeat([]int{10}, 40), slices.Repeat([]int{100}, 40)

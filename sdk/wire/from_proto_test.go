@@ -115,6 +115,7 @@ func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 }
 
 // TestQuotedFilesCountWithTheOthers: a message has no more files for quoting one that has some.
+// Behaviour: file-quoted.
 func TestQuotedFilesCountWithTheOthers(t *testing.T) {
 	t.Parallel()
 	files := func(n int) []*pluginv1.Media {
@@ -287,6 +288,7 @@ func TestTokensAreBounded(t *testing.T) {
 }
 
 // TestWhyAFileWasNotFetched: what is this machine's own want is found out, however deep it is.
+// Behaviour: file-retry.
 func TestWhyAFileWasNotFetched(t *testing.T) {
 	t.Parallel()
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}

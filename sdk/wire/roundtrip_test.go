@@ -134,6 +134,7 @@ func there[C any, P proto.Message](t *testing.T, value C, to func(C) P, from fun
 	}
 }
 
+// Behaviour: session-thread-own.
 func TestRoundTripKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	there(t, filled[chat.Address](t), wire.AddressToProto, wire.AddressFromProto)

@@ -48,6 +48,7 @@ func rules(change func(*access.Rules)) access.Rules {
 	return r
 }
 
+// Behaviour: access-closed, access-direct-only, access-bots, group-allowlist, group-mention, button, ask-reason.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	var (
@@ -209,6 +210,7 @@ func TestFailedLookupLetsNobodyIn(t *testing.T) {
 
 // Whatever the rules, somebody who is listed nowhere and not approved is let in only where a policy is open or in a
 // listed group, and never with more than the authority of its chat.
+// Behaviour: access-closed.
 func TestStrangersStayOutside(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: pairing.
 func TestNewCode(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^[ABCDEFGHJKLMNPQRSTUVWXYZ23456789]{8}$`)

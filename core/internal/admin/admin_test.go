@@ -275,6 +275,7 @@ func TestDeadMessagesAreSentAgainOrForgotten(t *testing.T) {
 	left(0, 2)
 }
 
+// Behaviour: tools-private.
 func TestSessionsAndTranscript(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

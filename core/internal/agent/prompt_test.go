@@ -59,6 +59,7 @@ var (
 	owners = agent.Session{Channel: "webchat", Kind: chat.Direct, Owner: true, Files: true, Replies: true, Speech: true, Model: "sonnet"}
 )
 
+// Behaviour: system-prompt.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -121,6 +122,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// Behaviour: system-prompt.
 func TestPromptIsSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,6 +146,7 @@ func TestPromptIsSmall(t *testing.T) {
 	}
 }
 
+// Behaviour: group-prompt, memory-section, silent.
 func TestSections(t *testing.T) {
 	t.Parallel()
 	id := plain(t.TempDir())
@@ -217,6 +220,7 @@ func TestMarksAreTheEnvelopes(t *testing.T) {
 }
 
 // A file is read when it changed, and only then.
+// Behaviour: context-files.
 func TestFilesAreReadWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()
@@ -313,6 +317,7 @@ func TestPrompterIsSafeForConcurrentUse(t *testing.T) {
 	workers.Wait()
 }
 
+// Behaviour: context-files.
 func TestContextFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -343,6 +348,7 @@ func TestContextFilesAreBounded(t *testing.T) {
 	}
 }
 
+// Behaviour: context-files.
 func TestContextFilesThatAreNotShown(t *testing.T) {
 	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()

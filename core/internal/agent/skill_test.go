@@ -19,6 +19,7 @@ func skill(name, description string) string {
 	return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n\n# How\n\n---\n", name, description)
 }
 
+// Behaviour: skills.
 func TestSkillFiles(t *testing.T) {
 	t.Parallel()
 	deploy := func(description string) string { return "- deploy: " + description + " (skills/deploy/SKILL.md)\n" }
@@ -131,6 +132,7 @@ func TestSkillFolders(t *testing.T) {
 	}
 }
 
+// Behaviour: skills.
 func TestSkillsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -157,6 +159,7 @@ func TestSkillsAreBounded(t *testing.T) {
 }
 
 // The name of the skills is another one exactly when what is listed is.
+// Behaviour: skills.
 func TestSkillsAreRefreshed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,6 +34,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return found
 }
 
+// Behaviour: workspace-new.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,6 +99,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
+// Behaviour: heartbeat-nothing.
 func TestHeartbeatEmpty(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/answer"
 )
 
+// Behaviour: no-reply, markers.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	type a = answer.Answer
@@ -114,6 +115,7 @@ func TestMediaIsBounded(t *testing.T) {
 }
 
 // What is shown of a text in the making.
+// Behaviour: markers.
 func TestParseInTheMaking(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -157,6 +159,7 @@ func TestParseInTheMaking(t *testing.T) {
 
 // What a chat has been shown of a text in the making stays true: it is the beginning of what it is shown in the end. The
 // same holds for what the text answers and sends.
+// Behaviour: markers.
 func TestVisibleTextOnlyGrows(t *testing.T) {
 	t.Parallel()
 	part := rapid.OneOf(
@@ -189,6 +192,7 @@ func TestVisibleTextOnlyGrows(t *testing.T) {
 	})
 }
 
+// Behaviour: reply-to.
 func TestReplyAt(t *testing.T) {
 	t.Parallel()
 	a := answer.Parse("[[reply_to:1]]One\n\n[[reply_to_current]]Two\nMEDIA:/a\nThree", true)
@@ -207,6 +211,7 @@ func TestReplyAt(t *testing.T) {
 	}
 }
 
+// Behaviour: markers.
 func FuzzParse(f *testing.F) {
 	f.Add("NO_REPLY\n[[reply_to:1]] `a` MEDIA:/x\n```\nx\n```", 9)
 	f.Fuzz(func(t *testing.T, text string, n int) {

@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: prefix.
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{"model": "opus", "identity.name": "Claw", "think": ""}
@@ -23,6 +24,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// Behaviour: prefix.
 func TestWithPrefix(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ prefix, text, want string }{
@@ -41,6 +43,7 @@ func TestWithPrefix(t *testing.T) {
 	}
 }
 
+// Behaviour: reply-to.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -14,6 +14,7 @@ import (
 
 func runes(n int) chat.TextLimit { return chat.TextLimit{Max: n, Unit: chat.Runes} }
 
+// Behaviour: chunks.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -200,6 +201,7 @@ func markdown() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(token, 0, 200), func(tokens []string) string { return strings.Join(tokens, "") })
 }
 
+// Behaviour: chunks.
 func TestSplitKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,6 +211,7 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 
 // Whoever puts the pieces together, reads the text: each fence of a piece is closed in it, each row of a table has the
 // header over it, and without blanks, fence lines and headers the pieces are the text.
+// Behaviour: chunks.
 func TestPiecesAreTheText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

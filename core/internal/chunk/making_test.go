@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: chunks.
 func TestSplitByRule(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -43,6 +44,7 @@ func TestSplitByRule(t *testing.T) {
 	}
 }
 
+// Behaviour: block.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	paragraphs, lines, sentences := chunk.Cut{At: chunk.Paragraph}, chunk.Cut{At: chunk.Line}, chunk.Cut{At: chunk.Sentence}

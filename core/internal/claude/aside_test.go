@@ -14,6 +14,7 @@ import (
 )
 
 // A question beside a turn is answered while the turn's tool runs.
+// Behaviour: aside.
 func TestAside(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -57,6 +58,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
+// Behaviour: aside.
 func TestAsideNeedsAProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -76,6 +78,7 @@ func TestAsideNeedsAProcess(t *testing.T) {
 }
 
 // With a process for each turn a question beside one is answered, and beside none there is nobody to ask.
+// Behaviour: oneshot.
 func TestAsideOfOneTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

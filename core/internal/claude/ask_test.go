@@ -14,6 +14,7 @@ import (
 )
 
 // A question goes to whoever decides, and the decision to the tool.
+// Behaviour: ask.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -49,6 +50,7 @@ func TestAsk(t *testing.T) {
 }
 
 // A decision can end the turn; the next one goes on with the same process.
+// Behaviour: oneshot.
 func TestAskStops(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
@@ -64,6 +66,7 @@ func TestAskStops(t *testing.T) {
 }
 
 // A question is withdrawn when its turn is stopped, and Run waits for whoever decides.
+// Behaviour: ask-time.
 func TestAskEndsWithTheTurn(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
@@ -91,6 +94,7 @@ func TestAskEndsWithTheTurn(t *testing.T) {
 }
 
 // While somebody is asked, neither the turn's time nor the watchdog's runs.
+// Behaviour: ask-time.
 func TestAskTakesItsTime(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.config.Stall = 300 * time.Millisecond
@@ -129,6 +133,7 @@ func TestNobodyToAsk(t *testing.T) {
 }
 
 // A process whose turn waits for people is not among those that max_processes bounds.
+// Behaviour: owner-first.
 func TestWhoIsAskedHoldsUpNobody(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.config.MaxProcesses = 1

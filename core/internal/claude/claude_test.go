@@ -249,6 +249,7 @@ func (r *records) spawned() int {
 	return r.begun
 }
 
+// Behaviour: oneshot.
 func TestAnswersOverOneProcess(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()

@@ -17,6 +17,7 @@ func (r *rig) compact(prompt string) agent.Turn {
 	return t
 }
 
+// Behaviour: compact.
 func TestCompact(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
@@ -43,6 +44,7 @@ func TestCompact(t *testing.T) {
 }
 
 // A compaction that was cut off is done again.
+// Behaviour: compact.
 func TestKillInCompaction(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		for _, point := range []string{"before", "answered", "result"} {
@@ -78,6 +80,7 @@ func TestStopInCompaction(t *testing.T) {
 }
 
 // The CLI compacts by itself in the course of a turn.
+// Behaviour: compaction.
 func TestCompactionWithinTurn(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()
@@ -118,6 +121,7 @@ func TestContextIsTold(t *testing.T) {
 	})
 }
 
+// Behaviour: reasoning.
 func TestWorkIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

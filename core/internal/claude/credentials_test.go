@@ -19,6 +19,7 @@ import (
 )
 
 // The key is in no environment and no command line: the process has a token, which is good while it lives.
+// Behaviour: api-keys.
 func TestKeyStaysInTheHost(t *testing.T) {
 	t.Parallel()
 	const key = "sk-ant-canary-key"
@@ -110,6 +111,7 @@ func (i *issued) Issue() (string, func()) {
 }
 
 // Each process has a token of its own, which is revoked however it ends, or if it does not begin.
+// Behaviour: api-keys.
 func TestTokenOfEachProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -60,6 +60,7 @@ func TestFailureIsRedacted(t *testing.T) {
 }
 
 // A claude that nothing sensible can be heard of any more is ended at once, and not after a long silence.
+// Behaviour: claude-output-bounded.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -71,6 +71,7 @@ func (b *toolbox) seen() []string {
 }
 
 // The agent calls the host's tools, unasked, and sees what they return.
+// Behaviour: tools.
 func TestHostTools(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -107,6 +108,7 @@ func TestHostTools(t *testing.T) {
 }
 
 // Other tools, or none, need another process; the same ones do not.
+// Behaviour: tools-change.
 func TestToolsBelongToTheProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -41,6 +41,7 @@ func (r *rig) held() map[string]bool {
 }
 
 // Above the limit the processes that were used least recently are ended, and no more of them than it takes.
+// Behaviour: memory-budget.
 func TestMemoryIsFreed(t *testing.T) {
 	t.Parallel()
 	r := weighed(t)
@@ -66,6 +67,7 @@ func TestMemoryIsFreed(t *testing.T) {
 }
 
 // What a turn's tools hold counts, so that idle processes make room for them. The turn itself goes on.
+// Behaviour: memory-budget.
 func TestToolsAreWeighed(t *testing.T) {
 	t.Parallel()
 	r := weighed(t)
@@ -90,6 +92,7 @@ func TestToolsAreWeighed(t *testing.T) {
 }
 
 // A process that has grown is replaced once it is idle, and the conversation goes on.
+// Behaviour: process-recycle.
 func TestGrownProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := weighed(t)
@@ -129,6 +132,7 @@ func TestHalfOfTheMachine(t *testing.T) {
 }
 
 // At most two processes are started at once, as a start takes a core; the turns that wait get theirs in their order.
+// Behaviour: process-order.
 func TestStartsAreThrottled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -28,6 +28,7 @@ func (o *told) all() []string {
 
 // Where something else than the host writes into a session, its claude is killed with its tools, nothing of what it answers
 // is shown, the owners are told, and the conversation goes on in another process.
+// Behaviour: session-isolated.
 func TestPeerIsCutOff(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]map[string]any{

@@ -138,6 +138,7 @@ func (m *model) abandon() {
 // The order, the limits and the progress of a pool, whatever comes: turns get slots in the order in which they asked, there
 // are never more processes than slots, memory over its limit is freed as far as idle processes hold it and no further, and
 // nobody waits where there is a slot or an idle process.
+// Behaviour: memory-budget.
 func TestPoolKeepsItsBooks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -294,6 +295,7 @@ func TestParkingByTime(t *testing.T) {
 }
 
 // Over the limit a new process waits until one that leaves has freed its memory, and where none can leave it does not.
+// Behaviour: memory-budget.
 func TestStartsWaitForMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -228,6 +228,7 @@ func TestIdleProcessDies(t *testing.T) {
 }
 
 // Where a conversation goes on in another claude session, however that came, the process of the one before is not kept.
+// Behaviour: process-new-conversation.
 func TestOneProcessAConversation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -256,6 +257,7 @@ func TestOneProcessAConversation(t *testing.T) {
 }
 
 // Turns that wait get a process in their order, also where others come back again and again.
+// Behaviour: process-order.
 func TestWaitingTurnsAreServedInOrder(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.config.MaxProcesses = 1

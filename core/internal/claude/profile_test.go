@@ -30,6 +30,7 @@ func (r *rig) with(p agent.Profile) agent.Turn {
 
 // A turn runs with its own profile. A process goes on with another model and effort; where one cannot serve the profile,
 // another takes over and knows the conversation.
+// Behaviour: system-prompt-stable, turn-profile.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,6 +105,7 @@ func TestNoPromptIsLeft(t *testing.T) {
 }
 
 // A session begins as a copy of another one, which stays as it is.
+// Behaviour: session-thread.
 func TestFork(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, parent := r.pool(), r.session

@@ -27,6 +27,7 @@ func (r *rig) transcript() string {
 }
 
 // Wherever claude is killed, the next attempt brings the one answer, and claude has given it once.
+// Behaviour: recovery-continue.
 func TestKillAnywhere(t *testing.T) {
 	t.Parallel()
 	points := map[string]struct {
@@ -100,6 +101,7 @@ func TestKillAnywhere(t *testing.T) {
 }
 
 // What was written before the tools is known beside the answer, also where an earlier attempt has written it.
+// Behaviour: files-out.
 func TestTextsBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	for point, want := range map[string]struct{ recovered, continued bool }{"": {}, "tool": {continued: true}, "answered": {recovered: true}} {
@@ -148,6 +150,7 @@ func TestRepeatedID(t *testing.T) {
 }
 
 // A failed turn is tried again by asking claude to go on, as its id is spent: with what is true of why.
+// Behaviour: turn-retry.
 func TestRetryAfterFailure(t *testing.T) {
 	const then = "\nSee what has been done already, do not do it twice, finish the rest, and answer that message."
 	modes(t, func(t *testing.T, r *rig) {
@@ -188,6 +191,7 @@ func TestConsumedIsDurable(t *testing.T) {
 	})
 }
 
+// Behaviour: oneshot.
 func TestTranscriptIsGone(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		pool := r.pool()

@@ -35,6 +35,7 @@ func alone(t *testing.T) bool {
 }
 
 // Idle processes make room for one that cannot start for want of descriptors, as each holds some.
+// Behaviour: process-resources.
 func TestIdleMakeRoom(t *testing.T) {
 	if !alone(t) {
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
+// Behaviour: conversation-broken, claude-refuses.
 func TestCannotStart(t *testing.T) {
 	t.Parallel()
 	t.Run("not installed", func(t *testing.T) {

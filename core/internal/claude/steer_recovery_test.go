@@ -9,6 +9,7 @@ import (
 )
 
 // Wherever claude is killed, a steered line is covered if the conversation has it, and runs on its own if not; never both.
+// Behaviour: steer-once.
 func TestKillWithSteeredLine(t *testing.T) {
 	points := map[string]bool{ // whether the line is part of the conversation
 		"queued": false, "taken": false, "steered": true, "answer": true, "answered": true,

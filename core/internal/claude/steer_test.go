@@ -121,6 +121,7 @@ func (r *rig) read(lines ...agent.Line) bool {
 }
 
 // What waits when a tool begins, and what comes while it runs, is part of the turn.
+// Behaviour: steer, oneshot.
 func TestSteer(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()
@@ -210,6 +211,7 @@ func (r *rig) slow() agent.Turn {
 }
 
 // Lines that miss the last tool run by themselves, merged, as part of the same run.
+// Behaviour: steer-late.
 func TestSteerTooLate(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), r.late()
@@ -232,6 +234,7 @@ func TestSteerTooLate(t *testing.T) {
 }
 
 // A late line whose own turn fails is run again as a message, and the answer before it is not lost.
+// Behaviour: steer-late.
 func TestSteerTooLateAndFails(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), r.late()

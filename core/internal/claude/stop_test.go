@@ -58,6 +58,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// Behaviour: stop.
 func TestStopLeavesNoTool(t *testing.T) {
 	t.Parallel()
 	commands := map[string]string{

@@ -16,6 +16,7 @@ import (
 )
 
 // What goes wrong with a stream is told as it is, and the answer stands in the end.
+// Behaviour: answer-anew.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -55,6 +56,7 @@ func TestProgressOfTroubles(t *testing.T) {
 }
 
 // Choices and plans come as questions; what was chosen is what the tool returns.
+// Behaviour: ask.
 func TestAskTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,6 +13,7 @@ import (
 )
 
 // A stop takes back what claude has not read. The same message runs on its own later, once.
+// Behaviour: stop.
 func TestStopWithdraws(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()
@@ -52,6 +53,7 @@ func TestStopWithdraws(t *testing.T) {
 }
 
 // A line is taken back as long as claude has not read it. The turn goes on without it, and under another id it can be told anew.
+// Behaviour: edit-waiting.
 func TestWithdraw(t *testing.T) {
 	everyWay(t, func(t *testing.T, r *rig) {
 		pool, box := r.pool(), newMailbox()

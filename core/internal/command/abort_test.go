@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/command"
 )
 
+// Behaviour: stop-word.
 func TestIsAbort(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -31,6 +32,7 @@ func TestIsAbort(t *testing.T) {
 }
 
 // Whatever stands around a word that stops, and whatever its case: it stops.
+// Behaviour: stop-word.
 func TestAbortIsCarelessOfPunctuation(t *testing.T) {
 	t.Parallel()
 	around := rapid.StringMatching(`[ !.,;:?*_~"'“”()\[\]-]{0,6}`)
@@ -42,6 +44,7 @@ func TestAbortIsCarelessOfPunctuation(t *testing.T) {
 	})
 }
 
+// Behaviour: stop-word.
 func FuzzIsAbort(f *testing.F) {
 	f.Add("please stop!")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -51,6 +54,7 @@ func FuzzIsAbort(f *testing.F) {
 	})
 }
 
+// Behaviour: new-model.
 func TestResetHint(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: stop.
 func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -44,6 +45,7 @@ func TestStopSaysOnlyWhatIsTrue(t *testing.T) {
 	}
 }
 
+// Behaviour: new.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -64,6 +66,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// Behaviour: directive-alone, prompt-events, command-transcript.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -101,6 +104,7 @@ func checkNotes(t *testing.T, d *desk, want ...string) {
 	}
 }
 
+// Behaviour: group-activation.
 func TestActivationInAGroup(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -117,6 +121,7 @@ func TestActivationInAGroup(t *testing.T) {
 	golden(t, "activation", strings.Join(said, "\n\n"))
 }
 
+// Behaviour: prompt-events, model.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -127,6 +132,7 @@ func TestModel(t *testing.T) {
 	checkNotes(t, d, "Model switched to opus.", "Model switched to fast.", "Model switched to sonnet.")
 }
 
+// Behaviour: queue-command.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -138,6 +144,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// Behaviour: status.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	d := &desk{running: true, waiting: 2, session: used()}
@@ -149,6 +156,7 @@ func TestStatus(t *testing.T) {
 	d.talk(t, "status_chosen", chat.Owner, "/status")
 }
 
+// Behaviour: session-usage, usage.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	day := func(day, model string, turns int64) domain.DayUsage {
@@ -164,6 +172,7 @@ func TestUsage(t *testing.T) {
 	d.talk(t, "usage_authorised", chat.Authorised, "/usage")
 }
 
+// Behaviour: system-prompt, whoami.
 func TestContextAndWhoami(t *testing.T) {
 	t.Parallel()
 	d := &desk{session: used()}
@@ -171,6 +180,7 @@ func TestContextAndWhoami(t *testing.T) {
 	d.talk(t, "whoami", chat.Other, "/whoami", "/id")
 }
 
+// Behaviour: session-label, session.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	d := &desk{session: used()}
@@ -183,6 +193,7 @@ func TestSession(t *testing.T) {
 	d.talk(t, "session_forked", chat.Authorised, "/session")
 }
 
+// Behaviour: people.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	d := &desk{config: []string{"telegram:1", "telegram:7"}, pairings: []domain.Pairing{
@@ -206,6 +217,7 @@ func TestPeople(t *testing.T) {
 	}
 }
 
+// Behaviour: speech, speech-command.
 func TestSpeech(t *testing.T) {
 	t.Parallel()
 	d := &desk{speech: true}
@@ -218,6 +230,7 @@ func TestSpeech(t *testing.T) {
 	}
 }
 
+// Behaviour: restart.
 func TestRestartHappensOnce(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -241,6 +254,7 @@ func TestRestartHappensOnce(t *testing.T) {
 	}
 }
 
+// Behaviour: config-command.
 func TestConfigAndDebug(t *testing.T) {
 	t.Parallel()
 	d := &desk{session: used()}
@@ -279,6 +293,7 @@ func TestFailuresAreForTheLog(t *testing.T) {
 }
 
 // An open question is shown where it is asked, and to an owner in a direct chat wherever it is.
+// Behaviour: log.
 func TestStatusShowsOpenQuestions(t *testing.T) {
 	t.Parallel()
 	d := &desk{open: []command.OpenQuestion{

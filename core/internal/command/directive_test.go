@@ -16,6 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
+// Behaviour: directive-inline.
 func TestDirectivesWithinAMessage(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -86,6 +87,7 @@ func TestDirectivesWithinAMessage(t *testing.T) {
 	}
 }
 
+// Behaviour: directive-in-code.
 func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -105,6 +107,7 @@ func TestTextWithoutDirectivesStaysAsItIs(t *testing.T) {
 
 // What somebody else wrote may be quoted, or stand in code, and there nothing is a directive; and only as the first word of a message
 // does one lend the agent power.
+// Behaviour: directive-inline, directive-elevated.
 func TestQuotedDirectivesAreText(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -132,6 +135,7 @@ func TestQuotedDirectivesAreText(t *testing.T) {
 }
 
 // A fenced block ends where it does, and what is behind a quoted line is the person's own again.
+// Behaviour: directive-inline.
 func TestDirectivesBesideQuotes(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -149,6 +153,7 @@ func TestDirectivesBesideQuotes(t *testing.T) {
 	}
 }
 
+// Behaviour: directive-alone.
 func TestDirectivesAlone(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -186,6 +191,7 @@ func TestDirectivesAlone(t *testing.T) {
 }
 
 // The text is not run, and nothing else in it is heeded.
+// Behaviour: directive-invalid.
 func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -217,6 +223,7 @@ func TestDirectivesThatAreNotUnderstood(t *testing.T) {
 }
 
 // Some commands are answered beside the text that they stand in.
+// Behaviour: directive-shortcuts.
 func TestShortcuts(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -247,6 +254,7 @@ func TestShortcuts(t *testing.T) {
 	}
 }
 
+// Behaviour: directive-invalid, directive-authority.
 func TestDirectivesByAuthority(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -324,11 +332,13 @@ func subsequence(words, others []string) bool {
 	return len(words) == 0
 }
 
+// Behaviour: directive-inline.
 func TestDirectivesAreTakenOutOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { checkDirectives(t, directiveTexts().Draw(t, "text")) })
 }
 
+// Behaviour: directive-inline, directive-elevated.
 func FuzzDirectives(f *testing.F) {
 	for _, seed := range []string{"/think high why?", "a /queue collect debounce:0.5s cap:2 b", "`/v on` /t max x", "```\n/think high", "/model claude-x, hi", "/think : /v on x", "/status:", "see /status: and /help :", "\xff/think high\xff"} {
 		f.Add(seed)

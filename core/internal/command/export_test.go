@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: export.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	d := &desk{exports: filepath.Join(t.TempDir(), "exports"), session: domain.Session{Key: "telegram:7"}}

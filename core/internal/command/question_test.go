@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: ask, people.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -40,6 +41,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Behaviour: aside.
 func TestAside(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -60,6 +62,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
+// Behaviour: queue-next.
 func TestWaitingMessages(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
@@ -81,6 +84,7 @@ func TestWaitingMessages(t *testing.T) {
 }
 
 // Who may not use commands takes back what they wrote themselves, and nothing else.
+// Behaviour: queue-next.
 func TestWhoMayTakeBack(t *testing.T) {
 	t.Parallel()
 	own := domain.Message{Channel: "telegram", Sender: chat.Sender{ID: "7"}}
@@ -116,6 +120,7 @@ func TestWhoMayTakeBack(t *testing.T) {
 }
 
 // What waits is listed with the numbers that the commands for it take, and nothing that was written elsewhere.
+// Behaviour: queue-list.
 func TestQueueLists(t *testing.T) {
 	t.Parallel()
 	here := func(text string) domain.Message {
@@ -158,6 +163,7 @@ func TestQueueLists(t *testing.T) {
 }
 
 // Who stops may keep what waits.
+// Behaviour: stop-keep.
 func TestStopThatKeeps(t *testing.T) {
 	t.Parallel()
 	d := &desk{running: true, waiting: 2}
@@ -169,6 +175,7 @@ func TestStopThatKeeps(t *testing.T) {
 	}
 }
 
+// Behaviour: ask-grant.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	held := []domain.Grant{

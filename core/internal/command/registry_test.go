@@ -22,6 +22,7 @@ func splitCommand(text string) (name, args string, found bool) {
 
 func answer(context.Context, command.Call) (string, error) { return "ran", nil }
 
+// Behaviour: command-refused.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
 	d := &desk{plugins: []command.Command{{Name: "secret", Usage: "/secret", Summary: "for owners", MinAuthority: chat.Owner, Run: answer}}}
@@ -41,6 +42,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
+// Behaviour: config-command.
 func TestCommandsThatTellOfTheHostAnswerInDirectChatsOnly(t *testing.T) {
 	t.Parallel()
 	d := &desk{}
@@ -67,6 +69,7 @@ func TestCommandsThatCannotBeDone(t *testing.T) {
 	}
 }
 
+// Behaviour: command-plugins.
 func TestPluginCommands(t *testing.T) {
 	t.Parallel()
 	d := &desk{plugins: []command.Command{
@@ -97,6 +100,7 @@ func TestPluginCommands(t *testing.T) {
 	}
 }
 
+// Behaviour: command-names.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	r := (&desk{plugins: []command.Command{{Name: "roll"}}, skills: skills}).registry()
@@ -167,6 +171,7 @@ func TestAFailureLeavesTheOtherAnswers(t *testing.T) {
 	}
 }
 
+// Behaviour: help.
 func TestHelpAndCommands(t *testing.T) {
 	t.Parallel()
 	d := &desk{skills: skills, plugins: []command.Command{{Name: "roll", Usage: "/roll 2d6", Summary: "Throw\ndice `now`", MinAuthority: chat.Authorised}}}
@@ -176,6 +181,7 @@ func TestHelpAndCommands(t *testing.T) {
 }
 
 // Every command that somebody may use is on one page of /commands, and no other.
+// Behaviour: help.
 func TestCommandsListsAllOnce(t *testing.T) {
 	t.Parallel()
 	d := &desk{skills: skills}
@@ -200,6 +206,7 @@ func TestCommandsListsAllOnce(t *testing.T) {
 	}
 }
 
+// Behaviour: command-menus.
 func TestMenu(t *testing.T) {
 	t.Parallel()
 	d := &desk{skills: append(skills, agent.Skill{Name: strings.Repeat("x", 32), Description: strings.Repeat("long ", 60)}), plugins: []command.Command{
@@ -243,6 +250,7 @@ var skills = []agent.Skill{
 	{Name: "id", Description: "Hidden by an alias.", Path: "skills/id/SKILL.md"},
 }
 
+// Behaviour: skill-command.
 func TestSkill(t *testing.T) {
 	t.Parallel()
 	r := (&desk{skills: skills, plugins: []command.Command{{Name: "roll"}}}).registry()
@@ -266,6 +274,7 @@ func TestSkill(t *testing.T) {
 	}
 }
 
+// Behaviour: command-plugins.
 func TestClashes(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()
@@ -310,6 +319,7 @@ func TestBuiltinCommandsAreInOrder(t *testing.T) {
 }
 
 // What is one slip away from a command is told which is meant; a path, a short word or another word is a text.
+// Behaviour: command-mistyped.
 func TestMistyped(t *testing.T) {
 	t.Parallel()
 	r := (&desk{}).registry()

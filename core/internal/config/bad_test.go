@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 )
 
+// Behaviour: heartbeat-target.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

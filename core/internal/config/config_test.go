@@ -73,6 +73,7 @@ func TestShippedFile(t *testing.T) {
 	}
 }
 
+// Behaviour: setting-precedence.
 func TestForResolvesAttributeByAttribute(t *testing.T) {
 	t.Parallel()
 	c := load(t, `

@@ -12,6 +12,7 @@ import (
 )
 
 // What is in the workspace can be sent to whoever may write. So nothing of the host's may be there, whatever links lead to it.
+// Behaviour: workspace-apart.
 func TestWorkspaceIsApart(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: send-policy.
 func TestSendPolicy(t *testing.T) {
 	t.Parallel()
 	rules := []config.SendRule{

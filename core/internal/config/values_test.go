@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/config"
 )
 
+// Behaviour: heartbeat.
 func TestEveryValueArrives(t *testing.T) {
 	t.Parallel()
 	path := write(t, `

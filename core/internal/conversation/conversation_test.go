@@ -31,6 +31,7 @@ func (c chats) Origin(_ string, id chat.ID) chat.ID {
 }
 
 // The owner whom the config names by a telephone number is the one who writes under another id.
+// Behaviour: session-direct.
 func TestOwned(t *testing.T) {
 	t.Parallel()
 	r := conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"whatsapp:+7"}}}}, channels{}, chats{})
@@ -126,6 +127,7 @@ func TestActivation(t *testing.T) {
 }
 
 // How the messages of an answer are made depends on what the channel can and what the config says.
+// Behaviour: chunks.
 func TestRule(t *testing.T) {
 	t.Parallel()
 	limit := chat.TextLimit{Max: 4096, Unit: chat.UTF16}

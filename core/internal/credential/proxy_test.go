@@ -78,6 +78,7 @@ func answered(t testing.TB, p *credential.Proxy, token, body string) (int, strin
 	return answer.StatusCode, string(text)
 }
 
+// Behaviour: api-keys.
 func TestWhoIsLetThrough(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -100,6 +100,7 @@ func until(seconds string) answer {
 }
 
 // Each cause has the next key tried with the same request, and the refused one rests for as long as it takes.
+// Behaviour: api-key-rotation.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -169,6 +170,7 @@ func TestRotation(t *testing.T) {
 
 // When all keys are refused, the API's answer to the one that will be good again first is passed on as it is. As long as all
 // rest, they are tried all the same, that one first.
+// Behaviour: api-key-rotation.
 func TestNoKeyIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

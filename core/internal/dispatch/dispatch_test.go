@@ -144,6 +144,7 @@ func options() dispatch.Options {
 	return dispatch.Options{Turns: 2, Commands: 2, Grace: time.Minute}
 }
 
+// Behaviour: one-turn-a-session.
 func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,6 +176,7 @@ func TestOneAtATimeInALaneAndALimitOverAll(t *testing.T) {
 	})
 }
 
+// Behaviour: command-lane.
 func TestCommandsGoAroundATurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,6 +255,7 @@ func TestStopMeansTheTurnThatRuns(t *testing.T) {
 	})
 }
 
+// Behaviour: clock-set-back.
 func TestStopMeansATurnFromBeforeTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -461,6 +464,7 @@ func (c claimed) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose
 }
 
 // What is claimed and not yet handled is stopped all the same.
+// Behaviour: stop.
 func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*dispatch.Dispatcher){
@@ -516,6 +520,7 @@ func TestEnd(t *testing.T) {
 }
 
 // A run that could not begin goes back when its handler says so, and without an attempt.
+// Behaviour: claude-unavailable.
 func TestAHeldRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 // Whatever claims, asks, is answered and ends: no more work than may, some places are only owners', and nobody waits for a
 // place that is free.
+// Behaviour: owner-first.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

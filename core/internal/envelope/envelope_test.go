@@ -40,6 +40,7 @@ func unreadable(kinds ...chat.MediaKind) (list []envelope.Attachment) {
 	return list
 }
 
+// Behaviour: accept-old, prompt-header, prompt-name, prompt-quotes, file-accept, file-inbound, file-quoted.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	group := func(m *envelope.Message) { m.Chat = chat.Chat{ID: "-1", Kind: chat.Group, Title: "Family"} }
@@ -225,6 +226,7 @@ ok?
 }
 
 // The claude CLI looks at how a prompt begins: a text of the chat's or a hook's must never be there.
+// Behaviour: prompt-header.
 func TestPromptBeginsWithTheHost(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"/clear", "\n/clear", "@/etc/passwd", "", "!ls", "# note", "\x00/clear", "\ufeff/clear", "\r/compact", "\u2028/clear"} {
@@ -245,6 +247,7 @@ func TestPromptBeginsWithTheHost(t *testing.T) {
 	}
 }
 
+// Behaviour: prompt-bounded.
 func TestPromptIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 150<<10) // 300 KiB

@@ -115,6 +115,7 @@ func turns() map[string]envelope.Turn {
 	}
 }
 
+// Behaviour: queue-collect, prompt-quotes, prompt-thread, prompt-events, prompt-history, prompt-ended.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	for name, turn := range turns() {
@@ -138,6 +139,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// Behaviour: queue-cap.
 func TestOverflowLinesAreCutTo160Characters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -155,6 +157,7 @@ func TestOverflowLinesAreCutTo160Characters(t *testing.T) {
 }
 
 // The newest of a history is told where all of it is too much.
+// Behaviour: prompt-history.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	turn := envelope.Turn{Messages: []envelope.Message{said(alice, 0, "hi")}}
@@ -174,6 +177,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 // However much there is of everything, the prompt has room for it.
+// Behaviour: prompt-bounded.
 func TestComposeIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("😀", 50<<10) // 200 KiB

@@ -44,6 +44,7 @@ func beats(t *testing.T, from, to int, idle func(hour int) (string, error)) (hou
 	return hours
 }
 
+// Behaviour: heartbeat, heartbeat-nothing.
 func TestBeats(t *testing.T) {
 	t.Parallel()
 	wanted := func(int) (string, error) { return "", nil }

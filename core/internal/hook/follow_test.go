@@ -155,6 +155,7 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
+// Behaviour: follow.
 func TestFollowersBeginNowAndGoOnWhereTheyWere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,6 +281,7 @@ func TestCallsAreBounded(t *testing.T) {
 
 // TestNothingIsMissed has entries of several sessions, in whatever order and length, and a plugin and a host that stumble:
 // of each session all come, and none comes for the first time after a later one.
+// Behaviour: follow.
 func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

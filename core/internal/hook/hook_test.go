@@ -32,6 +32,7 @@ func fails(name string, required bool) hook.Hook {
 	}}
 }
 
+// Behaviour: hooks.
 func TestBeforeAgentStart(t *testing.T) {
 	t.Parallel()
 	required := says("slow", "late", time.Minute)

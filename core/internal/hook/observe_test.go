@@ -62,6 +62,7 @@ func say(o *hook.Observers, texts ...string) {
 	}
 }
 
+// Behaviour: observe.
 func TestObserversAreToldInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,6 +88,7 @@ func TestObserversAreToldInOrder(t *testing.T) {
 }
 
 // TestASlowObserverHoldsUpNothing: neither the message's way nor another observer.
+// Behaviour: observe.
 func TestASlowObserverHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -127,6 +127,7 @@ func TestWhatTheHostDoesNotHaveIsUnavailable(t *testing.T) {
 	}
 }
 
+// Behaviour: message-tool-history.
 func TestPost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -152,6 +152,7 @@ func TestNoRefLeadsOutOfTheFolder(t *testing.T) {
 	}
 }
 
+// Behaviour: file-accept, file-inbound.
 func TestUploadRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: networks-foreign-text.
 func TestHarmless(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{ // What is in braces is mentioned.

@@ -15,6 +15,7 @@ import (
 )
 
 // What a message that waits is after an edit is what it would be if it had been written so.
+// Behaviour: accept-no-turn, text-mentions, edit-waiting, edit-no-command.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	high := domain.Overrides{Effort: "high"}
@@ -96,6 +97,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// Behaviour: edit-waiting.
 func TestChangesThatAreNotHeeded(t *testing.T) {
 	t.Parallel()
 	long := chat.MessageID(strings.Repeat("x", wire.MaxID+1))
@@ -123,6 +125,7 @@ func TestChangesThatAreNotHeeded(t *testing.T) {
 }
 
 // Who changes what the running turn was told is told that it is too late, once.
+// Behaviour: edit-waiting.
 func TestChangesThatComeTooLate(t *testing.T) {
 	t.Parallel()
 	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Text: "old"}
@@ -168,6 +171,7 @@ func TestChangesThatComeTooLate(t *testing.T) {
 }
 
 // What the running turn was told and has not read is changed as if it had only waited, and told anew.
+// Behaviour: edit-waiting.
 func TestChangesOfWhatIsUnread(t *testing.T) {
 	t.Parallel()
 	was := domain.Message{ID: "m", Channel: "tg", Chat: chat.Chat{ID: "owner"}, Authority: chat.Owner, Text: "old"}
@@ -202,6 +206,7 @@ func TestChangesOfWhatIsUnread(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-no-turn, edit-waiting.
 func TestDeletions(t *testing.T) {
 	t.Parallel()
 	j := &journal{standing: domain.StandingWaiting}
@@ -219,6 +224,7 @@ func TestDeletions(t *testing.T) {
 }
 
 // What waits behind others says so in the chat, in each mode. Whether it waits the store knows.
+// Behaviour: receipt.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, domain.Interrupt} {

@@ -33,6 +33,7 @@ func mentioning(text string) chat.Message {
 	}
 }
 
+// Behaviour: text-normalised, text-versions, text-mentions.
 func TestFinaliseText(t *testing.T) {
 	t.Parallel()
 	england := "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -87,6 +88,7 @@ func TestFinaliseText(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-no-turn, chat-unknown-kind, message-bounded, file-quoted.
 func TestFinalise(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
@@ -181,6 +183,7 @@ func TestFinalise(t *testing.T) {
 	}
 }
 
+// Behaviour: message-bounded.
 func TestFinaliseBoundsWhatIsMany(t *testing.T) {
 	t.Parallel()
 	m, ok := finalise("tg", chat.Event{Chat: chat.Chat{ID: "1", Kind: chat.Direct}, Body: chat.Message{
@@ -192,6 +195,7 @@ func TestFinaliseBoundsWhatIsMany(t *testing.T) {
 }
 
 // What happens to an event after it was finalised does nothing to the message.
+// Behaviour: message-bounded.
 func TestAFinalisedMessageIsItsOwn(t *testing.T) {
 	t.Parallel()
 	body := chat.Message{Text: "hi", Media: []chat.Media{{Ref: "a"}}, ReplyTo: &chat.Quote{Text: "q"}, Forwarded: &chat.Forward{From: "f"}}
@@ -207,6 +211,7 @@ func TestAFinalisedMessageIsItsOwn(t *testing.T) {
 	}
 }
 
+// Behaviour: text-versions, text-copied.
 func TestCommandText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -254,6 +259,7 @@ func checkFinal(t interface{ Errorf(string, ...any) }, m domain.Message, body ch
 	}
 }
 
+// Behaviour: text-normalised.
 func FuzzFinalise(f *testing.F) {
 	f.Add("@bot /status", 0, 4, 0, 4, false)
 	f.Add("hey é@bot\r\n@bot", 6, 4, 12, 4, false)
@@ -274,6 +280,7 @@ func FuzzFinalise(f *testing.F) {
 }
 
 // However mentions lie, nothing but them and the spaces and one mark around them is lost.
+// Behaviour: text-mentions.
 func TestWithoutSelfLosesMentionsOnly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -293,6 +300,7 @@ func TestWithoutSelfLosesMentionsOnly(t *testing.T) {
 }
 
 // What a channel says of files is used as far as it makes sense. The agent's own files are nobody's to fetch.
+// Behaviour: file-fetch, file-quoted.
 func TestTokensOfFiles(t *testing.T) {
 	t.Parallel()
 	given := []chat.Media{{Token: "t"}, {Ref: "r", Token: "t", Problem: "odd"}, {Token: "t", Problem: "is too large"}}

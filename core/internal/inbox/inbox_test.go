@@ -239,6 +239,7 @@ func inGroup(id chat.ID, e chat.Event) chat.Event {
 	return e
 }
 
+// Behaviour: accept-old, command-menu, button, skill-command, new, ask-words.
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	mentions := chat.Message{ID: "m", Text: "@bot /status now", MentionsSelf: true, Mentions: []chat.Mention{{Offset: 0, Length: 4, IsSelf: true}}}
@@ -323,6 +324,7 @@ func TestSubmit(t *testing.T) {
 }
 
 // Who sends nothing but what cannot be had is told why. Claude hears of it later: alone it is nothing to answer.
+// Behaviour: file-accept.
 func TestFilesThatCouldNotBeHad(t *testing.T) {
 	t.Parallel()
 	large := chat.Media{Kind: chat.Video, FileName: "my `film`.mp4", Problem: "is larger than 20 MB"}
@@ -410,6 +412,7 @@ func TestDuplicate(t *testing.T) {
 }
 
 // What was given up is taken once more, and begins no conversation a second time.
+// Behaviour: given-up.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	m := domain.Message{Channel: "tg", Text: "tell me", Fresh: true}
@@ -426,6 +429,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-full.
 func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	b := box(&journal{fail: errors.New("disk full")})
@@ -442,6 +446,7 @@ func TestAStoreThatFailsIsNoVerdict(t *testing.T) {
 
 // However much others have waiting, an owner's message and command find room behind it, and so does a stop of whoever may. That
 // goes before other commands.
+// Behaviour: stop-first.
 func TestOthersLeaveRoomForOwnersAndStops(t *testing.T) {
 	t.Parallel()
 	type room struct {

@@ -12,6 +12,7 @@ import (
 )
 
 // The journal knows that the group g has become that of moved.
+// Behaviour: group-moves.
 func TestAGroupThatMoves(t *testing.T) {
 	t.Parallel()
 	moves := func(from, to chat.ID) chat.Event {
@@ -53,6 +54,7 @@ func TestAGroupThatMoves(t *testing.T) {
 	}
 }
 
+// Behaviour: group-moves.
 func TestAGroupThatHasMovedIsTheSame(t *testing.T) {
 	t.Parallel()
 	j := &journal{}

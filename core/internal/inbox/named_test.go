@@ -14,6 +14,7 @@ func mention(text, part, name string) chat.Mention {
 	return chat.Mention{Offset: strings.Index(text, part), Length: len(part), User: "someone", Name: name}
 }
 
+// Behaviour: networks-names.
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	const text = "ask @700000 or @7000001, not @700000"

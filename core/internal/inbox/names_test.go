@@ -12,6 +12,7 @@ import (
 )
 
 // TestNamesAreForTheAgentAlone: what people call themselves neither calls the agent nor is a command, whoever mentions them.
+// Behaviour: networks-names.
 func TestNamesAreForTheAgentAlone(t *testing.T) {
 	t.Parallel()
 	patterns := func(string) config.Settings {
@@ -57,6 +58,7 @@ func TestNamesAreForTheAgentAlone(t *testing.T) {
 
 // TestNobodyIsCommandedByAName: what somebody else wrote, or calls themselves, is no command of who mentions it, in a new message
 // as in an edited one.
+// Behaviour: networks-foreign-text.
 func TestNobodyIsCommandedByAName(t *testing.T) {
 	t.Parallel()
 	const text = "/think high about it"
@@ -88,6 +90,7 @@ func TestNobodyIsCommandedByAName(t *testing.T) {
 }
 
 // TestNamesOfAnEdit are told as those of a message.
+// Behaviour: networks-names.
 func TestNamesOfAnEdit(t *testing.T) {
 	t.Parallel()
 	j := &journal{standing: domain.StandingWaiting, waiting: domain.Message{

@@ -40,6 +40,7 @@ func submit(t *testing.T, j *journal, settings func(string) config.Settings, e c
 	return outcome.Verdict
 }
 
+// Behaviour: setting-precedence, burst-bounds, session-thread, session-thread-own, session-expiry-by.
 func TestHowAMessageWaits(t *testing.T) {
 	t.Parallel()
 	quick := time.Duration(0)
@@ -94,6 +95,7 @@ func TestHowAMessageWaits(t *testing.T) {
 }
 
 // Commands within a text are answered beside it, as a message of their own.
+// Behaviour: directive-shortcuts.
 func TestCommandsBesideAMessage(t *testing.T) {
 	t.Parallel()
 	forwarded := event("owner", chat.Message{Text: "hello /help", Forwarded: &chat.Forward{From: "Eve"}})
@@ -151,6 +153,7 @@ func TestCommandsBesideAMessage(t *testing.T) {
 }
 
 // /new and /reset begin a conversation whatever the texts are that do so beside them, and lose nothing of what is behind them.
+// Behaviour: new.
 func TestNewIsNoTrigger(t *testing.T) {
 	t.Parallel()
 	other := func(string) config.Settings {
@@ -181,6 +184,7 @@ func TestNewIsNoTrigger(t *testing.T) {
 }
 
 // Where the agent reads all that a group says, a word that begins a conversation is one only if it is said to the agent.
+// Behaviour: new.
 func TestAWordThatBeginsAConversation(t *testing.T) {
 	t.Parallel()
 	words := func(string) config.Settings {
@@ -207,6 +211,7 @@ func TestAWordThatBeginsAConversation(t *testing.T) {
 }
 
 // Where a pattern is what calls the agent, a command may stand behind the name, and the name behind a word that stops.
+// Behaviour: text-by-name.
 func TestCommandsByName(t *testing.T) {
 	t.Parallel()
 	named := func(string) config.Settings {
@@ -256,6 +261,7 @@ func TestCommandsByName(t *testing.T) {
 }
 
 // A message that is not for the agent is kept for the next one that is; what a session must not answer is recorded.
+// Behaviour: send-policy, prompt-thread.
 func TestWhatStartsNoTurn(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
@@ -326,6 +332,7 @@ func TestWhatStartsNoTurn(t *testing.T) {
 
 // A network's direct chat may have an id of its own, and its person several. What a plugin, or the host, has done there belongs
 // to the person's session.
+// Behaviour: session-direct.
 func TestTurnsAreOfThePersonsSession(t *testing.T) {
 	t.Parallel()
 	anna := domain.DirectChat{Chat: "dm", Person: []chat.UserID{"7@lid", "+7"}}
@@ -365,6 +372,7 @@ func TestTurnsAreOfThePersonsSession(t *testing.T) {
 }
 
 // A message that claude awaits is its answer, also where it would have to address the agent. A command may be another bot's.
+// Behaviour: ask-reason.
 func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -395,6 +403,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	}
 }
 
+// Behaviour: observe, ask-no-approval-by-words.
 func TestRunningTurnsAreTold(t *testing.T) {
 	t.Parallel()
 	steering := func(string) config.Settings {
@@ -422,6 +431,7 @@ func TestRunningTurnsAreTold(t *testing.T) {
 }
 
 // A session's own activation goes before the config's, and directives are heeded only where the agent is spoken to.
+// Behaviour: group-activation, stop-word, directive-authority.
 func TestActivation(t *testing.T) {
 	t.Parallel()
 	always := map[string]domain.Overrides{"tg:group:g": {Activation: "always"}}

@@ -134,6 +134,7 @@ func shows(t *testing.T, b *bundle, m chat.Media) string {
 }
 
 // Files are fetched when they are needed, those of the message that is answered too, side by side, and once.
+// Behaviour: file-fetch.
 func TestBring(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -175,6 +176,7 @@ func TestBring(t *testing.T) {
 }
 
 // What may pass is tried again, with growing pauses and as long as the network asks for; what never can be had is told.
+// Behaviour: file-retry.
 func TestFilesThatAreHardToFetch(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")
@@ -226,6 +228,7 @@ func TestFilesThatAreHardToFetch(t *testing.T) {
 }
 
 // A file of a type that is not accepted is told to be one.
+// Behaviour: file-accept.
 func TestAFetchedFileOfAnotherType(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -238,6 +241,7 @@ func TestAFetchedFileOfAnotherType(t *testing.T) {
 
 // What this machine lacks, and a channel that is being started, hold the turn up in its place for some seconds only, and are not
 // counted against the file, however long they take.
+// Behaviour: file-retry.
 func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -282,6 +286,7 @@ func TestWhatIsNoFaultOfAFileIsWaitedOut(t *testing.T) {
 }
 
 // The time for which something is missing does not count as the file's, and what is the file's fault still does.
+// Behaviour: file-retry.
 func TestAFileThatFailsBetweenOutages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -332,6 +337,7 @@ func TestComplaintsAreBounded(t *testing.T) {
 }
 
 // A stop ends the fetching at once.
+// Behaviour: file-fetch.
 func TestAStopEndsTheFetching(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -354,6 +360,7 @@ func TestAStopEndsTheFetching(t *testing.T) {
 }
 
 // The files of one turn have a bound together, by what they are said to be and by what they are.
+// Behaviour: file-fetch.
 func TestFilesTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -61,6 +61,7 @@ func wantLines(t *testing.T, what, want string, got []string) {
 }
 
 // Each file of the folder goes with one answer: what is too much with the next ones.
+// Behaviour: files-out.
 func TestAFolderOfManyFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -89,6 +90,7 @@ func TestAFolderOfManyFiles(t *testing.T) {
 }
 
 // What was sent is not sent again where it could not be removed, as where the host ended before. It goes later.
+// Behaviour: files-out-once.
 func TestSentFilesThatAreStillThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -115,6 +117,7 @@ func TestSentFilesThatAreStillThere(t *testing.T) {
 }
 
 // What is not sent stays, and the chat is told of it once.
+// Behaviour: files-out-once.
 func TestFilesThatCannotBeSentStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -148,6 +151,7 @@ func TestFilesThatCannotBeSentStay(t *testing.T) {
 }
 
 // A file that the host could not take is tried again. Where it cannot tell what was sent, the folder waits.
+// Behaviour: files-out-once.
 func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -168,6 +172,7 @@ func TestTheHostsTroubleIsNoFilesEnd(t *testing.T) {
 
 // What was sent before is not sent again as long as it is what it was. A file that is asked for by name leaves the others of the
 // folder where they are, and is dealt with.
+// Behaviour: message-tool-once, files-block.
 func TestFilesThatWereSentBefore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -80,6 +80,7 @@ func TestAFileThatSeveralTurnsNeed(t *testing.T) {
 }
 
 // What people sent is not kept in the workspace for ever.
+// Behaviour: file-inbound.
 func TestForgetInbound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -115,6 +116,7 @@ func TestForgetInbound(t *testing.T) {
 }
 
 // A link in the place of a folder of the host's leads to files that are not the host's to remove.
+// Behaviour: file-inbound.
 func TestForgetFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -151,6 +153,7 @@ func TestForgetFollowsNoLink(t *testing.T) {
 }
 
 // Neither is the host held up by pipes in the places of its folders.
+// Behaviour: files-out.
 func TestPipesForFolders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -175,6 +175,7 @@ func picture(t testing.TB, format string) []byte {
 var bomb = []byte("GIF89a\xff\xff\xff\xff\x00\x00\x00")
 
 // What a file is, its content says.
+// Behaviour: file-type.
 func TestAFileIsWhatItHolds(t *testing.T) {
 	t.Parallel()
 	image := chat.Media{Kind: chat.Image, MIMEType: "image/jpeg"}
@@ -237,6 +238,7 @@ func TestAFileIsWhatItHolds(t *testing.T) {
 	}
 }
 
+// Behaviour: file-type.
 func TestSniff(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
@@ -263,6 +265,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
+// Behaviour: file-accept.
 func TestTypesThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -291,6 +294,7 @@ func TestTypesThatAreAccepted(t *testing.T) {
 	}
 }
 
+// Behaviour: file-inbound.
 func TestPut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -340,6 +344,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
+// Behaviour: file-inbound.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

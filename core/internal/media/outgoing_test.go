@@ -74,6 +74,7 @@ func sent(files []chat.Media) []string {
 	return list
 }
 
+// Behaviour: files-out, files-audio, files-plainer.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -192,6 +193,7 @@ func TestCollect(t *testing.T) {
 }
 
 // Sound that is wanted as voice messages is that where the chat takes them, in their size. Nothing else changes.
+// Behaviour: files-audio.
 func TestSoundAsVoice(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -247,6 +249,7 @@ func TestTheAgentsFileMayChange(t *testing.T) {
 	}
 }
 
+// Behaviour: files-plainer.
 func TestLargeAndManyFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -294,6 +297,7 @@ func TestWhatIsNotSentIsNotKept(t *testing.T) {
 }
 
 // While this machine has no room for a copy, no file goes, none is given up, and nothing of the others is left behind.
+// Behaviour: files-out.
 func TestOutgoingFilesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -330,6 +334,7 @@ func TestMegabytes(t *testing.T) {
 	}
 }
 
+// Behaviour: files-out.
 func TestFoldersOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -398,6 +403,7 @@ func TestTheFoldersMayBeLinks(t *testing.T) {
 }
 
 // Whatever the agent names, nothing that is outside of the workspace is sent.
+// Behaviour: files-out.
 func TestNothingOfTheOutsideIsSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -453,6 +459,7 @@ func FuzzLocal(f *testing.F) {
 }
 
 // While the agent changes what a path leads to, what is sent is of the workspace all the same.
+// Behaviour: files-out.
 func TestAPathThatChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -525,6 +532,7 @@ func (b *bundle) resolve() media.Neighbours {
 	}
 }
 
+// Behaviour: files-web, files-web-public.
 func TestFilesOfTheWeb(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -609,6 +617,7 @@ func TestTheWebHasItsTime(t *testing.T) {
 }
 
 // The address that is connected to is checked, not only the one that the name stood for before.
+// Behaviour: files-web-public.
 func TestWhereTheWebEnds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -653,6 +662,7 @@ func TestWhereTheWebEnds(t *testing.T) {
 }
 
 // What a name stands for may change between the check and the connection, which is refused then.
+// Behaviour: files-web-public.
 func TestANameThatMoves(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -678,6 +688,7 @@ func TestANameThatMoves(t *testing.T) {
 }
 
 // The owner's memory and what other chats have sent or are sent go to the owner's own chat only, whoever names them.
+// Behaviour: files-private.
 func TestWhatIsPrivate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

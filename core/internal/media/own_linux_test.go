@@ -43,6 +43,7 @@ func mount(t *testing.T, from, at string) {
 }
 
 // A mount in the workspace may lead to what belongs to the host. What else is mounted there is sent.
+// Behaviour: files-out.
 func TestNothingOfTheHostsIsSentThroughAMount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

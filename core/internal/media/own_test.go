@@ -9,6 +9,7 @@ import (
 )
 
 // A second name of a file may be one of a file that the agent must not read, or of another chat's.
+// Behaviour: files-out.
 func TestAFileWithASecondNameIsNotSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

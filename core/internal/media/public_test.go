@@ -7,6 +7,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media"
 )
 
+// Behaviour: links.
 func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{

@@ -120,6 +120,7 @@ func (r *reading) clean(t *testing.T) {
 }
 
 // TestAQuotedVoiceMessage is written down like one of the message's own, within the same five.
+// Behaviour: file-quoted.
 func TestAQuotedVoiceMessage(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -136,6 +137,7 @@ func TestAQuotedVoiceMessage(t *testing.T) {
 	}
 }
 
+// Behaviour: transcribe.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]envelope.Transcript{
@@ -162,6 +164,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // What a program has left behind, holding its output, ends with it.
+// Behaviour: media-programs.
 func TestNothingLingers(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -172,6 +175,7 @@ func TestNothingLingers(t *testing.T) {
 }
 
 // A program that takes too long is ended with all that it has started, whatever signals they ignore.
+// Behaviour: transcribe.
 func TestAProgramThatHangs(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -184,6 +188,7 @@ func TestAProgramThatHangs(t *testing.T) {
 }
 
 // Who stops a turn stops its programs, and what was not made is made the next time.
+// Behaviour: transcribe, media-programs.
 func TestAStopEndsThePrograms(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -250,6 +255,7 @@ func goneProcess(t *testing.T, pid int) {
 }
 
 // A program knows no more than it must, and says no more than is wanted.
+// Behaviour: media-programs.
 func TestWhatAProgramSees(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -272,6 +278,7 @@ func TestWhatAProgramSees(t *testing.T) {
 }
 
 // Only sound is written down, whatever a file is called.
+// Behaviour: transcribe.
 func TestWhatIsNotWrittenDown(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)
@@ -295,6 +302,7 @@ func TestWhatIsNotWrittenDown(t *testing.T) {
 	}
 }
 
+// Behaviour: links.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
@@ -316,6 +324,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Behaviour: links.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := setupReading(t)

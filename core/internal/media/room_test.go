@@ -61,6 +61,7 @@ func age(t *testing.T, path string, minutes int) {
 
 // However many files come, the folders hold no more than they may, and a channel no more than its part: the files of others
 // stay. The oldest go first, and that is said once.
+// Behaviour: file-inbound.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	b, in, crowded := crammed(t, nil)
@@ -109,6 +110,7 @@ func TestRoom(t *testing.T) {
 }
 
 // The conversations' folders hold no more than they may together: the oldest files go, but none that a turn may work on.
+// Behaviour: files-out.
 func TestRoomForOutgoingFiles(t *testing.T) {
 	t.Parallel()
 	b, crowded := setup(t), make(chan media.Crowded, 1)
@@ -152,6 +154,7 @@ func TestRoomForOutgoingFiles(t *testing.T) {
 }
 
 // What is being written counts with the rest, and stays while it is.
+// Behaviour: file-inbound.
 func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
 	t.Parallel()
 	const each = 8 << 20
@@ -204,6 +207,7 @@ func TestWhatIsBeingWrittenTakesUpRoom(t *testing.T) {
 
 // What a message needs that waits does not go, however old it is. Where all is needed, nothing more is taken in, and what
 // was taken in for it is not left behind.
+// Behaviour: file-inbound.
 func TestWhatIsNeededStays(t *testing.T) {
 	t.Parallel()
 	needed := needs{}

@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: speech.
 func TestSpoken(t *testing.T) {
 	t.Parallel()
 	written := answer.Answer{Text: "**Yes**, see [this](https://a.example).\n\n- one\n- two"}
@@ -51,6 +52,7 @@ func TestSpoken(t *testing.T) {
 // sounding is what a chat takes that takes every sound.
 var sounding = []chat.MediaLimit{{Kind: chat.Voice}, {Kind: chat.Audio}, {Kind: chat.File}}
 
+// Behaviour: speech-kind.
 func TestSpeechIsWhatTheChatTakes(t *testing.T) {
 	t.Parallel()
 	sound := filepath.Join(t.TempDir(), "sound")
@@ -84,6 +86,7 @@ func TestSpeechIsWhatTheChatTakes(t *testing.T) {
 	}
 }
 
+// Behaviour: speech.
 func TestSpeak(t *testing.T) {
 	t.Parallel()
 	sounds := t.TempDir()

@@ -206,6 +206,7 @@ func deliver(t *testing.T, p *items, n *network, most time.Duration) {
 	done.Wait()
 }
 
+// Behaviour: delivery.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -240,6 +241,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
+// Behaviour: delivery.
 func TestADestinationThatFailsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -389,6 +391,7 @@ func TestAChannelThatGoesDownWhileNothingIsDue(t *testing.T) {
 	})
 }
 
+// Behaviour: delivery.
 func TestAChannelThatIsDownIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

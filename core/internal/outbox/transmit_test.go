@@ -109,6 +109,7 @@ func hand(t *testing.T, sender outbox.Sender, d domain.Delivery) (journal []stri
 	return journal
 }
 
+// Behaviour: delivery-edit, delivery-edit-old.
 func TestWhatIsDoneWithAnEdit(t *testing.T) {
 	t.Parallel()
 	gone, over := refuse(chat.TargetGone, 0), refuse(chat.Invalid, 0)
@@ -217,6 +218,7 @@ func TestWhatIsDoneWithAnEdit(t *testing.T) {
 }
 
 // A line of 256 KiB a second is an ordinary one to send on.
+// Behaviour: files-time.
 func TestALargeFileHasItsTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -242,6 +244,7 @@ func TestALargeFileHasItsTime(t *testing.T) {
 	}
 }
 
+// Behaviour: delivery-reply.
 func TestAReplyThatIsRefused(t *testing.T) {
 	t.Parallel()
 	unknown := &chat.Failure{Reason: chat.Invalid, MaybeDelivered: true}
@@ -279,6 +282,7 @@ func TestAReplyThatIsRefused(t *testing.T) {
 	}
 }
 
+// Behaviour: files-plainer.
 func TestFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	rejected, long := refuse(chat.MediaRejected, 0), refuse(chat.TooLong, 0)

@@ -78,6 +78,7 @@ func TestNumbersAreForClaudeWhereThereAreButtons(t *testing.T) {
 }
 
 // A reason is what is written next where somebody said that there is one, not in another chat of theirs.
+// Behaviour: ask-reason.
 func TestTheReasonIsOfItsChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom()

@@ -15,6 +15,7 @@ import (
 
 // So many questions may be open of one conversation, fewer of one person who may not decide, and none where too many turns
 // wait already. What is more is refused, and the chat is told.
+// Behaviour: owner-first.
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

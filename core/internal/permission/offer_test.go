@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: given-up.
 func TestOffer(t *testing.T) {
 	t.Parallel()
 	anna, bob, owner := caller("anna", chat.Other), caller("bob", chat.Authorised), caller("owner", chat.Owner)
@@ -73,6 +74,7 @@ func TestOffer(t *testing.T) {
 
 // What claude has never read cannot be gone on with: it is told as it was written, by whom it was, with no more authority than
 // whoever wants it has.
+// Behaviour: given-up.
 func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -100,6 +102,7 @@ func TestOfferOfWhatNobodyHasRead(t *testing.T) {
 	}
 }
 
+// Behaviour: given-up.
 func TestOfferOfLongAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,6 +123,7 @@ func TestOfferOfLongAgo(t *testing.T) {
 }
 
 // An offer that nobody heeds is not asked for ever: no later message is held against it, and it has no buttons any more.
+// Behaviour: given-up.
 func TestOffersThatNobodyTakesUpEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

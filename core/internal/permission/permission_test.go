@@ -313,6 +313,7 @@ func ask(t *testing.T, d *permission.Approvals, r *room, run *conversation.Turn,
 	return receive(t, decided), told
 }
 
+// Behaviour: ask.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for answer, test := range map[string]struct {
@@ -359,6 +360,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // What was granted is not asked again, but only where it was granted: for the session, its authority, and its claude session.
+// Behaviour: ask-grant.
 func TestGrantsSpareTheQuestion(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -397,6 +399,7 @@ func TestGrantsSpareTheQuestion(t *testing.T) {
 }
 
 // Of two who answer at once the first does, and nothing is left of what the other would have allowed.
+// Behaviour: ask-grant.
 func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -421,6 +424,7 @@ func TestAnAnswerThatLosesGrantsNothing(t *testing.T) {
 }
 
 // A turn that says nothing in its chat asks nothing there either. What was granted before it may do.
+// Behaviour: ask-silent.
 func TestASilentTurnAsksNobody(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -441,6 +445,7 @@ func TestASilentTurnAsksNobody(t *testing.T) {
 
 // People are asked for leave in turns that nobody has asked for, too, and are told what these are for. A memory flush has nothing
 // else to ask them.
+// Behaviour: ask-background.
 func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 	t.Parallel()
 	for origin, test := range map[domain.Origin]struct {
@@ -477,6 +482,7 @@ func TestTurnsThatNobodyHasAskedFor(t *testing.T) {
 }
 
 // The end of a run comes a moment after its completion, when the next one of its session may ask already.
+// Behaviour: ask-time.
 func TestAnEndIsOfItsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -509,6 +515,7 @@ func TestAnEndIsOfItsRun(t *testing.T) {
 	})
 }
 
+// Behaviour: ask-who, ask-owner.
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	const refused = "Only an owner, or somebody whom the config names for it, can answer this."
@@ -566,6 +573,7 @@ func TestNobodyToAsk(t *testing.T) {
 	}
 }
 
+// Behaviour: ask.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -623,6 +631,7 @@ func TestReading(t *testing.T) {
 	})
 }
 
+// Behaviour: ask-timeout.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -640,6 +649,7 @@ func TestExpiry(t *testing.T) {
 }
 
 // A question outlives the host, before it is answered and after.
+// Behaviour: ask-durable.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -675,6 +685,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A turn waits in its own chat, also where somebody else is asked; not where a grant spares the question.
+// Behaviour: preview-behind.
 func TestTurnsWaitForTheirQuestions(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -699,6 +710,7 @@ func TestTurnsWaitForTheirQuestions(t *testing.T) {
 }
 
 // What was answered of several questions is kept until all are.
+// Behaviour: ask-durable.
 func TestRestartBetweenChoices(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -728,6 +740,7 @@ func TestRestartBetweenChoices(t *testing.T) {
 }
 
 // At the start what is asked in a conversation that no turn is in any more is over, whatever else the session does.
+// Behaviour: ask-durable.
 func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 	t.Parallel()
 	r := newRoom()
@@ -755,6 +768,7 @@ func TestQuestionsOfAConversationThatWasLeft(t *testing.T) {
 }
 
 // Leave that was given to a turn which did not take it is not found by a later one, be it in another life of the host.
+// Behaviour: ask-durable.
 func TestAnAnswerIsForItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"the same life": false, "another life": true} {
@@ -786,6 +800,7 @@ func TestAnAnswerIsForItsTurn(t *testing.T) {
 }
 
 // A question that claude withdraws, or whose turn has lost its lane, is retired at once.
+// Behaviour: ask-time.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{agent.ErrWithdrawn, domain.ErrFenced} {
@@ -803,6 +818,7 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
+// Behaviour: ask.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	hostile := agent.Question{

@@ -61,6 +61,7 @@ func inGroup(c chat.Caller) chat.Caller {
 }
 
 // What is written while something is asked is an answer, or is not.
+// Behaviour: ask-words, ask-no-approval-by-words.
 func TestWhatAnswers(t *testing.T) {
 	t.Parallel()
 	owner, bob, carol := caller("owner", chat.Owner), caller("bob", chat.Other), caller("carol", chat.Other)
@@ -151,6 +152,7 @@ func wrote(who chat.Caller, text string) permission.Written {
 }
 
 // Words are the answer, whole and once; heard again, as after a crash, they are nothing more.
+// Behaviour: ask-late-words.
 func TestWordsAreHeardOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,6 +181,7 @@ func TestWordsAreHeardOnce(t *testing.T) {
 }
 
 // Words that come too late are a message as any other; a number that gives leave is not.
+// Behaviour: ask-late-words.
 func TestWordsThatComeTooLate(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -213,6 +216,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 
 // An answer that no turn takes is not lost where it is words: whether the turn has ended in this life of the host or in the one
 // before. Who has stopped the turn wants nothing of it any more.
+// Behaviour: ask-late-words.
 func TestWordsThatNoTurnTakes(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"the same life": false, "another life": true, "a stopped turn": false} {
@@ -286,6 +290,7 @@ func TestWordsThatATurnTakesAtOnce(t *testing.T) {
 }
 
 // Whose message is no answer is told that Claude reads it later; not for a question elsewhere, or an offer.
+// Behaviour: ask-no-approval-by-words.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -315,6 +320,7 @@ func TestUnread(t *testing.T) {
 }
 
 // A question whose message is given up is over at once, whether its turn waits already or not, and the chat is told what was asked.
+// Behaviour: ask-undelivered.
 func TestUndeliverable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

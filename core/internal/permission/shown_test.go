@@ -12,6 +12,7 @@ import (
 )
 
 // Whoever decides sees what they decide on, whatever the model writes.
+// Behaviour: ask.
 func TestNothingIsHidden(t *testing.T) {
 	t.Parallel()
 	ask := func(tool string, input map[string]any) string {
@@ -65,6 +66,7 @@ func TestNothingIsHidden(t *testing.T) {
 }
 
 // A field counts by its very name, one that stands twice is seen, and what is not shown whole is not granted.
+// Behaviour: ask.
 func TestAQuestionHidesNothing(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
@@ -138,6 +140,7 @@ func many(n int) (fields string) {
 }
 
 // What is granted for one input says which, as the list of grants shows it, and holds for nothing else.
+// Behaviour: ask-grant.
 func TestAGrantOfOneInputSaysWhich(t *testing.T) {
 	t.Parallel()
 	r := newRoom()

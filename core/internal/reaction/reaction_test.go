@@ -82,6 +82,7 @@ func (r *reacting) accept(channel string, id chat.MessageID, stage domain.Stage)
 	}
 }
 
+// Behaviour: reaction.
 func TestReactor(t *testing.T) {
 	t.Parallel()
 	down, limited := &chat.Failure{Reason: chat.NotConnected}, &chat.Failure{Reason: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -140,6 +141,7 @@ func (r *reacting) runs(t *testing.T) *Reactor {
 }
 
 // A reaction that a network never takes is not tried for ever, and what comes later is put.
+// Behaviour: reaction.
 func TestReactorGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

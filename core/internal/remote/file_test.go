@@ -27,6 +27,7 @@ func (n *nasty) FetchFile(r *pluginv1.FetchFileRequest, stream grpc.ServerStream
 	return n.err
 }
 
+// Behaviour: file-retry.
 func TestFetchFile(t *testing.T) {
 	t.Parallel()
 	chunk := func(text string) *pluginv1.FetchFileResponse {

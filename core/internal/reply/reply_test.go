@@ -6,6 +6,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
+// Behaviour: prefix.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	s := reply.Speaker{Model: "opus", Name: "Claw", Channel: "telegram"}

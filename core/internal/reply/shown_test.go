@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
+// Behaviour: heartbeat-quiet.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The backup of the photos has failed. ", 10)
@@ -32,6 +33,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// Behaviour: fallback-told.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]agent.Fallback{
@@ -45,6 +47,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// Behaviour: verbose.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	used := []agent.ToolUse{{Name: "Bash", Summary: "ls `pwd`", Output: "a\n```b"}, {Name: "Read", Summary: "/x", Failed: true}, {Name: "Odd"}}
@@ -60,6 +63,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// Behaviour: reasoning.
 func TestReasoning(t *testing.T) {
 	t.Parallel()
 	if got, want := reply.Reasoning(" one\n\ntwo \n"), "Reasoning:\n\n> one\n> \n> two"; got != want {
@@ -67,6 +71,7 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
+// Behaviour: usage-line.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	r := agent.Result{Model: "claude-opus", InputTokens: 10, CacheTokens: 90, OutputTokens: 5, CostMicros: 1234, ContextTokens: 50, ContextWindow: 200}

@@ -10,6 +10,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
+// Behaviour: failure-told.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	want := map[agent.Class]string{

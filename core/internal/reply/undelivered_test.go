@@ -9,6 +9,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/reply"
 )
 
+// Behaviour: dead-letter.
 func TestUndelivered(t *testing.T) {
 	t.Parallel()
 	const then = " Ask me again for what you miss. Whoever runs clawhost can send it again: `clawhost queue dead`."

@@ -1,10 +1,11 @@
 package rules_test
 
 import (
+	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,10 +23,14 @@ const (
 )
 
 var (
-	// aTest is how a test is named: with its folder before it, or in the folder of the one before, and with a subtest
-	// behind it.
-	aTest   = regexp.MustCompile("^(?:([a-z0-9/]+) )?`((?:Test|Fuzz)[A-Za-z0-9]+)(?:/([^`]+))?`$")
-	aScript = regexp.MustCompile("^(?:([a-z0-9/]+) )?`([a-z0-9_]+\\.txtar)`$")
+	// point is how a behaviour begins on the page.
+	point = regexp.MustCompile(`^- <a id="([a-z0-9]+(?:-[a-z0-9]+)*)"></a>`)
+
+	aTest = regexp.MustCompile(`^(Test|Fuzz)[^a-z]`)
+
+	// marker is the line of a test's or a script's comment that names the behaviours that it proves.
+	marker = regexp.MustCompile(`(?m)^(?://|#) Behaviour: (.*)$`)
+	marked = regexp.MustCompile(`^[a-z0-9-]+(?:, [a-z0-9-]+)*\.$`)
 
 	span       = regexp.MustCompile("`([^`]+)`")
 	aCommand   = regexp.MustCompile(`^/([a-z][a-z_-]*)`)
@@ -34,123 +39,153 @@ var (
 	configRow  = regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\|")
 )
 
-// row is a line of a table.
-type row struct {
-	line  int
-	cells []string
+// behaviour is a point of the page.
+type behaviour struct {
+	line int
+	id   string // "" if it has none
+	set  string // what stands in italics at its end: the default, and the names that change it
 }
 
-// readPage returns the text of a file of the repository.
-func readPage(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// rows are the lines of the tables in a text, with their headings.
-func rows(text string) []row {
-	var found []row
-	for i, line := range strings.Split(text, "\n") {
-		if !strings.HasPrefix(line, "| ") {
+// points are the behaviours of a page, up to those that are left out.
+func points(text string) []behaviour {
+	text, _, _ = strings.Cut(text, "\n## Left out")
+	var found []behaviour
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "- ") {
 			continue
 		}
-		line = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), `\|`, "\x00")
-		cells := strings.Split(line, "|")
-		for j, cell := range cells {
-			cells[j] = strings.TrimSpace(strings.ReplaceAll(cell, "\x00", "|"))
+		b := behaviour{line: i + 1}
+		if id := point.FindStringSubmatch(line); id != nil {
+			b.id = id[1]
 		}
-		found = append(found, row{i + 1, cells})
+		for _, next := range lines[i+1:] {
+			if !strings.HasPrefix(next, "  ") {
+				break
+			}
+			line += " " + strings.TrimSpace(next)
+		}
+		if at := strings.LastIndex(line, " *"); at >= 0 && strings.HasSuffix(line, "*") {
+			b.set = line[at+2 : len(line)-1]
+		}
+		found = append(found, b)
 	}
 	return found
 }
 
-// source is what the Go files of a folder hold.
-type source struct {
-	functions map[string]bool // of the top level
-	texts     map[string]bool // the string literals, as subtests are called by them
+// marks are the behaviours that comments name, and what is wrong with the comments.
+func marks(comment string) (ids, wrong []string) {
+	for _, found := range marker.FindAllStringSubmatch(comment, -1) {
+		if !marked.MatchString(found[1]) {
+			wrong = append(wrong, strconv.Quote(found[0])+" is no list of behaviours with a full stop behind it")
+			continue
+		}
+		ids = append(ids, strings.Split(strings.TrimSuffix(found[1], "."), ", ")...)
+	}
+	return ids, wrong
 }
 
-// sources reads folders of Go files, each once.
-type sources map[string]source
-
-func (s sources) folder(t *testing.T, dir string) source {
-	t.Helper()
-	if found, known := s[dir]; known {
-		return found
+// testMarks are the behaviours that the tests of a Go file name. Only the comment of a test counts.
+func testMarks(path string, source []byte) (ids, wrong []string) {
+	if !strings.HasSuffix(path, "_test.go") || !bytes.Contains(source, []byte("\n// Behaviour: ")) {
+		return nil, nil
 	}
-	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		t.Fatal(err)
+		return nil, []string{err.Error()}
 	}
-	read := source{map[string]bool{}, map[string]bool{}}
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+	ofTests := map[*ast.CommentGroup]bool{}
+	for _, declaration := range file.Decls {
+		if f, ok := declaration.(*ast.FuncDecl); ok && f.Recv == nil && f.Doc != nil && aTest.MatchString(f.Name.Name) {
+			ofTests[f.Doc] = true
 		}
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch n := node.(type) {
-			case *ast.FuncDecl:
-				read.functions[n.Name.Name] = read.functions[n.Name.Name] || n.Recv == nil
-			case *ast.BasicLit:
-				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-					read.texts[strings.ReplaceAll(text, " ", "_")] = true
-				}
+	}
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			found, bad := marks(comment.Text)
+			wrong = append(wrong, bad...)
+			if len(found) > 0 && !ofTests[group] {
+				wrong = append(wrong, strconv.Quote(comment.Text)+" belongs to no test")
+				continue
 			}
-			return true
-		})
-	}
-	s[dir] = read
-	return read
-}
-
-// folderOf is the folder that the table means by a name, or "".
-func folderOf(name string) string {
-	for _, dir := range []string{"core/internal/" + name, name, "core/" + name} {
-		if info, err := os.Stat(filepath.Join(root, dir)); err == nil && info.IsDir() {
-			return dir
+			ids = append(ids, found...)
 		}
 	}
-	return ""
+	return ids, wrong
 }
 
-// unproven says what is wrong with the tests that a cell names.
-func (s sources) unproven(t *testing.T, cell string) (wrong []string) {
+// scriptFiles are the scripts that drive the real binaries.
+func scriptFiles(t *testing.T) []string {
 	t.Helper()
-	dir := ""
-	for _, named := range strings.Split(cell, ", ") {
-		if found := aScript.FindStringSubmatch(named); found != nil {
-			of := scripts
-			if found[1] != "" {
-				of = folderOf(found[1])
-			}
-			if _, err := os.Stat(filepath.Join(root, of, "testdata", "script", found[2])); err != nil {
-				wrong = append(wrong, named+" is not there")
-			}
-			continue
+	var found []string
+	for _, folder := range []string{scripts, "core/cmd/clawhost"} {
+		paths, err := filepath.Glob(filepath.Join(root, folder, "testdata", "script", "*.txtar"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("the scripts of %s are %q: %v", folder, paths, err)
 		}
-		found := aTest.FindStringSubmatch(named)
-		if found == nil {
-			wrong = append(wrong, strconv.Quote(named)+" names no test")
-			continue
+		for _, path := range paths {
+			found = append(found, strings.TrimPrefix(path, root+"/"))
 		}
-		if found[1] != "" {
-			dir = folderOf(found[1])
+	}
+	return found
+}
+
+// unproven says which behaviours no test names, and which are named and not on the page.
+func unproven(page []behaviour, named map[string][]string) (wrong []string) {
+	known := map[string]bool{}
+	for _, b := range page {
+		switch {
+		case b.id == "":
+			wrong = append(wrong, fmt.Sprintf("%s:%d: the behaviour has no id", behaviours, b.line))
+		case known[b.id]:
+			wrong = append(wrong, fmt.Sprintf("%s:%d: there is another %s", behaviours, b.line, b.id))
+		case len(named[b.id]) == 0:
+			wrong = append(wrong, fmt.Sprintf("%s:%d: no test names %s", behaviours, b.line, b.id))
 		}
-		held := s.folder(t, dir)
-		if dir == "" || !held.functions[found[2]] || found[3] != "" && !held.texts[strings.ReplaceAll(found[3], " ", "_")] {
-			wrong = append(wrong, named+" is not there")
+		known[b.id] = true
+	}
+	for id, places := range named {
+		if !known[id] {
+			wrong = append(wrong, fmt.Sprintf("%s: %s has no behaviour %s", places[0], behaviours, id))
 		}
 	}
 	return wrong
 }
 
-// Each behaviour names tests that there are, and what changes it by a name that there is. The page about the config, which
-// says what names it has, is held to that by a test of its own.
+// Each behaviour of the page is proven by a test that names it, and what changes it has a name that exists. The page about the
+// config is held to the code by a test of its own.
 func TestBehavioursAreProven(t *testing.T) {
+	t.Parallel()
+	named := map[string][]string{}
+	note := func(path string, ids, wrong []string) {
+		for _, id := range ids {
+			named[id] = append(named[id], path)
+		}
+		for _, what := range wrong {
+			t.Errorf("%s: %s", path, what)
+		}
+	}
+	goFiles(t, func(path string, source []byte) {
+		ids, wrong := testMarks(path, source)
+		note(path, ids, wrong)
+	})
+	for _, path := range scriptFiles(t) {
+		ids, wrong := marks(readPage(t, path))
+		if note(path, ids, wrong); len(ids) == 0 && strings.HasPrefix(path, scripts) {
+			t.Errorf("%s: no line such as %q names the behaviour that the script proves", path, "# Behaviour: stop.")
+		}
+	}
+	page := points(readPage(t, behaviours))
+	if len(page) < 100 {
+		t.Errorf("%s: only %d behaviours were found", behaviours, len(page))
+	}
+	for _, what := range unproven(page, named) {
+		t.Error(what)
+	}
+}
+
+// The settings, commands and functions of the sdk that the page names exist, and each command is there.
+func TestBehavioursNameWhatExists(t *testing.T) {
 	t.Parallel()
 	config := map[string]bool{}
 	for _, found := range configRow.FindAllStringSubmatch(readPage(t, "docs/configuration.md"), -1) {
@@ -158,114 +193,70 @@ func TestBehavioursAreProven(t *testing.T) {
 			config[name] = true // with the blocks around it
 		}
 	}
+	sdk := functions(t, "sdk")
 	commands := command.New(nil, nil, command.Host{})
 	told := map[string]bool{}
-	tree := sources{}
-	for _, r := range rows(readPage(t, behaviours))[1:] {
-		bad := func(what string) { t.Errorf("%s:%d: %s", behaviours, r.line, what) }
-		switch {
-		case strings.Trim(strings.Join(r.cells, ""), "-") == "" || strings.HasPrefix(r.cells[0], "**"):
-			continue
-		case len(r.cells) != 4:
-			bad("the row has not four cells")
-			continue
-		}
-		for _, wrong := range tree.unproven(t, r.cells[3]) {
-			bad(wrong)
-		}
-		for _, found := range span.FindAllStringSubmatch(r.cells[2], -1) {
+	for _, b := range points(readPage(t, behaviours)) {
+		for _, found := range span.FindAllStringSubmatch(b.set, -1) {
 			text := found[1]
 			if name := sdkName.FindStringSubmatch(text); name != nil {
-				if !tree.folder(t, "sdk").functions[name[1]] {
-					bad("the sdk has no " + name[1])
+				if !sdk[name[1]] {
+					t.Errorf("%s:%d: the sdk has no %s", behaviours, b.line, name[1])
 				}
 				continue
 			}
 			if name := configName.FindString(text); name != "" && !config[name] {
-				bad("the config has no " + name)
+				t.Errorf("%s:%d: the config has no %s", behaviours, b.line, name)
 			}
 			if name := aCommand.FindStringSubmatch(text); name != nil {
 				c, known := commands.Lookup(name[1])
 				if told[c.Name] = true; !known {
-					bad("there is no command /" + name[1])
+					t.Errorf("%s:%d: there is no command /%s", behaviours, b.line, name[1])
 				}
 			}
 		}
 	}
 	for _, c := range commands.List(chat.Owner) {
 		if !told[c.Name] {
-			t.Errorf("%s: no row has the command /%s", behaviours, c.Name)
+			t.Errorf("%s: no behaviour names the command /%s", behaviours, c.Name)
 		}
 	}
 }
 
-// Each script that drives the host is the proof of a behaviour.
-func TestScriptsProveBehaviours(t *testing.T) {
-	t.Parallel()
-	page := readPage(t, behaviours)
-	paths, err := filepath.Glob(filepath.Join(root, scripts, "testdata", "script", "*.txtar"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("the scripts are %q: %v", paths, err)
-	}
-	for _, path := range paths {
-		if name := filepath.Base(path); !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("%s: no row has the script %s", behaviours, name)
-		}
-	}
-}
-
-// The tests that the README names are in the folders or files that it names.
-func TestClaimsAreProven(t *testing.T) {
-	t.Parallel()
-	proof := regexp.MustCompile("((?:`Test[A-Za-z]+`(?: and )?)+)[^`]*? in ((?:\\[[a-z0-9/]+\\]\\([a-z0-9/_.]+\\)(?: and in )?)+)")
-	link := regexp.MustCompile(`\(([^)]+)\)`)
-	tree, seen := sources{}, 0
-	for _, r := range rows(readPage(t, "README.md")) {
-		for _, found := range proof.FindAllStringSubmatch(r.cells[len(r.cells)-1], -1) {
-			for _, test := range span.FindAllStringSubmatch(found[1], -1) {
-				for _, in := range link.FindAllStringSubmatch(found[2], -1) {
-					seen++
-					dir := strings.TrimSuffix(in[1], "/"+filepath.Base(in[1]))
-					if filepath.Ext(in[1]) == "" {
-						dir = in[1]
-					}
-					if !tree.folder(t, dir).functions[test[1]] {
-						t.Errorf("README.md:%d: %s has no %s", r.line, in[1], test[1])
-					}
-				}
-			}
-		}
-	}
-	if seen < 10 {
-		t.Errorf("only %d tests were seen", seen)
-	}
-}
-
-// The reading of a row itself, so that a hole in it is seen while the table happens to be right.
+// The check itself, so that a hole in it is seen while all behaviours happen to be proven.
 func TestUnprovenIsFound(t *testing.T) {
 	t.Parallel()
-	for cell, wrong := range map[string]int{
-		"rules `TestUnprovenIsFound`":                                         0,
-		"rules `TestUnprovenIsFound`, `TestLayers`, config `TestSendPolicy`":  0,
-		"core `TestCrash`, store `TestCrash`, `crash.txtar`, e2e `TestSteer`": 0,
-		"cmd/clawhost `restart.txtar`, `crash.txtar`, sdk/wire `FuzzEvent`":   1,
-		"rules `TestHouseRulesFindWhatTheyForbid/a mark`":                     0,
-		"rules `TestHouseRulesFindWhatTheyForbid/a_mark`":                     0,
-		"rules `TestHouseRulesFindWhatTheyForbid/no such`":                    1,
-		"`TestLayers`":                    1,
-		"store `TestLayers`":              1,
-		"rules `packages`":                1,
-		"rules tests":                     1,
-		"":                                1,
-		"nowhere `TestLayers`":            1,
-		"rules `TestLayers` and the like": 1,
-		"`no_such.txtar`, cmd/clawhost `crash.txtar`": 2,
+	page := points("# Page\n\n- <a id=\"one\"></a>One. *Default: `\"a\"`;\n  `b.c`.*\n- <a id=\"two-b\"></a>Two *x* y.\n\n- Three.\n\n## Left out, and why\n\n- Four.\n")
+	if want := []behaviour{{3, "one", "Default: `\"a\"`; `b.c`."}, {5, "two-b", ""}, {7, "", ""}}; !slices.Equal(page, want) {
+		t.Errorf("points = %+v, want %+v", page, want)
+	}
+	const test = "package x_test\n\n// It is so.\n// Behaviour: one, two-b.\nfunc TestOne(t *testing.T) {}\n"
+	for name, tc := range map[string]struct {
+		source string
+		wrong  int
+	}{
+		"proven":                 {test, 0},
+		"the test is gone":       {"package x_test\n\n// Behaviour: one.\nfunc TestOne(t *testing.T) {}\n", 1},
+		"all tests are gone":     {"package x_test\n", 2},
+		"only its comment stays": {strings.Replace(test, "func TestOne(t *testing.T) {}", "", 1), 3},
+		"at no test":             {strings.Replace(test, "TestOne", "check", 1), 3},
+		"in its body":            {"package x_test\n\nfunc TestOne(t *testing.T) {\n\t// Behaviour: one, two-b.\n}\n", 2},
+		"no such behaviour":      {strings.Replace(test, "one, ", "one, three, ", 1), 1},
+		"no full stop":           {strings.Replace(test, "two-b.", "two-b", 1), 3},
+		"no Go":                  {strings.Replace(test, "package", "pakage", 1), 3},
 	} {
-		if got := (sources{}).unproven(t, cell); len(got) != wrong {
-			t.Errorf("%s: %q, want %d", cell, got, wrong)
+		ids, wrong := testMarks("x_test.go", []byte(tc.source))
+		named := map[string][]string{}
+		for _, id := range ids {
+			named[id] = append(named[id], "x_test.go")
+		}
+		if wrong = append(wrong, unproven(page[:2], named)...); len(wrong) != tc.wrong {
+			t.Errorf("%s: %q, want %d", name, wrong, tc.wrong)
 		}
 	}
-	if got := rows("x\n| a | `b\\|c` | |\n|---|---|---|\n"); len(got) != 1 || got[0].line != 2 || !slices.Equal(got[0].cells, []string{"a", "`b|c`", ""}) {
-		t.Errorf("rows = %v", got)
+	for name, page := range map[string][]behaviour{"without an id": page[2:], "twice": {page[0], page[0]}} {
+		if wrong := unproven(page, map[string][]string{"one": {"x"}}); len(wrong) == 0 {
+			t.Errorf("a behaviour %s is not found", name)
+		}
 	}
 }

@@ -1,3 +1,3 @@
 // Package rules holds the rules of this repository as tests: which package may import which, what no file may have, and that
-// the tests are there that the pages name as proofs. Nothing imports it.
+// each behaviour of the docs is named by a test. Nothing imports it.
 package rules

@@ -19,6 +19,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return z
 }
 
+// Behaviour: session-expiry.
 func TestLastDaily(t *testing.T) {
 	t.Parallel()
 	const four, halfTwo, never = 4 * 60, 2*60 + 30, -1

@@ -16,6 +16,7 @@ var (
 	john   = chat.Sender{ID: "123", Aliases: []chat.UserID{"@john", "49%1"}}
 )
 
+// Behaviour: session-key, session-scope, session-identity.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	links := session.Links{
@@ -146,6 +147,7 @@ func (p place) name(scope session.Scope) session.Name {
 	return session.Of(scope, p.Channel, c, chat.ThreadID(p.Thread), sender, nil)
 }
 
+// Behaviour: session-key.
 func TestDistinctPlacesHaveDistinctKeys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -157,6 +159,7 @@ func TestDistinctPlacesHaveDistinctKeys(t *testing.T) {
 	})
 }
 
+// Behaviour: session-key.
 func TestParseInvertsKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -55,6 +55,7 @@ func TestUUIDOfAMessageNeverChanges(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-once.
 func TestEventIsAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,6 +94,7 @@ func TestAcceptRefusesWhatItCouldNotFindAgain(t *testing.T) {
 	b.idle(t)
 }
 
+// Behaviour: accept-full.
 func TestFullLaneKeepsNothingOfAnEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -213,6 +215,7 @@ func TestClearDropsWaitingMessagesOnly(t *testing.T) {
 }
 
 // What is taken in fast, as after a while without a connection, is told apart as well.
+// Behaviour: stop.
 func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -237,6 +240,7 @@ func TestACommandIsForWhatCameBeforeIt(t *testing.T) {
 	}
 }
 
+// Behaviour: clock-set-back.
 func TestACommandIsForWhatCameBeforeTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,6 +260,7 @@ func TestACommandIsForWhatCameBeforeTheClockWasSetBack(t *testing.T) {
 }
 
 // Who writes /stop and then another message wants an answer to that one.
+// Behaviour: stop.
 func TestClearKeepsWhatCameLater(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -292,6 +297,7 @@ func TestClearKeepsWhatCameLater(t *testing.T) {
 }
 
 // A reset and what is written after it may be claimed in any order: the reset holds from its acceptance on.
+// Behaviour: new-while-running.
 func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -315,6 +321,7 @@ func TestResetHoldsForWhatIsAcceptedAfterIt(t *testing.T) {
 }
 
 // A turn of a plugin, or of the host, is in a chat that they only think is there: it says nothing of where a session is.
+// Behaviour: heartbeat-route.
 func TestRouteIsWherePeopleWrite(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

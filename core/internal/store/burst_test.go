@@ -55,6 +55,7 @@ func bursting(n int) domain.Inbound {
 }
 
 // TestBurst accepts messages half a second apart, or as far apart as they say.
+// Behaviour: burst, burst-bounds, burst-ends.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -157,6 +158,7 @@ func TestBurstThatIsOver(t *testing.T) {
 }
 
 // A burst stays together, under the same uuid, whatever becomes of its run; what comes meanwhile is not added.
+// Behaviour: burst-durable.
 func TestBurstStaysTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -204,6 +206,7 @@ func TestBurstStaysTogether(t *testing.T) {
 }
 
 // A burst that is open when the host dies is answered at once by the next one, and whole.
+// Behaviour: burst-durable.
 func TestOpenBurstOutlivesTheHost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -31,6 +31,7 @@ func TestLaneRunsOneMessageAtATimeInOrder(t *testing.T) {
 	b.idle(t)
 }
 
+// Behaviour: command-lane.
 func TestControlLaneRunsBesideTheTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -50,6 +51,7 @@ func TestControlLaneRunsBesideTheTurn(t *testing.T) {
 	b.idle(t)
 }
 
+// Behaviour: one-turn-a-session.
 func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -74,6 +76,7 @@ func TestDeepLaneDoesNotStarveOthers(t *testing.T) {
 
 // Commands are run in order, but a stop does not wait for any that is none, nor an owner's for others', not even for one that
 // is to be tried again later.
+// Behaviour: stop-first.
 func TestACommandWaitsForNoneOfALowerRank(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,6 +285,7 @@ func TestReleaseGivesAMessageBack(t *testing.T) {
 }
 
 // A run that could not begin is given back, with its burst, as if it had not been tried.
+// Behaviour: claude-unavailable.
 func TestHoldCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -336,6 +340,7 @@ func TestStepsOfALostRunAreFenced(t *testing.T) {
 	}
 }
 
+// Behaviour: clock-set-back.
 func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -355,6 +360,7 @@ func TestReclaimUndoesAClockThatWasSetBack(t *testing.T) {
 }
 
 // A network that is not to be asked for a while is not asked by the host's next life either.
+// Behaviour: clock-set-back.
 func TestReclaimLeavesAPauseAsItIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: session-usage.
 func TestCompleteWritesEverythingOfATurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -21,6 +21,7 @@ const crashSessions = 12
 // the network saw. A kill -9 leaves the kernel's caches whole: this says nothing of a power cut, which is what
 // synchronous=FULL is for. CLAWHOST_LONG kills 250 times instead of 10; CLAWHOST_CRASH_SEED repeats a run, as far
 // as the scheduler lets it.
+// Behaviour: accept-durable, burst-durable, answer-once.
 func TestCrash(t *testing.T) {
 	kills, seed := 10, uint64(time.Now().UnixNano())
 	if os.Getenv("CLAWHOST_LONG") != "" {

@@ -30,6 +30,7 @@ func (b *bundle) dead(t *testing.T) []domain.DeadLetter {
 }
 
 // A question whose message is given up is over, and the session is told that in the message's place.
+// Behaviour: ask-undelivered.
 func TestAQuestionWhoseMessageDies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -74,6 +75,7 @@ func TestAQuestionWhoseMessageDies(t *testing.T) {
 	}
 }
 
+// Behaviour: dead-letter.
 func TestADeadPieceIsPutBackAsItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -155,6 +157,7 @@ func TestAllDeadPieces(t *testing.T) {
 	want(t, "sent", []string(nil), b.texts(t))
 }
 
+// Behaviour: dead-letter.
 func TestASessionIsToldOnceOfWhatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

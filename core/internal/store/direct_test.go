@@ -11,6 +11,7 @@ import (
 )
 
 // A direct chat is found by its id and by each id of its person, as they wrote last.
+// Behaviour: session-direct.
 func TestDirectChat(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,6 +10,7 @@ import (
 
 // Who asks for a new conversation with a message gets it, whatever becomes of the message: what comes then belongs to it, and
 // the turn that runs to the old one.
+// Behaviour: new-although-dropped.
 func TestADroppedMessageBeginsItsConversation(t *testing.T) {
 	t.Parallel()
 	fresh := queued(2, domain.Queueing{Mode: domain.Queue})

@@ -49,6 +49,7 @@ func want(t *testing.T, what string, want, got any) {
 	}
 }
 
+// Behaviour: answer-once.
 func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -76,6 +77,7 @@ func TestEarlyPiecesComeBeforeTheRest(t *testing.T) {
 }
 
 // What an attempt has sent is known to the next ones, and to nobody else.
+// Behaviour: answer-once.
 func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -118,6 +120,7 @@ func TestWhatWasSaidOutlivesAnAttempt(t *testing.T) {
 
 // Files that were sent early are known to the run's next attempts, and those of the outgoing folder as dealt with, with the item
 // or not at all.
+// Behaviour: files-block.
 func TestFilesThatWereSentEarlyAreKnown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -35,6 +35,7 @@ func TestAPieceKeepsAllThatItIs(t *testing.T) {
 	want(t, "the piece", p, b.head(t).Item)
 }
 
+// Behaviour: delivery-edit.
 func TestWhatBecomesOfAnEdit(t *testing.T) {
 	t.Parallel()
 	deliver := func(ids ...chat.MessageID) func(b *bundle, d domain.Delivery) error {
@@ -181,6 +182,7 @@ func TestAPieceThatWasTakenBackLeavesItsPlace(t *testing.T) {
 	}
 }
 
+// Behaviour: delivery-edit-old.
 func TestWhatAKeptPieceHasBecome(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -24,6 +24,7 @@ func started(t *testing.T) (b *bundle, claude string) {
 
 // TestExpiry has a message come in a session that was begun an hour ago, and in which a person wrote last half an hour
 // ago.
+// Behaviour: session-expiry, session-expiry-use, session-settings-stay.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -99,6 +100,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// Behaviour: session-expiry-use.
 func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
 	t.Parallel()
 	expired := func(n int) domain.Inbound {
@@ -143,6 +145,7 @@ func TestExpiryLeavesWhatIsAtWork(t *testing.T) {
 }
 
 // A thread goes on with the conversation of its chat, as far as that has come.
+// Behaviour: session-thread.
 func TestParent(t *testing.T) {
 	t.Parallel()
 	b, claude := started(t)
@@ -233,6 +236,7 @@ func TestForkOfAReplacedClaudeSession(t *testing.T) {
 	}
 }
 
+// Behaviour: new-model.
 func TestModelHintStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

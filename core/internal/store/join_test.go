@@ -29,6 +29,7 @@ func (b *bundle) join(t *testing.T, run *domain.Run) (list []int64) {
 	return list
 }
 
+// Behaviour: steer-same.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	steer := func(*domain.Inbound) {}
@@ -98,6 +99,7 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 }
 
 // What somebody allowed for one message, such as every tool, is not for what others write into its turn.
+// Behaviour: steer-same.
 func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -117,6 +119,7 @@ func TestNothingJoinsARunWithItsOwnSettings(t *testing.T) {
 
 // Who begins a new conversation while a turn runs does not mean the old one with what comes then, and did with what was written
 // before.
+// Behaviour: new-while-running, steer-same.
 func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -139,6 +142,7 @@ func TestNothingJoinsARunOfAReplacedConversation(t *testing.T) {
 }
 
 // What waits when a new conversation is begun is answered in the one that it was written for.
+// Behaviour: new-while-running.
 func TestWhatWaitsAtAReset(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -231,6 +235,7 @@ func TestCovered(t *testing.T) {
 }
 
 // A run that comes to no end gives back what was joined to it; the next attempt may be told it again.
+// Behaviour: steer-once.
 func TestJoinedMessagesOfALostRun(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(b *bundle, run *domain.Run) error{
@@ -274,6 +279,7 @@ func TestJoinedMessagesOfALostRun(t *testing.T) {
 
 // What was joined to a run is dropped at its end when it was cleared, but for what the run has covered: that was said. What
 // came after the stop waits again.
+// Behaviour: stop.
 func TestClearOfJoinedMessages(t *testing.T) {
 	t.Parallel()
 	stop := start.Add(time.Second)
@@ -383,6 +389,7 @@ func TestCapCountsWhatWaits(t *testing.T) {
 	}
 }
 
+// Behaviour: memory-flush.
 func TestThenComesFirst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -424,6 +431,7 @@ func TestThenComesFirst(t *testing.T) {
 }
 
 // What comes next is for the conversation of the run, not for one that has taken its place.
+// Behaviour: memory-flush-when.
 func TestThenIsDroppedWithItsConversation(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)

@@ -62,6 +62,7 @@ func TestExtracts(t *testing.T) {
 }
 
 // Files are needed as long as a message waits or is answered, and as long as an item is to be sent.
+// Behaviour: file-inbound.
 func TestNeededMedia(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,6 +18,7 @@ import (
 
 // TestModel takes random steps and compares what the store hands out with a model in plain Go; after each step the
 // counters and marks of the database must agree with its rows.
+// Behaviour: new-although-dropped, owner-first.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

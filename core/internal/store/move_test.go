@@ -15,6 +15,7 @@ func (b *bundle) move(t *testing.T, event string, from, to chat.ID) {
 	}
 }
 
+// Behaviour: group-moves.
 func TestAChatThatMovesKeepsItsFirstID(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,6 +47,7 @@ func TestAChatThatMovesKeepsItsFirstID(t *testing.T) {
 	}
 }
 
+// Behaviour: group-moves.
 func TestWhatWaitsForAChatThatMovesGoesWhereItIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -125,6 +127,7 @@ func TestTheSessionOfAChatThatMovedIsTold(t *testing.T) {
 	want(t, "told", []domain.Note{{Kind: domain.NoteEvent, At: start, Text: "tea time", Count: 1}}, b.claim(t).Notes)
 }
 
+// Behaviour: group-moves.
 func TestMovesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -33,6 +33,7 @@ func told(run *domain.Run) (texts []string) {
 	return texts
 }
 
+// Behaviour: prompt-events, prompt-notes.
 func TestNotesGoToTheNextTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -85,6 +86,7 @@ func TestNotesGoToTheNextTurn(t *testing.T) {
 
 // What a turn would have told Claude is for the next one, where the turn ends before Claude has read it; and it is no more
 // than before.
+// Behaviour: prompt-notes.
 func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -137,6 +139,7 @@ func TestNotesOfATurnThatClaudeNeverRead(t *testing.T) {
 
 // The chat is told of each dropped message once, in whichever attempt and turn, also where one note has come to stand for
 // several.
+// Behaviour: queue-cap-told.
 func TestTheChatIsToldOfEachDroppedMessageOnce(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -231,6 +234,7 @@ func TestWhoIsToldNotes(t *testing.T) {
 }
 
 // What a message was told that is dropped before it ran again goes to the next turn.
+// Behaviour: prompt-notes.
 func TestNotesOfADroppedMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -252,6 +256,7 @@ func TestNotesOfADroppedMessage(t *testing.T) {
 	}
 }
 
+// Behaviour: prompt-notes.
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -297,6 +302,7 @@ func (b *bundle) overhear(t *testing.T, o domain.Passive) (duplicate bool) {
 	return duplicate
 }
 
+// Behaviour: group-history.
 func TestOverhear(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -354,6 +360,7 @@ func TestOverhear(t *testing.T) {
 }
 
 // Of more than a thousand groups those are forgotten that were silent for the longest, but not their events.
+// Behaviour: group-history.
 func TestHistoriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

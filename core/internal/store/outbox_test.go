@@ -38,6 +38,7 @@ func (b *bundle) head(t *testing.T) domain.Delivery {
 	return ds[0]
 }
 
+// Behaviour: delivery.
 func TestPiecesOfADestinationLeaveOneAtATimeInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -293,6 +294,7 @@ func TestPostWithTheSameKeyPostsOnce(t *testing.T) {
 }
 
 // What is sent to a chat from elsewhere is known to whom the chat's next message is answered by.
+// Behaviour: message-tool-history.
 func TestPostFromElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

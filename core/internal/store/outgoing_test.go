@@ -10,6 +10,7 @@ import (
 )
 
 // What an answer has dealt with is known exactly if the answer is durable, until it is forgotten.
+// Behaviour: files-out-once.
 func TestOutgoingFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

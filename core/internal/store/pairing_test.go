@@ -24,6 +24,7 @@ func notice(p domain.Pairing) domain.OutboxItem {
 	return domain.OutboxItem{To: chat.Address{Channel: p.Channel, Chat: p.Chat}, Text: "you are in"}
 }
 
+// Behaviour: pairing.
 func TestPairingIsRequestedOnceAtATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

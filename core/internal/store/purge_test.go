@@ -36,6 +36,7 @@ func (b *bundle) purge(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-once.
 func TestPurgeKeepsWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

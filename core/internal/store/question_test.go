@@ -18,6 +18,7 @@ func question(id string) domain.Question {
 	}
 }
 
+// Behaviour: ask-late-words, ask-durable, ask-grant.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

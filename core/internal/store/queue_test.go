@@ -38,6 +38,7 @@ func (b *bundle) wantOutcome(t *testing.T, n int, want domain.RunState) {
 }
 
 // TestCollect has messages wait behind a run and looks at the runs that they become.
+// Behaviour: queue-collect.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	plain := func(*domain.Inbound) {}
@@ -107,6 +108,7 @@ func TestCollect(t *testing.T) {
 }
 
 // What was collected once is the same in each attempt.
+// Behaviour: queue-collect.
 func TestCollectionStaysTheSame(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -157,6 +159,7 @@ func TestCollectionStaysTheSame(t *testing.T) {
 }
 
 // TestQuiet has messages come to a lane that runs until the first has come, each two seconds after the one before.
+// Behaviour: queue-followup, queue-plain, queue-collect.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -217,6 +220,7 @@ func TestQuietIsForWhatWaits(t *testing.T) {
 }
 
 // TestCap has messages 2 to 6 come to a lane that runs and has room for three.
+// Behaviour: queue-cap, queue-cap-other.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, ""} {
@@ -274,6 +278,7 @@ func TestCap(t *testing.T) {
 }
 
 // Who watches a message that is dropped is told, and a cap that is exceeded by many drops them all.
+// Behaviour: queue-cap.
 func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -299,6 +304,7 @@ func TestCapDropsAsManyAsAreTooMany(t *testing.T) {
 }
 
 // A plugin waits for its turn: it is not dropped, whatever people write.
+// Behaviour: queue-cap.
 func TestCapSparesTurnsOfNobody(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -338,6 +344,7 @@ func TestCapOfALaneThatDoesNotRun(t *testing.T) {
 }
 
 // A burst is one message to the cap: what belongs to it is kept, or is dropped, as a whole.
+// Behaviour: queue-cap.
 func TestCapCountsBursts(t *testing.T) {
 	t.Parallel()
 	burst := func(b *bundle, t *testing.T, from int, q domain.Queueing) (seqs []int64) {
@@ -391,6 +398,7 @@ func TestCapCountsBursts(t *testing.T) {
 }
 
 // A burst that is begun is not cut short by a cap that has become lower; what waits before it goes.
+// Behaviour: queue-cap.
 func TestCapAmidABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -447,6 +455,7 @@ func TestDroppedMessageCostsNoPlace(t *testing.T) {
 	}
 }
 
+// Behaviour: queue-interrupt.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -508,6 +517,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // Nobody ends what somebody with more authority has asked for.
+// Behaviour: queue-interrupt.
 func TestInterruptOfAHigherAuthority(t *testing.T) {
 	t.Parallel()
 	of := func(n int, authority chat.Authority, mode domain.Mode) domain.Inbound {
@@ -562,6 +572,7 @@ func TestInterruptOfWhatOnlyWaits(t *testing.T) {
 }
 
 // Of a burst the first message interrupts; the others join it.
+// Behaviour: queue-interrupt.
 func TestInterruptByABurst(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -593,6 +604,7 @@ func TestInterruptByABurst(t *testing.T) {
 }
 
 // What a run was told that claude has not consumed is told to the next one.
+// Behaviour: prompt-notes.
 func TestInterruptKeepsNotesThatNobodyHasRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

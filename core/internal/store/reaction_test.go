@@ -35,6 +35,7 @@ func reacting(n int, mode domain.Mode) domain.Inbound {
 }
 
 // Every message that has shown that it waits, or is worked on, shows in the end how it ended.
+// Behaviour: reaction.
 func TestReactions(t *testing.T) {
 	t.Parallel()
 	type shown = map[chat.MessageID]domain.Stage
@@ -140,6 +141,7 @@ func TestReactions(t *testing.T) {
 }
 
 // What nobody asked for, and what has no id, shows nothing.
+// Behaviour: reaction.
 func TestWhatDoesNotReact(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

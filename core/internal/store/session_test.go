@@ -49,6 +49,7 @@ func TestUnknownSession(t *testing.T) {
 	}
 }
 
+// Behaviour: session-settings-stay.
 func TestResetForgetsTheContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,6 +12,7 @@ import (
 )
 
 // What waits for a moment is not held up until a clock that was set back comes there again.
+// Behaviour: clock-set-back.
 func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	const window, pause = time.Second, 10 * time.Minute

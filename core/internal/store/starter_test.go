@@ -10,6 +10,7 @@ import (
 )
 
 // What a thread began with stays with its session, whichever event tells it, and is told wherever a conversation begins in it.
+// Behaviour: prompt-thread.
 func TestStarter(t *testing.T) {
 	t.Parallel()
 	thread := func(n int, starter string) domain.Inbound {
@@ -66,6 +67,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
+// Behaviour: prompt-thread.
 func TestStartersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

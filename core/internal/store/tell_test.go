@@ -9,6 +9,7 @@ import (
 )
 
 // What the agent has sent to its own chat by a tool is posted once and known to the run's next attempts, and to nobody else.
+// Behaviour: message-tool-once.
 func TestWhatWasToldOutlivesAnAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

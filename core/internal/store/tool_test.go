@@ -10,6 +10,7 @@ import (
 )
 
 // Of each session the last uses are kept, for a while.
+// Behaviour: tools-private.
 func TestToolUses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -62,6 +62,7 @@ func (b *bundle) listed(t *testing.T) (list []string) {
 	return list
 }
 
+// Behaviour: queue-list, queue-next.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	quiet := domain.Queueing{Mode: domain.Followup, Quiet: time.Minute}
@@ -133,6 +134,7 @@ func TestNextInAFreshLane(t *testing.T) {
 	want(t, "later", []string{"1", "5"}, b.turns(t))
 }
 
+// Behaviour: queue-next.
 func TestNextWaitsForWhatIsToBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -160,6 +162,7 @@ func TestWhatTheHostDoesFirstComesBeforeTheNext(t *testing.T) {
 	want(t, "then", []string{"9", "3", "2"}, b.turns(t))
 }
 
+// Behaviour: queue-next.
 func TestTheNextIsNotDroppedForTheCap(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -193,6 +196,7 @@ func TestWhatDoesNotWaitCannotBeNext(t *testing.T) {
 // whatever may be withdrawn.
 func whatever(domain.Message) bool { return true }
 
+// Behaviour: queue-next.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -222,6 +226,7 @@ func edited(channel string, in chat.ID, id chat.MessageID) domain.Message {
 }
 
 // An edit may make of a message what is not answered with others, and begin a conversation with it.
+// Behaviour: edit-waiting.
 func TestAnEditedMessageOfABurst(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -261,6 +266,7 @@ func TestAnEditedMessageOfABurst(t *testing.T) {
 	}
 }
 
+// Behaviour: edit-no-command.
 func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -278,6 +284,7 @@ func TestAMessageThatIsTakenBackIsTold(t *testing.T) {
 	}
 }
 
+// Behaviour: edit-waiting.
 func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 	t.Parallel()
 	other := inbound("anna", 2)
@@ -328,6 +335,7 @@ func TestAWaitingMessageThatIsEditedOrDeleted(t *testing.T) {
 }
 
 // What a running turn was told and is known not to have read can be changed like what waits; it is told anew then, by another id.
+// Behaviour: edit-waiting.
 func TestAMessageThatWasToldUnread(t *testing.T) {
 	t.Parallel()
 	told := func(t *testing.T) (*bundle, *domain.Run, domain.Found) {
@@ -414,6 +422,7 @@ func TestAMessageThatWasToldUnread(t *testing.T) {
 	})
 }
 
+// Behaviour: edit-waiting.
 func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 	t.Parallel()
 	b, run := busy(t)
@@ -430,6 +439,7 @@ func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 }
 
 // The receipt of a waiting message is in the chat as long as it waits.
+// Behaviour: receipt.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	waits := func(n int, q domain.Queueing) domain.Inbound {
@@ -551,6 +561,7 @@ func TestReceipts(t *testing.T) {
 }
 
 // What cannot be told to the running turn for that turn's sake waits visibly, too.
+// Behaviour: receipt.
 func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 	t.Parallel()
 	reset := inbound("anna", 9)
@@ -600,6 +611,7 @@ func TestReceiptsOfWhatOutlastsTheRun(t *testing.T) {
 }
 
 // What an interrupted run has shown of its answer is taken back, as nobody ends it.
+// Behaviour: preview-left.
 func TestInterruptTakesBackThePreview(t *testing.T) {
 	t.Parallel()
 	for name, release := range map[string]bool{"of what runs": false, "of what was to be tried again": true} {

@@ -27,6 +27,7 @@ func (b *bundle) turn(t *testing.T, n int, f domain.TurnFigures) domain.Session 
 	return s
 }
 
+// Behaviour: session-usage.
 func TestUsageByDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,6 +94,7 @@ func TestUsageByDayIsBounded(t *testing.T) {
 	}
 }
 
+// Behaviour: compaction, memory-flush.
 func TestCompactionsAndFlushes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -140,6 +142,7 @@ func TestCompactionOfAReplacedClaudeSession(t *testing.T) {
 	}
 }
 
+// Behaviour: session-label.
 func TestSetLabel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -161,6 +164,7 @@ func TestSetLabel(t *testing.T) {
 	}
 }
 
+// Behaviour: follow.
 func TestTranscriptsAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -278,6 +278,7 @@ func TestMigrationsRunOnceEach(t *testing.T) {
 	}
 }
 
+// Behaviour: accept-once.
 func TestPurgeBoundsTheDedupeKeysByCount(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64 // no two events at the same time

@@ -10,6 +10,7 @@ import (
 )
 
 // An answer stands behind what its turn has asked: where that came in between, the preview goes, and another one begins.
+// Behaviour: preview-behind.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -24,6 +24,7 @@ import (
 // Whatever happens in a turn, whenever it crashes and is begun again, and whatever of its early sending fails: what stands in the
 // chat at its end is each text once, in order, in messages that fit; what went before in a text's place is set apart by a line that
 // says so.
+// Behaviour: answer-once, files-block.
 func TestChatHasTheWholeAnswerOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// Behaviour: stream.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	limits := func(d chat.Draft) chat.Limits { return chat.Limits{Draft: d} }
@@ -66,6 +67,7 @@ func toldTea(text string, over bool) bool {
 	return text == tea || !over && text != "" && strings.HasPrefix(tea, text)
 }
 
+// Behaviour: block, block-delay, answer-anew, message-tool-once, files-block.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	block := stream.Block{Min: 8, Max: 30, Idle: time.Second}
@@ -303,6 +305,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// Behaviour: verbose.
 func TestToolsAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,6 +330,7 @@ func TestToolsAreTold(t *testing.T) {
 	})
 }
 
+// Behaviour: verbose.
 func TestToolsAreToldWithoutStreaming(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,6 +345,7 @@ func TestToolsAreToldWithoutStreaming(t *testing.T) {
 }
 
 // A chat that does not keep up gets the rest with the answer.
+// Behaviour: early-stops.
 func TestChatFallsBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -359,6 +364,7 @@ func TestChatFallsBehind(t *testing.T) {
 	})
 }
 
+// Behaviour: early-stops.
 func TestEarlySendingFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -372,6 +378,7 @@ func TestEarlySendingFails(t *testing.T) {
 	})
 }
 
+// Behaviour: stream, preview-pace, preview-tools, reasoning, message-tool-once.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
@@ -573,6 +580,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// Behaviour: stream, preview-pace, draft-refresh.
 func TestDraft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -589,6 +597,7 @@ func TestDraft(t *testing.T) {
 }
 
 // What is sent behind a draft ends it: it is shown again, and no more often than drafts may be.
+// Behaviour: draft-refresh.
 func TestDraftIsShownAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -620,6 +629,7 @@ func TestDraftIsShownAgain(t *testing.T) {
 }
 
 // Where the agent may be silent nothing is seen of a turn before it has a word.
+// Behaviour: preview-silent.
 func TestNothingIsSeenBeforeAWord(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -653,6 +663,7 @@ func TestNothingIsSeenBeforeAWord(t *testing.T) {
 }
 
 // Where the network takes no drafts the answer is shown otherwise, at once.
+// Behaviour: stream.
 func TestDraftIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -686,6 +697,7 @@ func TestDraftIsRefused(t *testing.T) {
 }
 
 // A preview that cannot be edited for a while is tried again, and an end does not wait for the network.
+// Behaviour: stream.
 func TestPreviewFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -702,6 +714,7 @@ func TestPreviewFails(t *testing.T) {
 }
 
 // A turn may last longer than its network edits a message.
+// Behaviour: delivery-edit-old.
 func TestAPreviewThatIsTooOldIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -734,6 +747,7 @@ func TestFencedRunShowsNothing(t *testing.T) {
 	})
 }
 
+// Behaviour: answer-anew.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	o := stream.Options{Prefix: "Bot:", Rule: chunk.Rule{Limit: chat.TextLimit{Max: 100, Unit: chat.Runes}}}
@@ -773,6 +787,7 @@ func TestRest(t *testing.T) {
 }
 
 // Files stand where the text says; those of what was said come first.
+// Behaviour: files-place.
 func TestRestPlacesFiles(t *testing.T) {
 	t.Parallel()
 	o := stream.Options{Rule: chunk.Rule{Limit: chat.TextLimit{Max: 200, Unit: chat.Runes}}}
@@ -940,6 +955,7 @@ func TestAChangeOnItsWayLandsFirst(t *testing.T) {
 }
 
 // What of a text is in the chat, or on its way there, a tool has no need to send.
+// Behaviour: message-tool-text.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	const tea = "One boils water.\n\nThen waits."
@@ -990,6 +1006,7 @@ func TestHold(t *testing.T) {
 
 // A preview begins with the first character that is sure to be seen, and is not changed before its time then: nothing comes that goes
 // again.
+// Behaviour: preview-pace.
 func TestWhenAPreviewBegins(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

@@ -21,6 +21,7 @@ import (
 )
 
 // Whatever goes wrong is a result that the model can understand, and holds nothing that is not for it.
+// Behaviour: tools-change.
 func TestCallsThatFail(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -88,6 +89,7 @@ func blocking(began chan<- struct{}) *fake {
 }
 
 // Where the plugin's clock is the quicker one, its time is over all the same, and nothing is wrong with it.
+// Behaviour: tools-timeout.
 func TestAPluginThatIsQuickerToGiveUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -101,6 +103,7 @@ func TestAPluginThatIsQuickerToGiveUp(t *testing.T) {
 	}
 }
 
+// Behaviour: tools-timeout.
 func TestACallEndsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,6 +120,7 @@ func TestACallEndsInTime(t *testing.T) {
 	})
 }
 
+// Behaviour: tools-timeout.
 func TestACallEndsWithItsTurn(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 1)
@@ -130,6 +134,7 @@ func TestACallEndsWithItsTurn(t *testing.T) {
 	}
 }
 
+// Behaviour: tools-timeout.
 func TestACallIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,6 +160,7 @@ func TestACallIsCancelled(t *testing.T) {
 }
 
 // No turn has more than eight calls at work, and none piles up more than it can ever need.
+// Behaviour: tools-timeout.
 func TestCallsSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,6 +208,7 @@ func TestCallsSideBySide(t *testing.T) {
 	})
 }
 
+// Behaviour: tools-pictures.
 func TestFilesOfATool(t *testing.T) {
 	t.Parallel()
 	const large = 4 << 20

@@ -82,6 +82,7 @@ func (c *cli) answer(ctx context.Context, e event) {
 }
 
 // The real claude lists the tools, calls them, and shows the model what they answer.
+// Behaviour: tools-pictures.
 func TestRealClaudeUsesTheTools(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv("CLAWHOST_CLAUDE")

@@ -13,6 +13,7 @@ import (
 )
 
 // The messages are those that Claude Code sends when it starts and uses a tool, as they were recorded.
+// Behaviour: tools.
 func TestConversationWithClaude(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -45,6 +45,7 @@ func direct(key string, route chat.Address, person ...chat.UserID) domain.Sessio
 	return domain.Session{Key: key, Kind: chat.Direct, Route: route, Peer: person}
 }
 
+// Behaviour: session-direct, message-tool.
 func TestWhoMayWriteWhere(t *testing.T) {
 	t.Parallel()
 	inGroup := anna
@@ -104,6 +105,7 @@ func TestARefusalNamesTheChats(t *testing.T) {
 }
 
 // A message is a reply in the turn's own chat only. Elsewhere the model is told that it is none.
+// Behaviour: message-tool-bounded.
 func TestRepliesInMessages(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]struct {
@@ -173,6 +175,7 @@ func TestMessages(t *testing.T) {
 }
 
 // What is meant for the host does not reach a chat in a message either.
+// Behaviour: message-tool-bounded.
 func TestMarkersInMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -194,6 +197,7 @@ func TestMarkersInMessages(t *testing.T) {
 }
 
 // An agent that was talked into it cannot flood a chat.
+// Behaviour: message-tool-bounded.
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -231,6 +235,7 @@ func TestAMessageThatCannotBePosted(t *testing.T) {
 }
 
 // The same use of the tool has the same key in each attempt of a turn; any other has another one.
+// Behaviour: message-tool.
 func TestKeysOfMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -259,6 +264,7 @@ func TestKeysOfMessages(t *testing.T) {
 
 // Nobody but an owner reaches another chat, and an owner none but those of owners and listed groups, whatever sessions
 // there are.
+// Behaviour: message-tool.
 func TestReachIsClosed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

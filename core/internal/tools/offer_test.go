@@ -22,6 +22,7 @@ import (
 
 var own = []string{"message", "sessions"}
 
+// Behaviour: tools-change.
 func TestTheOfferFollowsThePlugins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -93,6 +94,7 @@ func TestAPluginThatCannotListItsToolsIsAskedAgain(t *testing.T) {
 	})
 }
 
+// Behaviour: tools-clash.
 func TestClashesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -114,6 +116,7 @@ func TestClashesAreRefused(t *testing.T) {
 	}
 }
 
+// Behaviour: tools-clash.
 func TestTheOfferIsBounded(t *testing.T) {
 	t.Parallel()
 	var many []string

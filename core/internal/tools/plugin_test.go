@@ -48,6 +48,7 @@ func served(t *testing.T, components ...sdk.Component) (live *remote.Plugin, sto
 }
 
 // From Claude's message to the author's function and back.
+// Behaviour: tools.
 func TestToolsOfAPlugin(t *testing.T) {
 	t.Parallel()
 	type in struct {

@@ -28,6 +28,7 @@ func sessionsRig(t *testing.T) *rig {
 	return r
 }
 
+// Behaviour: sessions-tool.
 func TestSessionsOfAnOwner(t *testing.T) {
 	t.Parallel()
 	turn := sessionsRig(t).Turn("1", anna)
@@ -61,6 +62,7 @@ func TestSessionsOfAnOwner(t *testing.T) {
 }
 
 // Others see their own session alone, and so does an owner where others read along.
+// Behaviour: sessions-tool.
 func TestSessionsOfOthers(t *testing.T) {
 	t.Parallel()
 	group := chat.Caller{Session: "discord:group:g", Address: address("discord", "g"), Kind: chat.Group, Authority: chat.Owner}

@@ -28,6 +28,7 @@ func (r *room) wait(t *testing.T, h *turn.Handler, run *domain.Run) time.Duratio
 
 // A turn that cannot begin is tried until it can, ever less often and without end. Its chat and the owners are told once,
 // but not of what passes within seconds, and the owners again when it is over.
+// Behaviour: claude-unavailable.
 func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,6 +72,7 @@ func TestATurnThatCannotBeginIsHeld(t *testing.T) {
 
 // Files that cannot be had as a turn begins, or be kept as it ends, for want of room hold it as well. It says what is missing, and
 // only a turn with files shows that it is over.
+// Behaviour: file-retry.
 func TestATurnWithoutRoomForFilesIsHeld(t *testing.T) {
 	t.Parallel()
 	full := &agent.Failure{Class: agent.NoRoom, Detail: "no space left on device", Err: errors.New("write /media/x7")}
@@ -138,6 +140,7 @@ func TestADroppedTurnEndsNoOutageButIsForgotten(t *testing.T) {
 
 // A channel that is being started holds the turns that need its files. Nobody is told: the chat could not be, and the owners are by
 // others.
+// Behaviour: file-retry.
 func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,6 +160,7 @@ func TestAChannelThatIsAwayHoldsATurn(t *testing.T) {
 }
 
 // What passes within seconds nobody is told.
+// Behaviour: claude-unavailable.
 func TestAShortOutageIsNotTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

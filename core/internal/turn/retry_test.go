@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
+// Behaviour: turn-retry.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hi", Continued: true, InputTokens: 2, CostMicros: 1}}
@@ -73,6 +74,7 @@ func TestRetries(t *testing.T) {
 }
 
 // A turn that waits to be tried again is stopped at once.
+// Behaviour: turn-retry.
 func TestStopBetweenTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

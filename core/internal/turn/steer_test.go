@@ -15,6 +15,7 @@ import (
 
 // A message whose files take too long waits for a turn of its own, and nothing that came behind it overtakes it. What stands
 // before it is told. All of them together hold the turn up for ten seconds at most.
+// Behaviour: steer-order.
 func TestASlowMessageIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

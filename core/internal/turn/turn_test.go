@@ -223,6 +223,7 @@ func message(attempts int) *domain.Run {
 }
 
 // A turn that asks nothing says so before it begins, and does not run where it cannot.
+// Behaviour: permission-mode-said.
 func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 	t.Parallel()
 	const plain, ends = "⚡ Claude runs tools without asking in this turn.", "⚡ Claude runs tools without asking in this turn. `/elevated ask` ends that."
@@ -264,6 +265,7 @@ func TestATurnWithoutQuestionsSaysSo(t *testing.T) {
 }
 
 // Whoever is told something is told first what did not arrive; a silent turn tells nobody.
+// Behaviour: dead-letter.
 func TestWhatDidNotArriveIsTold(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string][]domain.OutboxItem{"hi": item(reply.Undelivered([]string{"news"})), "NO_REPLY": nil} {
@@ -283,6 +285,7 @@ func TestWhatDidNotArriveIsTold(t *testing.T) {
 
 func failure(c agent.Class) outcome { return outcome{err: &agent.Failure{Class: c}} }
 
+// Behaviour: prompt-ended, recovery-overflow, given-up.
 func TestHandle(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hi", Model: "m", InputTokens: 3}}
@@ -370,6 +373,7 @@ func TestHandle(t *testing.T) {
 }
 
 // A conversation that another one has taken the place of keeps no process behind what was left to answer in it.
+// Behaviour: process-new-conversation.
 func TestWhatIsAnsweredInAReplacedConversation(t *testing.T) {
 	t.Parallel()
 	for replaced, want := range map[bool][]string{false: nil, true: {"old"}} {
@@ -402,6 +406,7 @@ func TestWhatClaudeIsTold(t *testing.T) {
 	}
 }
 
+// Behaviour: steer.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	r := &room{
@@ -429,6 +434,7 @@ func TestSteering(t *testing.T) {
 
 // The history and whoever waits for the turn have what the chat sees: nothing of what is meant for the host, and so nothing of
 // what is said in order to say nothing.
+// Behaviour: no-reply, markers.
 func TestMarkersStayWithTheHost(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -453,6 +459,7 @@ func TestMarkersStayWithTheHost(t *testing.T) {
 }
 
 // What was steered into a turn whose claude session is lost is unknown to the fresh one, so it must have a turn of its own.
+// Behaviour: steer-once.
 func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 	t.Parallel()
 	overflowed := failure(agent.ContextOverflow)
@@ -470,6 +477,7 @@ func TestSteeredMessagesOfALostSessionWait(t *testing.T) {
 }
 
 // The host's own housekeeping asks no hooks, is not steered, and troubles the chat only if somebody there asked for it.
+// Behaviour: memory-flush-when.
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()
 	for _, origin := range []domain.Origin{domain.OriginFlush, domain.OriginCompact} {
@@ -516,6 +524,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// Behaviour: prompt-ended.
 func TestTheEndOfAContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -550,6 +559,7 @@ func TestTheEndOfAContext(t *testing.T) {
 	}
 }
 
+// Behaviour: failure-told.
 func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 	t.Parallel()
 	r := &room{results: []outcome{failure(agent.Died)}}
@@ -564,6 +574,7 @@ func TestATurnThatClaudeDidNotSurviveGoesBack(t *testing.T) {
 
 // A message whose conversation claude cannot take up is tried five times, and then the chat is told: to go on would fail
 // again, so nobody is asked whether to.
+// Behaviour: conversation-broken.
 func TestAConversationThatCannotBeTakenUp(t *testing.T) {
 	t.Parallel()
 	for attempt := 1; attempt <= 5; attempt++ {
@@ -610,6 +621,7 @@ func TestALostLaneDropsTheResult(t *testing.T) {
 
 // Where there is nothing for Claude to read the chat is told why, and Claude with what comes next. What else waits to be told to it
 // goes on waiting: the run has failed.
+// Behaviour: file-accept.
 func TestNothingToBeRead(t *testing.T) {
 	t.Parallel()
 	r := &room{unusable: &turn.Unusable{Reply: "I could not take it.", Event: "A file was sent."}, view: view{sent: turn.Sent{Preview: 5}}}
@@ -629,6 +641,7 @@ func TestNothingToBeRead(t *testing.T) {
 }
 
 // The chat is told once how many of its messages were dropped.
+// Behaviour: queue-cap-told.
 func TestDroppedMessagesAreTold(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

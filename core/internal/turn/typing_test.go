@@ -46,6 +46,7 @@ func (w *watcher) saw(t *testing.T, want ...string) {
 	}
 }
 
+// Behaviour: typing.
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,6 +62,7 @@ func TestTyping(t *testing.T) {
 	})
 }
 
+// Behaviour: typing.
 func TestTypingFromTheFirstWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,6 +85,7 @@ func TestTypingFromTheFirstWord(t *testing.T) {
 	})
 }
 
+// Behaviour: typing.
 func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,6 +104,7 @@ func TestTypingOfATurnWithoutASignOfLife(t *testing.T) {
 }
 
 // The signal stands until the answer has arrived, but not for ever.
+// Behaviour: typing.
 func TestTypingUntilTheAnswerIsDelivered(t *testing.T) {
 	t.Parallel()
 	for name, delivered := range map[string]bool{"delivered": true, "stuck": false} {
@@ -151,6 +155,7 @@ func TestTypingIsTakenBackAtTheEnd(t *testing.T) {
 }
 
 // A plugin that hangs does not keep the host from going down.
+// Behaviour: shutdown.
 func TestTypingSignalsThatHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

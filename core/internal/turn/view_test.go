@@ -13,6 +13,7 @@ import (
 )
 
 // What the chat was shown of an answer becomes the answer, and is left as it is where there is none.
+// Behaviour: preview-tools, preview-left.
 func TestWhatBecomesOfAPreview(t *testing.T) {
 	t.Parallel()
 	answered := outcome{result: agent.Result{Text: "hello there"}}
@@ -74,6 +75,7 @@ func TestWhatBecomesOfAPreview(t *testing.T) {
 
 // A run that is given up is offered to be gone on with, where somebody wrote its message and can be asked; what its attempts have
 // shown goes.
+// Behaviour: given-up, preview-left.
 func TestARunThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := []domain.OutboxItem{{Text: "trouble: given_up", Edits: 9, OrSend: true}}
@@ -102,6 +104,7 @@ func TestARunThatIsGivenUp(t *testing.T) {
 }
 
 // The files of an answer are noted with it, and told of only once that is durable.
+// Behaviour: files-out-once.
 func TestTheFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	files := []domain.OutgoingFile{{Folder: "outbound/1", Name: "a.txt", Version: "1", Sent: true}}

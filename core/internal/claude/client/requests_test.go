@@ -152,6 +152,7 @@ func question(tool, input, description, path string) agent.Question {
 }
 
 // The CLI names each path that would be written. What is said to be outside the workspace is.
+// Behaviour: ask.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
@@ -185,6 +186,7 @@ func ask(t *testing.T, id string, fields map[string]any) []byte {
 }
 
 // Questions are open side by side; one that is withdrawn is not answered any more, the others are.
+// Behaviour: ask-time.
 func TestQuestionsSideBySide(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string)
@@ -267,6 +269,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 // What would spare a question is told only where rules alone do: those that stand beside something else, or beside a rule that is
 // dropped, would spare less than the question, and a grant of them must not spare more.
+// Behaviour: ask-grant.
 func TestSuggestedRules(t *testing.T) {
 	t.Parallel()
 	const npm, test = `{"toolName":"Bash","ruleContent":"npm test *"}`, `{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"npm test *"}]}`

@@ -181,6 +181,7 @@ func (w *wall) lacks(x *Exchange, o stream.Options, drafts []string) string {
 }
 
 // Whatever the CLI writes, the chat has the texts of it once and in order in the end.
+// Behaviour: answer-once.
 func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -236,6 +237,7 @@ func TestTheChatOfWhatTheCLIWrites(t *testing.T) {
 }
 
 // The same of what the real CLI wrote.
+// Behaviour: answer-once.
 func TestTheChatOfRecordedStreams(t *testing.T) {
 	t.Parallel()
 	shows := 0

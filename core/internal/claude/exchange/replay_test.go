@@ -121,6 +121,7 @@ func TestRecordedStreams(t *testing.T) {
 }
 
 // Another model that answers is told of, unless the chosen one has answered after all.
+// Behaviour: fallback-told.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	const (

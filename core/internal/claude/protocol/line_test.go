@@ -54,6 +54,7 @@ func TestReadLine(t *testing.T) {
 }
 
 // Of a long line the strings are shortened, and it stays the JSON that it was.
+// Behaviour: claude-output-bounded.
 func TestLongLinesStayJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -141,6 +142,7 @@ func shortened(was, is any) bool {
 }
 
 // A line of 60 MB costs a fraction of that.
+// Behaviour: claude-output-bounded.
 func TestLongLineIsCheap(t *testing.T) { // not beside others, whose memory would count
 	const size, most = 60 << 20, 100 << 20
 	head := `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"`
