@@ -71,7 +71,7 @@ func TestAnAnswerGrowsInAGroup(t *testing.T) {
 }
 
 // What the model's stream has brought before it was cut, or refused, goes from the chat again.
-// Behaviour: answer-anew.
+// Behaviour: answer-restarted.
 func TestWhatIsTakenBackGoesFromAGroup(t *testing.T) {
 	t.Parallel()
 	h, owner, _ := inOffice(t)

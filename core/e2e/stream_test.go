@@ -76,7 +76,7 @@ func TestProgressIsTold(t *testing.T) {
 }
 
 // A stream that is cut begins anew, or goes on where it stopped; a refused text is taken back.
-// Behaviour: answer-anew.
+// Behaviour: answer-restarted.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

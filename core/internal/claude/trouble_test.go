@@ -16,7 +16,7 @@ import (
 )
 
 // What goes wrong with a stream is told as it is, and the answer stands in the end.
-// Behaviour: answer-anew.
+// Behaviour: answer-restarted.
 func TestProgressOfTroubles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

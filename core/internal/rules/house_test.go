@@ -21,35 +21,41 @@ var vague = []string{"base", "common", "constants", "core", "helper", "helpers",
 // unfinished are the marks of work left for later.
 var unfinished = regexp.MustCompile(`\b(TODO|FIXME|HACK)\b`)
 
-// goFiles calls visit for all Go files of the repository that people wrote.
-func goFiles(t *testing.T, visit func(path string, source []byte)) {
+// files calls visit for all files of the repository with one of some extensions.
+func files(t *testing.T, extensions []string, visit func(path string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+		switch name := entry.Name(); {
+		case err != nil:
 			return err
-		}
-		name := entry.Name()
-		if entry.IsDir() {
+		case entry.IsDir():
 			if path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
 				return filepath.SkipDir
 			}
 			return nil
-		}
-		if filepath.Ext(name) != ".go" {
+		case !slices.Contains(extensions, filepath.Ext(name)):
 			return nil
 		}
-		source, err := os.ReadFile(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if !bytes.HasPrefix(source, []byte("// Code generated")) {
-			visit(strings.TrimPrefix(path, root+"/"), source)
-		}
+		visit(strings.TrimPrefix(path, root+"/"), text)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// goFiles calls visit for all Go files of the repository that people wrote.
+func goFiles(t *testing.T, visit func(path string, source []byte)) {
+	t.Helper()
+	files(t, []string{".go"}, func(path string, source []byte) {
+		if !bytes.HasPrefix(source, []byte("// Code generated")) {
+			visit(path, source)
+		}
+	})
 }
 
 // broken lists the house rules that a file breaks, each as "line: what".

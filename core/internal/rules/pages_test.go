@@ -86,22 +86,7 @@ func brokenLinks(path, text string, read func(path string) (string, error)) (bro
 func TestLinksLead(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch name := entry.Name(); {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin"):
-			return filepath.SkipDir
-		case filepath.Ext(name) != ".md":
-			return nil
-		}
-		path = strings.TrimPrefix(path, root+"/")
-		pages[path] = readPage(t, path)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files(t, []string{".md"}, func(path string, text []byte) { pages[path] = string(text) })
 	read := func(path string) (string, error) {
 		if text, known := pages[path]; known {
 			return text, nil

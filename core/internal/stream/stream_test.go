@@ -67,7 +67,7 @@ func toldTea(text string, over bool) bool {
 	return text == tea || !over && text != "" && strings.HasPrefix(tea, text)
 }
 
-// Behaviour: block, block-delay, answer-anew, message-tool-once, files-block.
+// Behaviour: block, block-delay, answer-restarted, message-tool-once, files-block.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	block := stream.Block{Min: 8, Max: 30, Idle: time.Second}
@@ -747,7 +747,7 @@ func TestFencedRunShowsNothing(t *testing.T) {
 	})
 }
 
-// Behaviour: answer-anew.
+// Behaviour: answer-restarted.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	o := stream.Options{Prefix: "Bot:", Rule: chunk.Rule{Limit: chat.TextLimit{Max: 100, Unit: chat.Runes}}}
