@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/client"
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 )
 
@@ -60,7 +61,7 @@ func (h *Host) run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	if h.options.Demo != "" { // nothing was used, and the real agent's figures stay its own
 		result.InputTokens, result.CacheTokens, result.OutputTokens, result.CostMicros = 0, 0, 0, 0
 	}
-	h.points.pass("result") // Claude has answered, the answer is not durable yet
+	crashpoint.Pass("result") // Claude has answered, the answer is not durable yet
 	return result, err
 }
 

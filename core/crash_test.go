@@ -30,7 +30,7 @@ const (
 	drainTime = 3 * time.Minute
 )
 
-// crashPoints are the places in the host that the test names. See the points of package core.
+// crashPoints are the places in the host that the test names. See package crashpoint.
 var crashPoints = []string{"accepted", "result", "sent", "early", "answered", "completed"}
 
 // Behaviour: accept-durable, ask-late-words.

@@ -77,7 +77,6 @@ type Host struct {
 	log     hclog.Logger
 	started time.Time
 	closing chan struct{} // closed when nothing more is to be taken in
-	points  *points
 	restart chan struct{} // fires once when the host is to be restarted
 
 	complained atomic.Value // a string: the files that are not shown to the agent
@@ -110,7 +109,7 @@ type Host struct {
 
 // New opens the host's state and wires the host. Close gives the state back where Run is not called.
 func New(ctx context.Context, options Options) (_ *Host, err error) {
-	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), points: newPoints(), restart: make(chan struct{}, 1), typist: turn.NewTypist()}
+	h := &Host{config: options.Config, options: options, log: options.Log, started: time.Now(), closing: make(chan struct{}), restart: make(chan struct{}, 1), typist: turn.NewTypist()}
 	if err := h.folders(); err != nil {
 		return nil, err
 	}

@@ -3,10 +3,10 @@ package core
 import (
 	"context"
 
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/hook"
 	"github.com/clawhost/clawhost/core/internal/inbox"
 	"github.com/clawhost/clawhost/core/internal/outbox"
-	"github.com/clawhost/clawhost/core/internal/supervisor"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -19,31 +19,11 @@ type submitting struct {
 // Submit takes an event in.
 func (s submitting) Submit(ctx context.Context, channel string, e chat.Event) (inbox.Outcome, error) {
 	outcome, err := s.Inbox.Submit(ctx, channel, e)
-	s.host.points.pass("accepted") // the event is durable, the plugin does not know it yet
+	crashpoint.Pass("accepted") // the event is durable, the plugin does not know it yet
 	if outcome.Stranger {
 		owners{s.host}.StrangerAsks(channel)
 	}
 	return outcome, err
-}
-
-// sending sends for the outbox.
-type sending struct {
-	*supervisor.Live
-	points *points
-}
-
-// Send sends a message.
-func (s sending) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
-	receipt, err := s.Live.Send(ctx, out)
-	s.points.pass("sent") // the network may have the message, the store does not know it yet
-	return receipt, err
-}
-
-// Edit changes a message.
-func (s sending) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
-	err := s.Live.Edit(ctx, to, id, text, buttons)
-	s.points.pass("edited") // as above
-	return err
 }
 
 // await returns a channel's live sender.
@@ -52,7 +32,7 @@ func (h *Host) await(ctx context.Context, channel string) (outbox.Sender, error)
 	if err != nil {
 		return nil, err
 	}
-	return sending{live, h.points}, nil
+	return live, nil
 }
 
 // addedBy asks the hooks what they add to a turn.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/command"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/permission"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -77,7 +78,6 @@ func (h *Host) reading(ctx context.Context, caller chat.Caller, m domain.Message
 func (h *Host) hear(ctx context.Context, run *conversation.Turn) (string, error) {
 	id, answer, _ := strings.Cut(run.Message.Message.Command.Args, " ")
 	told, err := h.questions.Hear(ctx, id, answer, permission.Written{ID: run.Message.UUID, Text: run.Message.Message.Text, Caller: run.Caller})
-	h.points.pass("answered")
 	if err != nil {
 		return "Your answer could not be taken. The host's log says why.", err
 	}
@@ -102,7 +102,6 @@ type questionsOf struct{ host *Host }
 // Answer takes somebody's answer to a question.
 func (q questionsOf) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
 	told, known, err = q.host.questions.Answer(ctx, caller, id, answer)
-	q.host.points.pass("answered") // The answer is durable, claude may not have it yet.
 	return told, known, err
 }
 
@@ -120,7 +119,7 @@ func (questionsOf) ID(typed string) (id string, ok bool) { return permission.ID(
 
 // over is told how a turn has ended.
 func (h *Host) over(ctx context.Context, run *conversation.Turn, c domain.Completion) {
-	h.points.pass("completed") // The answer is durable, the files that go with it are where the agent put them.
+	crashpoint.Pass("completed") // The answer is durable, the files that go with it are where the agent put them.
 	h.questions.End(ctx, run.Session.Key, run.ID, c.State == domain.RunCancelled)
 	if err := h.media.outgoing.Clear(ctx, c.Files); err != nil {
 		h.log.Warn("sent files stay in their folder", "session", run.Session.Key, "error", err)

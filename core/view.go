@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chunk"
 	"github.com/clawhost/clawhost/core/internal/config"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/core/internal/outbox"
 	"github.com/clawhost/clawhost/core/internal/reply"
@@ -219,7 +220,7 @@ const transientCall = 5 * time.Second
 // Early sends something for good.
 func (s *surface) Early(ctx context.Context, e domain.Early) (preview int64, err error) {
 	preview, err = s.host.store.Early(ctx, s.run.ID, e)
-	s.host.points.pass("early") // A part of the answer is durable, the rest is not there yet.
+	crashpoint.Pass("early") // A part of the answer is durable, the rest is not there yet.
 	return preview, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/upload"
@@ -98,7 +99,9 @@ func (c *channel) change(ctx context.Context, sender Sender, d domain.Delivery) 
 		}
 	case len(d.Item.Media) == 0 && !Late(d.TargetSentAt, c.editWindow()): // no network puts a file into a text
 		if editor, ok := sender.(Editor); ok {
-			return editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
+			err := editor.Edit(ctx, d.Item.To, d.Target, d.Item.Text, d.Item.Buttons)
+			crashpoint.Pass("edited") // The network may show the change, the store does not know it yet.
+			return err
 		}
 	}
 	return errors.ErrUnsupported
@@ -135,6 +138,7 @@ func refusesReply(f *chat.Failure) bool {
 func sendOne(work context.Context, sender Sender, out chat.Outgoing) (receipt chat.Receipt, err error) {
 	err = within(work, out.Media, func(ctx context.Context) error {
 		receipt, err = sender.Send(ctx, out)
+		crashpoint.Pass("sent") // The network may have the message, the store does not know it yet.
 		return err
 	})
 	return receipt, err

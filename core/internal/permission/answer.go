@@ -15,6 +15,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/agent"
 	"github.com/clawhost/clawhost/core/internal/conversation"
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -70,7 +71,9 @@ func (d *Approvals) granted(ctx context.Context, run *conversation.Turn, q agent
 // returns what they are told, which is nothing where the question's message tells it. known is false for an id that no
 // question has.
 func (d *Approvals) Answer(ctx context.Context, caller chat.Caller, id, answer string) (told string, known bool, err error) {
-	return d.answer(ctx, caller, id, answer, nil)
+	told, known, err = d.answer(ctx, caller, id, answer, nil)
+	crashpoint.Pass("answered") // The answer is durable, Claude may not have it yet.
+	return told, known, err
 }
 
 func (d *Approvals) answer(ctx context.Context, caller chat.Caller, id, answer string, plain *Written) (told string, known bool, err error) {

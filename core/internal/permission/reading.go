@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -172,6 +173,7 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 	if err == nil && !known {
 		told, _, err = d.tooLate(ctx, domain.Question{Session: w.Caller.Session}, &w)
 	}
+	crashpoint.Pass("answered") // As in Answer.
 	return told, err
 }
 
