@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// plainChannel has the two methods that a channel must have; the test gives the code.
+// plainChannel has the two required methods of a channel; the test provides the code.
 type plainChannel struct {
 	run  func(context.Context, sdk.Inbox) error
 	send func(context.Context, chat.Outgoing) (chat.Receipt, error)
@@ -29,7 +29,7 @@ func (c *plainChannel) Send(ctx context.Context, out chat.Outgoing) (chat.Receip
 	return c.send(ctx, out)
 }
 
-// richChannel has all optional interfaces too.
+// richChannel also implements all optional interfaces.
 type richChannel struct {
 	plainChannel
 
@@ -254,7 +254,7 @@ func TestSubmit(t *testing.T) {
 		}
 	}
 	run.Stop()
-	if n := len(h.Host.Submissions()); n != 6 { // the malformed one never leaves, the last one goes three times
+	if n := len(h.Host.Submissions()); n != 6 { // the malformed one is never sent, the last one three times
 		t.Errorf("the host saw %d submissions, want 6", n)
 	}
 	if !strings.Contains(h.Logs(), "chat.id: empty") {

@@ -1,5 +1,5 @@
-// Package sdk is what a clawhost plugin is written against, together with the vocabulary of package chat. A channel is a
-// type with two methods:
+// Package sdk is the API for clawhost plugins, together with the vocabulary of package chat. A channel is a type with two
+// methods:
 //
 //	func main() {
 //		sdk.Serve("echo", "0.1.0", sdk.NewChannel(chat.Limits{Text: chat.TextLimit{Max: 2000, Unit: chat.Runes}}, open))
@@ -7,14 +7,14 @@
 //
 //	func open(ctx context.Context, env sdk.Env, cfg config) (*channel, error)
 //
-// The config struct becomes a JSON Schema (see [Secret], [Duration] and the jsonschema struct tag), by which the host
-// checks the plugin's block before the plugin sees it. What a type can do beyond the required methods is found by the
-// interfaces that it has.
+// The config struct becomes a JSON Schema (see [Secret], [Duration] and the jsonschema struct tag). The host checks the
+// plugin's block against it before the plugin sees it. Optional capabilities are found by the interfaces that a type
+// implements.
 //
-// Package sdktest tests a plugin, and holds what each channel must pass. A channel may need some of these: network has
-// what clients of a network share, from trying again to telling the state of the connection, markdown turns an answer's
-// Markdown into what networks show, upload makes forms with files, album puts the files of one message together, and voice
-// measures voice messages. Packages handshake and wire are for the host.
+// Package sdktest tests a plugin and contains the tests that every channel must pass. A channel may use these packages:
+// network has what network clients share, such as retries and connection state; markdown converts an answer's Markdown to
+// what networks show; upload builds multipart forms with files; album joins the files of one message; and voice measures
+// voice messages. Packages handshake and wire are for the host.
 package sdk
 
 import (
@@ -24,38 +24,38 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Errors that plugins return or meet.
+// Errors that plugins return or receive.
 var (
-	// ErrBadCredentials, wrapped in what Run returns, says that the account's credentials are refused.
+	// ErrBadCredentials, wrapped in the error of Run, says that the network refused the account's credentials.
 	ErrBadCredentials = errors.New("bad credentials")
-	// ErrLoggedOut, wrapped in what Run returns, says that the account has to be paired again.
+	// ErrLoggedOut, wrapped in the error of Run, says that the account must be paired again.
 	ErrLoggedOut = errors.New("logged out")
-	// ErrNotFound is returned by State and Media for what is not there.
+	// ErrNotFound is returned by State and Media for a key or ref that does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict is returned by State.PutIf when the revision is another one.
+	// ErrConflict is returned by State.PutIf if the key has another revision.
 	ErrConflict = errors.New("revision conflict")
-	// ErrNotGranted is returned when the plugin's block lacks the grant for another channel.
+	// ErrNotGranted is returned if the plugin's block has no grant for the other channel.
 	ErrNotGranted = errors.New("not granted")
 )
 
 // CommandSpec describes a slash command.
 type CommandSpec = chat.CommandSpec
 
-// CommandCall is a slash command that somebody used.
+// CommandCall is one use of a slash command.
 type CommandCall struct {
 	Name   string
 	Args   string // untrusted
 	Caller chat.Caller
 }
 
-// CommandFunc answers a command with Markdown for the chat; an empty answer sends nothing.
+// CommandFunc answers a command with Markdown for the chat. For an empty reply nothing is sent.
 type CommandFunc func(ctx context.Context, call CommandCall) (reply string, err error)
 
-// AgentStart is what a before_agent_start hook is told of a turn.
+// AgentStart describes a turn to a before_agent_start hook.
 type AgentStart struct {
 	TurnID string
 	Caller chat.Caller
-	Prompt string // what the people wrote, untrusted
+	Prompt string // what people wrote, untrusted
 }
 
 // AgentContext is what a before_agent_start hook adds to a turn.
@@ -66,8 +66,8 @@ type AgentContext struct {
 // BeforeAgentStartFunc adds context to a turn before the agent runs.
 type BeforeAgentStartFunc func(ctx context.Context, start AgentStart) (AgentContext, error)
 
-// Runner is a service that works by itself. Run is called once after the component was opened and ends with its context;
-// an error that it returns earlier has the host restart the plugin.
+// Runner is a service with a background task. Run is called once after the component was opened and ends with its context.
+// If it returns an error before that, the host restarts the plugin.
 type Runner interface {
 	Run(ctx context.Context) error
 }

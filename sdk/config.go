@@ -17,9 +17,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// decodeConfig reads a config by its schema: it checks it, fills in defaults and decodes it strictly into target. The
-// host has checked it too; this is for hosts of another version. What it finds never quotes a value,
-// which may be secret.
+// decodeConfig checks a config against its schema, fills in defaults and decodes it strictly into target. The host has
+// already checked it; this check is for hosts of another version. Errors never quote a value, which may be secret.
 func decodeConfig(raw []byte, schema *jsonschema.Schema, target any) error {
 	value, err := objectOf(raw)
 	if err != nil {
@@ -43,7 +42,7 @@ func decodeConfig(raw []byte, schema *jsonschema.Schema, target any) error {
 	return ConfigError("", errors.New("the config does not fit the plugin's settings"))
 }
 
-// refusal makes findings an error again.
+// refusal converts findings back to an error.
 func refusal(found []finding) error {
 	var all []error
 	for _, f := range found {
@@ -52,7 +51,7 @@ func refusal(found []finding) error {
 	return errors.Join(all...)
 }
 
-// objectOf decodes a config; none at all is an empty one.
+// objectOf decodes a config; a missing one is an empty object.
 func objectOf(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
@@ -77,7 +76,7 @@ func decodeJSON(raw []byte) (value any, err error) {
 	return value, nil
 }
 
-// check holds a value against what schemaOf can put in a schema.
+// check checks a value against the parts of JSON Schema that schemaOf uses.
 func check(value any, s *jsonschema.Schema, at path) []finding {
 	if s.Type != "" && !hasType(value, s.Type) {
 		return []finding{{at, "must be " + article(s.Type)}}
@@ -165,7 +164,7 @@ func examples(s *jsonschema.Schema) string {
 	return fmt.Sprintf(", such as %q", s.Examples[0])
 }
 
-// withDefaults fills in what is missing and has a default.
+// withDefaults fills in the defaults of missing values.
 func withDefaults(value any, s *jsonschema.Schema) any {
 	switch v := value.(type) {
 	case []any:
@@ -177,7 +176,7 @@ func withDefaults(value any, s *jsonschema.Schema) any {
 	case map[string]any:
 		for name, p := range s.Properties {
 			if _, ok := v[name]; !ok && p.Default != nil {
-				v[name], _ = decodeJSON(p.Default) // schemaOf has decoded it before
+				v[name], _ = decodeJSON(p.Default) // schemaOf has already decoded it
 			}
 		}
 		for name, item := range v {

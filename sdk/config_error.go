@@ -10,9 +10,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// ConfigError ties an error to the config value that caused it: path is such as "endpoint.url" or "list[2]". The host
-// shows it at the value's place in the config file and does not start the plugin. A nil error stays nil. Several go
-// together by [errors.Join].
+// ConfigError ties an error to the config value that caused it. Path is such as "endpoint.url" or "list[2]". The host shows
+// the error at the value's place in the config file and does not start the plugin. A nil error stays nil. [errors.Join]
+// combines several.
 func ConfigError(path string, err error) error {
 	if err == nil {
 		return nil
@@ -20,8 +20,8 @@ func ConfigError(path string, err error) error {
 	return &configError{path: parsePath(path), err: err}
 }
 
-// ConfigChecker is a config struct that can tell what its schema cannot. Check looks at the config alone: it is called before the
-// component is opened, and by `clawhost validate`, which opens none. Its errors are [ConfigError]s.
+// ConfigChecker is a config struct that checks what its schema cannot express. Check uses the config alone: it is called
+// before the component is opened, and by `clawhost validate`, which opens nothing. Its errors are [ConfigError]s.
 type ConfigChecker interface {
 	Check() error
 }
@@ -40,7 +40,7 @@ func (e *configError) Error() string {
 
 func (e *configError) Unwrap() error { return e.err }
 
-// finding is what is wrong with a config, and where.
+// finding is an error in a config, with its place.
 type finding struct {
 	path    path
 	summary string
@@ -54,12 +54,12 @@ func (f finding) diagnostic() *pluginv1.Diagnostic {
 	}
 }
 
-// findings takes an error of an open function apart. It is empty if nothing in the error is a [ConfigError]: then the
-// config is not to blame.
+// findings extracts the config errors from the error of an open function. It returns none if nothing in the error is a
+// [ConfigError]: then the config is not at fault.
 func findings(err error) []finding {
 	switch e := err.(type) { //nolint:errorlint // the tree is walked here
 	case *configError:
-		return []finding{{path: e.path, summary: e.err.Error()}} // the place says the path already
+		return []finding{{path: e.path, summary: e.err.Error()}} // the diagnostic has the path as its place
 	case interface{ Unwrap() []error }:
 		return findingsOf(e.Unwrap())
 	case interface{ Unwrap() error }:
@@ -69,7 +69,7 @@ func findings(err error) []finding {
 	}
 }
 
-// findingsOf keeps, beside a config error, the errors that are none: they are about the config as a whole.
+// findingsOf also keeps, beside a config error, the other joined errors: they concern the config as a whole.
 func findingsOf(joined []error) []finding {
 	var all, others []finding
 	for _, e := range joined {
@@ -119,7 +119,7 @@ func (p path) toProto() []*pluginv1.PathStep {
 	return steps
 }
 
-// parsePath reads "a.b[2].c". What is no index stays part of a name.
+// parsePath parses "a.b[2].c". Brackets without an index stay part of a name.
 func parsePath(s string) (p path) {
 	for part := range strings.SplitSeq(s, ".") {
 		name, rest, _ := strings.Cut(part, "[")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// propertyName is what a config attribute may be called: an HCL identifier, in lower case.
+// propertyName matches valid names of config attributes: lower-case HCL identifiers.
 var propertyName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // schemaOf derives the JSON Schema of a config struct from its fields' types and tags:
@@ -43,9 +43,9 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// refine adds what the tags say beyond what package jsonschema reads, and refuses what a config file could not express.
+// refine adds what the tags say and package jsonschema does not read, and rejects what a config file cannot express.
 func refine(t reflect.Type, s *jsonschema.Schema, where string) error {
-	// A pointer or slice may be null in JSON. In a config file an attribute is there or is not.
+	// A pointer or slice may be null in JSON. A config file has no null.
 	if s.Types = slices.DeleteFunc(s.Types, func(name string) bool { return name == "null" }); len(s.Types) == 1 {
 		s.Type, s.Types = s.Types[0], nil
 	}
@@ -88,7 +88,7 @@ func refineField(f reflect.StructField, s *jsonschema.Schema, where string) erro
 	}
 	text, ok := f.Tag.Lookup("default")
 	if !ok {
-		// An optional struct that is left out has the defaults of its own fields all the same.
+		// An optional struct that is left out still has the defaults of its own fields.
 		if f.Type.Kind() == reflect.Struct && property.Type == "object" && !slices.Contains(s.Required, name) &&
 			len(check(map[string]any{}, property, nil)) == 0 {
 			property.Default = json.RawMessage("{}")
@@ -101,7 +101,7 @@ func refineField(f reflect.StructField, s *jsonschema.Schema, where string) erro
 	}
 	decoded, err := decodeJSON(value)
 	if err != nil {
-		return fmt.Errorf("%s: the default %q is no %s", where, text, property.Type)
+		return fmt.Errorf("%s: the default %q is not of type %s", where, text, property.Type)
 	}
 	if findings := check(decoded, property, nil); len(findings) > 0 {
 		return fmt.Errorf("%s: the default %q %s", where, text, findings[0].summary)
@@ -111,7 +111,7 @@ func refineField(f reflect.StructField, s *jsonschema.Schema, where string) erro
 	return nil
 }
 
-// secretsIn returns the values that the schema calls writeOnly.
+// secretsIn returns the values whose schema is writeOnly.
 func secretsIn(value any, s *jsonschema.Schema) (secrets []string) {
 	switch v := value.(type) {
 	case string:
@@ -134,7 +134,7 @@ func secretsIn(value any, s *jsonschema.Schema) (secrets []string) {
 	return secrets
 }
 
-// propertyOf returns the schema of an object's property, or nil where there is none.
+// propertyOf returns the schema of an object's property, or nil if there is none.
 func propertyOf(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if p, ok := s.Properties[name]; ok {
 		return p
@@ -145,7 +145,7 @@ func propertyOf(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return s.AdditionalProperties
 }
 
-// closed tells whether an object may have no other properties than those that its schema names.
+// closed reports whether an object may have only the properties that its schema names.
 func closed(s *jsonschema.Schema) bool {
 	return s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// settings is a config with everything that a config may have.
+// settings is a config with every type of attribute.
 type settings struct {
 	Token    sdk.Secret        `json:"token" jsonschema:"From the network's operator."`
 	Endpoint endpoint          `json:"endpoint,omitzero"`
@@ -234,7 +234,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestWhatAnAuthorPrintsIsSearchedForSecrets shows the second line of defence: the token in an error's URL.
+// TestWhatAnAuthorPrintsIsSearchedForSecrets covers the token in an error's URL, which no type of the sdk protects.
 func TestWhatAnAuthorPrintsIsSearchedForSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "123456:AB/cd+ef\"g"
@@ -278,15 +278,15 @@ func TestMistakesOfTheAuthorAreTold(t *testing.T) {
 		"zero component":    {"x", []sdk.Component{{}}, "not made by"},
 		"bad name":          {"My Plugin", []sdk.Component{command}, "lower-case"},
 		"bad command":       {"x", []sdk.Component{sdk.Command(sdk.CommandSpec{Name: "/roll"}, nil)}, `"/roll"`},
-		"command twice":     {"x", []sdk.Component{command, command}, "/roll is there twice"},
+		"command twice":     {"x", []sdk.Component{command, command}, "/roll is defined twice"},
 		"two hooks":         {"x", []sdk.Component{hook, hook}, "several before_agent_start hooks"},
 		"two observers":     {"x", []sdk.Component{observer, observer}, "several message_received hooks"},
 		"two followers":     {"x", []sdk.Component{follower, follower}, "several transcript_appended hooks"},
 		"two channels":      {"x", []sdk.Component{bare(), bare()}, "several channels"},
 		"two configs":       {"x", []sdk.Component{service[settings](), service[settings]()}, "several components have a config"},
-		"nobody answers":    {"x", []sdk.Component{service[struct{}](sdk.CommandSpec{Name: "a"})}, "no sdk.CommandRunner"},
+		"nobody answers":    {"x", []sdk.Component{service[struct{}](sdk.CommandSpec{Name: "a"})}, "not an sdk.CommandRunner"},
 		"no json tag":       {"x", []sdk.Component{service[noTag]()}, "Listen: it needs a json tag"},
-		"bad default":       {"x", []sdk.Component{service[number]()}, `N: the default "many" is no integer`},
+		"bad default":       {"x", []sdk.Component{service[number]()}, `N: the default "many" is not of type integer`},
 		"plain duration":    {"x", []sdk.Component{service[plainDuration]()}, "use sdk.Duration"},
 		"no such type":      {"x", []sdk.Component{service[function]()}, "unsupported"},
 		"config not struct": {"x", []sdk.Component{service[string]()}, "not a struct"},

@@ -25,16 +25,16 @@ type Component struct {
 	commands     []CommandSpec
 	tools        []AgentTool
 	limits       func(chat.Kind) chat.Limits // of a channel
-	// open decodes the config and opens the component. What it returns is found out by its interfaces.
+	// open decodes the config and opens the component. The capabilities of the result are found by its interfaces.
 	open func(ctx context.Context, env Env, config []byte) (any, error)
-	// check finds what is wrong with the config, which opens nothing; nil: nothing but the schema can tell.
+	// check validates the config without opening the component; nil if the schema alone decides.
 	check func(config []byte) error
-	err   error // a mistake in the definition; Serve tells it
+	err   error // a mistake in the definition; Serve reports it
 }
 
-// NewChannel is a channel. Open is called once with the checked config, of which C is the struct; its context ends when it
-// returns. An error of open with a [ConfigError] in it is shown in the config file; any other has the host start the
-// plugin again with backoff, unless it wraps [ErrBadCredentials] or [ErrLoggedOut].
+// NewChannel returns a channel component. Open is called once with the checked config, decoded into C; its context ends
+// when it returns. If the error of open contains a [ConfigError], the host shows it in the config file; after any other
+// error the host restarts the plugin with backoff, unless the error wraps [ErrBadCredentials] or [ErrLoggedOut].
 //
 // Limits are the same for each kind of chat unless T is a [Limiter].
 func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context, Env, C) (T, error)) Component {
@@ -49,13 +49,13 @@ func NewChannel[C any, T Channel](limits chat.Limits, open func(context.Context,
 	return c
 }
 
-// extra is a capability that a type has by an interface.
+// extra is a capability that a type has by implementing an interface.
 type extra struct {
 	is         reflect.Type
 	capability pluginv1.Capability
 }
 
-// extras are what a channel may be beside a [Channel].
+// extras are the optional capabilities of a [Channel].
 var extras = []extra{
 	{reflect.TypeFor[Editor](), pluginv1.Capability_CAPABILITY_CHANNEL_EDIT},
 	{reflect.TypeFor[Deleter](), pluginv1.Capability_CAPABILITY_CHANNEL_DELETE},
@@ -84,8 +84,8 @@ func found(t reflect.Type, list []extra) (capabilities []pluginv1.Capability) {
 	return capabilities
 }
 
-// Service is a component without a chat network. What it does is found by the interfaces of T: [Runner], [CommandRunner]
-// (then it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver], [TranscriptObserver],
+// Service returns a component without a chat network. Its capabilities are found by the interfaces of T: [Runner],
+// [CommandRunner] (it answers the commands given here), [AgentStarter], [Toolbox], [MessageObserver], [TranscriptObserver],
 // [HealthChecker], [Stopper]. Open is called as that of [NewChannel].
 func Service[C, T any](open func(context.Context, Env, C) (T, error), commands ...CommandSpec) Component {
 	c := configured("service", open)
@@ -94,7 +94,7 @@ func Service[C, T any](open func(context.Context, Env, C) (T, error), commands .
 	if len(commands) > 0 {
 		c.capabilities = append(c.capabilities, pluginv1.Capability_CAPABILITY_COMMANDS)
 		if !t.Implements(reflect.TypeFor[CommandRunner]()) {
-			c.err = fmt.Errorf("the service has commands, but %s is no sdk.CommandRunner", t)
+			c.err = fmt.Errorf("the service has commands, but %s is not an sdk.CommandRunner", t)
 		}
 	}
 	c.capabilities = append(c.capabilities, found(t, hooks)...)
@@ -104,7 +104,7 @@ func Service[C, T any](open func(context.Context, Env, C) (T, error), commands .
 	return c
 }
 
-// Command is a slash command that needs no config.
+// Command returns a slash command that needs no config.
 func Command(spec CommandSpec, run CommandFunc) Component {
 	c := plain("command /"+spec.Name, run)
 	c.commands = []CommandSpec{spec}
@@ -112,19 +112,19 @@ func Command(spec CommandSpec, run CommandFunc) Component {
 	return c
 }
 
-// BeforeAgentStart is a hook that needs no config.
+// BeforeAgentStart returns a hook that needs no config.
 func BeforeAgentStart(f BeforeAgentStartFunc) Component {
 	c := plain("before_agent_start hook", f)
 	c.capabilities = []pluginv1.Capability{pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START}
 	return c
 }
 
-// RunCommand makes a CommandFunc a [CommandRunner].
+// RunCommand calls f; it implements [CommandRunner].
 func (f CommandFunc) RunCommand(ctx context.Context, call CommandCall) (string, error) {
 	return f(ctx, call)
 }
 
-// BeforeAgentStart makes a BeforeAgentStartFunc an [AgentStarter].
+// BeforeAgentStart calls f; it implements [AgentStarter].
 func (f BeforeAgentStartFunc) BeforeAgentStart(ctx context.Context, start AgentStart) (AgentContext, error) {
 	return f(ctx, start)
 }
@@ -170,7 +170,7 @@ func configured[C, T any](name string, open func(context.Context, Env, C) (T, er
 	return c
 }
 
-// validate finds what an author got wrong in putting components together.
+// validate finds mistakes of the author in combining components.
 func validate(name string, components []Component) error {
 	if !pluginName.MatchString(name) {
 		return fmt.Errorf("the plugin's name %q is not made of lower-case letters, digits and hyphens", name)
@@ -211,7 +211,7 @@ func validate(name string, components []Component) error {
 					spec.Name, wire.MaxCommand)
 			}
 			if commands[spec.Name] {
-				return fmt.Errorf("the command /%s is there twice", spec.Name)
+				return fmt.Errorf("the command /%s is defined twice", spec.Name)
 			}
 			commands[spec.Name] = true
 		}

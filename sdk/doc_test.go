@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDocumentation shows authors nothing of how a plugin is served: that may change without them.
+// TestDocumentation checks that the documentation hides how a plugin is served, because that may change.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	command := exec.CommandContext(t.Context(), "go", "doc", "-all", ".")

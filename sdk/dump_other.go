@@ -4,5 +4,5 @@ package sdk
 
 import "errors"
 
-// forbidDump knows no way on this system.
+// forbidDump is not supported on this system.
 func forbidDump() error { return errors.ErrUnsupported }

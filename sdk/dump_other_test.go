@@ -2,5 +2,5 @@
 
 package sdk_test
 
-// dumpable has no answer here; the sdk does nothing about it on this system.
+// dumpable is not supported on this system.
 func dumpable() int { return 0 }

@@ -10,14 +10,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// Env is what a plugin instance has from its host. It is handed to a component's open function.
+// Env is the environment that the host gives a plugin instance. A component's open function receives it.
 type Env struct {
-	// Log goes to the host's log under the instance's name, with its levels and fields. What is below slog.LevelDebug is
-	// dropped. The config's secrets are taken out; what else is secret, and what people write, does not belong there.
+	// Log writes to the host's log under the instance's name, with levels and fields. Records below slog.LevelDebug are
+	// dropped. The config's secrets are redacted; do not log other secrets or what people write.
 	Log *slog.Logger
 	// Instance is the label of the plugin's block: the channel's name in session keys.
 	Instance string
-	// StateDir is a folder (0700) of the instance's own, for what does not fit State.
+	// StateDir is a folder (0700) private to the instance, for data that does not fit State.
 	StateDir string
 
 	State   State
@@ -26,49 +26,51 @@ type Env struct {
 	Turns   Turns
 	History History
 
-	line *handshake.Line // to the host; nil where it has none
+	line *handshake.Line // to the host; nil if the host has none
 }
 
-// State is a durable key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB; together they
-// are at most 10,000 keys and 64 MiB of values, beyond which Put fails.
+// State is a durable key-value store, private to the instance. A key has at most 256 bytes, a value at most 1 MiB. Put
+// fails beyond 10,000 keys or 64 MiB of values.
 type State interface {
-	// Get returns [ErrNotFound] where there is no such key.
+	// Get returns [ErrNotFound] if the key does not exist.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put writes in any case.
+	// Put writes unconditionally.
 	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
-	// PutIf writes only if the key's revision is this one (zero: only if it is absent) and returns [ErrConflict] if not.
+	// PutIf writes only if the key has the given revision (zero: only if it does not exist); otherwise it returns
+	// [ErrConflict].
 	PutIf(ctx context.Context, key string, value []byte, revision uint64) (newRevision uint64, err error)
-	// Delete is nil for an absent key.
+	// Delete returns nil for a key that does not exist.
 	Delete(ctx context.Context, key string) error
-	// List returns up to 1,000 keys in order that have the prefix and sort after the given key.
+	// List returns up to 1,000 keys, in order, that have the prefix and sort after the given key.
 	List(ctx context.Context, prefix, after string) ([]string, error)
 }
 
-// Media is the host's store of files. Refs are the instance's own.
+// Media is the host's file store. Refs are valid for this instance only.
 type Media interface {
-	// Upload stores r to its end; m's kind, type and name are kept as far as the content is of these. Its error is a
-	// [*RefusedError] where the host's config does not let such a file in: one that is too large, or of another type.
+	// Upload stores r to its end. It keeps m's kind, type and name as far as the content matches them. The error is a
+	// [*RefusedError] if the host's config forbids the file: it is too large, or of another type.
 	Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.Media, error)
-	// Download returns [ErrNotFound] for a ref that is not there. The caller closes the reader.
+	// Download returns [ErrNotFound] for an unknown ref. The caller closes the reader.
 	Download(ctx context.Context, ref chat.MediaRef) (chat.Media, io.ReadCloser, error)
 }
 
-// Outbox sends through the host: chunked, in order, retried. Chats of other channels need a grant in the config.
+// Outbox sends messages through the host, which splits them, keeps their order and retries. Chats of other channels need a
+// grant in the config.
 type Outbox interface {
-	// Post returns once the message is durable, not when it is delivered. The same key again posts nothing.
+	// Post returns once the message is durable, not when it is delivered. A second call with the same key has no effect.
 	Post(ctx context.Context, key string, to chat.Address, text string) error
 }
 
 // Turns runs the agent for the plugin.
 type Turns interface {
-	// Run queues the prompt in the address's session, waits for the answer and returns it. A plugin that was restarted
-	// may ask again under the same key and gets the same turn. The error of a turn that failed is a [*TurnError].
+	// Run queues the prompt in the address's session, waits for the answer and returns it. After a restart the plugin may
+	// call Run again with the same key and gets the same turn. The error of a failed turn is a [*TurnError].
 	Run(ctx context.Context, t Turn) (answer string, err error)
 }
 
-// Turn is a prompt that a plugin has the agent run.
+// Turn is a prompt for the agent.
 type Turn struct {
-	Key     string // names the turn; at most 200 bytes
+	Key     string // identifies the turn; at most 200 bytes
 	To      chat.Address
 	Kind    chat.Kind
 	Prompt  string
@@ -76,15 +78,15 @@ type Turn struct {
 	Timeout time.Duration // zero: the host's
 }
 
-// TurnError is a turn that failed. Message is what a user would be told.
+// TurnError is the error of a failed turn. Message is what a user would read.
 type TurnError struct{ Message string }
 
 // Error returns the message.
 func (e *TurnError) Error() string { return e.Message }
 
-// History reads what was said. Chats of other channels need a grant in the config.
+// History reads transcripts. Chats of other channels need a grant in the config.
 type History interface {
-	// Read returns up to limit (at most 200; zero means 50) of the newest entries with an id below before (zero: the
-	// newest of all), oldest first.
+	// Read returns up to limit (at most 200; zero means 50) of the newest entries whose id is less than before (zero: no
+	// bound), oldest first.
 	Read(ctx context.Context, to chat.Address, kind chat.Kind, limit int, before int64) ([]chat.TranscriptEntry, error)
 }

@@ -22,7 +22,7 @@ func ExampleCommand() {
 	sdk.Serve("shout", "0.1.0", shout)
 }
 
-// A service with a config that works by itself: it posts to a chat at an interval.
+// A service with a config and a background task: it posts to a chat at an interval.
 func ExampleService() {
 	type config struct {
 		Chat  string       `json:"chat" jsonschema:"Id of the chat."`
@@ -42,14 +42,14 @@ type reminder struct {
 	every  time.Duration
 }
 
-// Run makes reminder an sdk.Runner.
+// Run implements sdk.Runner.
 func (r *reminder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(r.every)
 	defer ticker.Stop()
 	for {
 		select {
 		case now := <-ticker.C:
-			// The key makes a reminder that is posted again after a crash the same one.
+			// The key prevents a duplicate if the reminder is posted again after a crash.
 			key := "reminder:" + now.Truncate(r.every).UTC().Format(time.RFC3339)
 			if err := r.outbox.Post(ctx, key, r.to, "Stand up and stretch."); err != nil {
 				return err
@@ -67,7 +67,7 @@ func ExampleBeforeAgentStart() {
 	}))
 }
 
-// A plugin that counts messages. What it misses it misses: a count that has to be right would follow transcripts.
+// A plugin that counts messages. It may miss some; an exact count would follow transcripts.
 func ExampleOnMessage() {
 	var seen atomic.Int64
 	sdk.Serve("counter", "0.1.0",
@@ -80,12 +80,12 @@ func ExampleOnMessage() {
 	)
 }
 
-// A plugin that keeps a copy of all that is said. An entry that comes again is written again, under the same id.
+// A plugin that keeps a copy of all transcripts. An entry that is sent again is written again, under the same id.
 func ExampleOnTranscript() {
 	sdk.Serve("copy", "0.1.0", sdk.OnTranscript(func(_ context.Context, appended sdk.TranscriptAppended) error {
 		f, err := os.OpenFile("said.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return err // the host tells it again later
+			return err // the host sends it again later
 		}
 		for _, e := range appended.Entries {
 			_, err = fmt.Fprintf(f, "%s %d %s: %q\n", appended.Session, e.ID, e.Role, e.Text)

@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// fileChannel has files by their tokens, and submits one message.
+// fileChannel offers files by their tokens, and submits one message.
 type fileChannel struct {
 	plainChannel
 	event chat.Event
@@ -109,7 +109,7 @@ func TestAChannelFetchesFilesForTheHost(t *testing.T) {
 	}
 }
 
-// A host of before asks for no files: they are uploaded before their message.
+// An older host does not fetch files: they are uploaded before their message.
 func TestFilesForAHostOfBefore(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// gate counts what is under way and lets nothing more in once it is closed. The zero gate is open.
+// gate counts calls in progress and admits no more once it is closed. The zero gate is open.
 type gate struct {
 	mu     sync.Mutex
 	inside int
@@ -13,7 +13,7 @@ type gate struct {
 	empty  chan struct{} // made by close, closed when the last one has left
 }
 
-// enter lets one in; it must leave again. It is false once the gate is closed.
+// enter reports whether the gate is open; if so the caller must call leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -33,7 +33,7 @@ func (g *gate) leave() {
 	}
 }
 
-// close lets nothing more in.
+// close admits nothing more.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +47,7 @@ func (g *gate) close() {
 	}
 }
 
-// wait waits on a closed gate until all have left; it is false if ctx ended before.
+// wait waits on a closed gate until all have left. It returns false if ctx ended before that.
 func (g *gate) wait(ctx context.Context) bool {
 	select {
 	case <-g.empty:

@@ -12,7 +12,7 @@ import (
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
 
-// guardCall stands before each call of the host.
+// guardCall intercepts each call of the host.
 func (p *plugin) guardCall(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (response any, err error) {
@@ -27,7 +27,7 @@ func (p *plugin) guardCall(
 	return handle(ctx, request)
 }
 
-// guardStream stands before each stream of the host.
+// guardStream intercepts each stream of the host.
 func (p *plugin) guardStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer p.cleanError(&err)
 	defer p.recoverPanic(info.FullMethod, &err)
@@ -45,7 +45,7 @@ var (
 	errNotConfigured = status.Error(codes.FailedPrecondition, "the plugin is not configured")
 )
 
-// isAuthors tells calls of the author's code from those of the lifecycle and of go-plugin itself.
+// isAuthors reports whether a method runs the author's code, as opposed to the lifecycle's or go-plugin's.
 func isAuthors(method string) bool {
 	for _, service := range []string{
 		pluginv1.Channel_ServiceDesc.ServiceName,
@@ -60,7 +60,7 @@ func isAuthors(method string) bool {
 	return false
 }
 
-// recoverPanic is deferred: a panic becomes the call's error, and the process lives.
+// recoverPanic is deferred: it turns a panic into the call's error, and the process continues.
 func (p *plugin) recoverPanic(where string, err *error) {
 	if cause := recover(); cause != nil {
 		p.log.Error("panic", "in", where, "panic", cause, "stack", string(debug.Stack()))
@@ -68,7 +68,7 @@ func (p *plugin) recoverPanic(where string, err *error) {
 	}
 }
 
-// cleanError is deferred: it takes secrets out of the call's error.
+// cleanError is deferred: it redacts secrets in the call's error.
 func (p *plugin) cleanError(err *error) {
 	if *err == nil {
 		return

@@ -19,11 +19,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// hostTimeout is the deadline of a call to the host, where the author's context has no earlier one. It is generous: the
-// host answers each of them with one transaction.
+// hostTimeout is the deadline of a call to the host if the author's context has no earlier one. It is generous: the host
+// answers each call with one transaction.
 const hostTimeout = 30 * time.Second
 
-// newEnv is the environment of a configured plugin.
+// newEnv returns the environment of a configured plugin.
 func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pluginv1.ConfigureRequest) Env {
 	return Env{
 		Log:      log,
@@ -38,7 +38,8 @@ func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pl
 	}
 }
 
-// hostError says what a call was for and translates gRPC's codes, here and nowhere else, to errors that authors test for.
+// hostError adds what the call was for and translates gRPC codes to errors that authors test for. No other function does
+// so.
 func hostError(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, ctx.Err())
@@ -125,7 +126,7 @@ func (h hostOutbox) Post(ctx context.Context, key string, to chat.Address, text 
 
 type hostTurns struct{ client pluginv1.TurnsClient }
 
-// Run waits for as long as ctx lives: a turn may wait behind others in its lane.
+// Run waits until ctx ends: a turn may wait for others in its lane.
 func (h hostTurns) Run(ctx context.Context, t Turn) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

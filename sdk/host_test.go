@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// environment returns what a plugin has from its host.
+// environment returns a plugin's environment.
 func environment(t *testing.T) (sdk.Env, *sdktest.Harness) {
 	t.Helper()
 	var env sdk.Env
@@ -113,7 +113,7 @@ func TestMedia(t *testing.T) {
 	if refused, ok := errors.AsType[*sdk.RefusedError](err); !ok || !strings.HasPrefix(refused.Reason, "is larger than ") || sdk.FileProblem(err) != refused.Reason {
 		t.Errorf("a file beyond the limit gives %v", err)
 	}
-	// A download that breaks off must not be stored as if it were whole.
+	// An incomplete download must not be stored as a complete file.
 	for _, broken := range []error{io.ErrUnexpectedEOF, errors.New("connection reset")} {
 		r := io.MultiReader(strings.NewReader("half of"), iotest.ErrReader(broken))
 		if _, err := env.Media.Upload(ctx, chat.Media{Kind: chat.File}, r); !errors.Is(err, broken) || sdk.FileProblem(err) != "could not be fetched" {

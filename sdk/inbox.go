@@ -27,7 +27,7 @@ const (
 type inbox struct {
 	plugin *plugin
 	client pluginv1.InboxClient
-	store  Media // of a host that does not fetch files by their tokens; nil: it does
+	store  Media // nil if the host fetches files by their tokens
 
 	mu     sync.Mutex // a stream takes one Send at a time, and none after its end
 	stream grpc.ServerStreamingServer[pluginv1.RunResponse]
@@ -43,7 +43,7 @@ func (p *plugin) newInbox(stream grpc.ServerStreamingServer[pluginv1.RunResponse
 	return in
 }
 
-// end cuts the inbox from Run's stream: what is reported later is lost.
+// end detaches the inbox from Run's stream: later reports are lost.
 func (in *inbox) end() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -54,15 +54,15 @@ func (in *inbox) end() {
 func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(in.plugin.life, cancel)()
+	defer context.AfterFunc(in.plugin.alive, cancel)()
 
 	if in.store != nil {
-		e = in.bring(ctx, e)
+		e = in.fetchAndUpload(ctx, e)
 	}
 	event := wire.EventToProto(e)
 	if _, err := wire.EventFromProto(event); err != nil {
-		// The host would say the same, each time that the network delivers the event again.
-		in.plugin.log.Error("an event cannot be taken and is dropped", "event", string(e.ID), "error", err)
+		// The host would reject it each time that the network delivers the event again.
+		in.plugin.log.Error("dropping an invalid event", "event", string(e.ID), "error", err)
 		return chat.Rejected, nil
 	}
 	for wait := submitFirstWait; ; wait = min(2*wait, submitLastWait) {
@@ -70,10 +70,10 @@ func (in *inbox) Submit(ctx context.Context, e chat.Event) (chat.Verdict, error)
 		if err == nil {
 			return verdict, nil
 		}
-		if ctx.Err() != nil || !worthAnotherTry(err) {
+		if ctx.Err() != nil || !retryable(err) {
 			return 0, fmt.Errorf("submit event %s: %w", e.ID, err)
 		}
-		in.plugin.log.Warn("the host cannot take events now", "event", string(e.ID), "error", err, "again_in", wait)
+		in.plugin.log.Warn("the host cannot accept events now", "event", string(e.ID), "error", err, "again_in", wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -101,8 +101,8 @@ func (in *inbox) try(ctx context.Context, event *pluginv1.Event) (chat.Verdict, 
 	return verdict, nil
 }
 
-// worthAnotherTry tells whether the host may take the same event later.
-func worthAnotherTry(err error) bool {
+// retryable reports whether the host may accept the same event later.
+func retryable(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded:
 		return true
@@ -121,7 +121,7 @@ func (in *inbox) ReportURL(s chat.State, detail, url string) {
 	if in.stream == nil {
 		return
 	}
-	// An error means that the host has left; Run's context says so too.
+	// An error means that the host is gone; Run's context has ended then, too.
 	_ = in.stream.Send(&pluginv1.RunResponse{
 		State:   wire.StateToProto(s),
 		Detail:  wire.Cut(in.plugin.redact.text(detail), wire.MaxDetail),

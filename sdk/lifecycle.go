@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// defaultGrace is how long Shutdown takes at most where the host names no time.
+// defaultGrace limits Shutdown if the host specifies no time.
 const defaultGrace = 5 * time.Second
 
 type pluginServer struct {
@@ -32,7 +32,7 @@ func (s *pluginServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pl
 	return s.description, nil
 }
 
-// CheckConfig asks the config that can tell.
+// CheckConfig calls the config's own check, if it has one.
 func (s *pluginServer) CheckConfig(_ context.Context, r *pluginv1.CheckConfigRequest) (*pluginv1.CheckConfigResponse, error) {
 	s.learn(r.GetConfigJson())
 	for _, c := range s.components {
@@ -46,7 +46,7 @@ func (s *pluginServer) CheckConfig(_ context.Context, r *pluginv1.CheckConfigReq
 	return &pluginv1.CheckConfigResponse{}, nil
 }
 
-// learn keeps a config's secrets out of logs and errors from here on.
+// learn redacts a config's secrets in logs and errors from here on.
 func (s *pluginServer) learn(config []byte) {
 	for _, c := range s.components {
 		if c.schema == nil {
@@ -82,25 +82,24 @@ func (s *pluginServer) Configure(ctx context.Context, r *pluginv1.ConfigureReque
 	return &pluginv1.ConfigureResponse{}, nil
 }
 
-// beginConfigure makes sure that Configure runs alone, and not again once it has succeeded.
+// beginConfigure ensures that Configure runs alone, and not again after it has succeeded.
 func (s *pluginServer) beginConfigure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.configuring || s.parts != nil || s.closed {
-		return status.Error(codes.FailedPrecondition, "the plugin was configured before")
+		return status.Error(codes.FailedPrecondition, "the plugin is already configured")
 	}
 	s.configuring = true
 	return nil
 }
 
-// endConfigure takes the opened components over and starts those that run by themselves. There are none if Configure
-// failed.
+// endConfigure stores the opened components and starts the services. There are no components if Configure failed.
 func (s *pluginServer) endConfigure(parts []part, conn *grpc.ClientConn, fetches bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.configuring = false
 	if s.closed {
-		s.stop(s.life, parts)
+		s.stop(s.alive, parts)
 		if conn != nil {
 			_ = conn.Close()
 		}
@@ -148,7 +147,7 @@ func (s *pluginServer) refuse(err error) (*pluginv1.ConfigureResponse, error) {
 	}
 }
 
-// diagnostics are findings as the host takes them.
+// diagnostics converts findings to the protocol's diagnostics.
 func (s *pluginServer) diagnostics(found []finding) (list []*pluginv1.Diagnostic) {
 	for _, f := range found {
 		f.summary = s.redact.text(f.summary)
@@ -162,9 +161,9 @@ func (s *pluginServer) runService(runner Runner) {
 	defer s.runs.leave()
 	err := func() (err error) {
 		defer s.recoverPanic("the service's Run", &err)
-		return runner.Run(s.life)
+		return runner.Run(s.alive)
 	}()
-	if err == nil || s.life.Err() != nil {
+	if err == nil || s.alive.Err() != nil {
 		return
 	}
 	select {
@@ -173,7 +172,7 @@ func (s *pluginServer) runService(runner Runner) {
 	}
 }
 
-// CheckHealth asks each component that can tell.
+// CheckHealth asks each component that is a [HealthChecker].
 func (s *pluginServer) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthRequest) (*pluginv1.CheckHealthResponse, error) {
 	for _, p := range s.opened() {
 		checker, ok := p.value.(HealthChecker)
@@ -187,8 +186,8 @@ func (s *pluginServer) CheckHealth(ctx context.Context, _ *pluginv1.CheckHealthR
 	return &pluginv1.CheckHealthResponse{Healthy: true}, nil
 }
 
-// Shutdown drains, in this order: calls under way end, Run ends, Stop is called. What takes longer than the grace is
-// left behind.
+// Shutdown drains the plugin: first calls in progress end, then Run ends, then Stop is called. What takes longer than the
+// grace period is abandoned.
 func (s *pluginServer) Shutdown(ctx context.Context, r *pluginv1.ShutdownRequest) (*pluginv1.ShutdownResponse, error) {
 	grace := defaultGrace
 	if r.GetGrace().IsValid() && r.GetGrace().AsDuration() > 0 {
@@ -231,7 +230,7 @@ func (p *plugin) stop(ctx context.Context, parts []part) {
 			return stopper.Stop(ctx)
 		}()
 		if err != nil {
-			p.log.Warn("a component did not stop well", "component", part.name, "error", err)
+			p.log.Warn("a component failed to stop", "component", part.name, "error", err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// diary records what happened in which order.
+// diary records the order of events.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -34,7 +34,7 @@ func (d *diary) read() []string {
 	return append([]string(nil), d.lines...)
 }
 
-// worker is a service with everything that a service may have.
+// worker is a service with every capability.
 type worker struct {
 	name  string
 	diary *diary
@@ -142,7 +142,7 @@ func TestShutdownDrains(t *testing.T) {
 		component2(&worker{name: "b", diary: d, run: untilCancelled, stop: errors.New("not well")}))
 	h.Configure(nil)
 	run := h.Run()
-	run.NextState() // a Run that comes after Shutdown is refused
+	run.NextState() // a Run after Shutdown is refused
 	var sent sync.WaitGroup
 	sent.Go(func() {
 		if _, err := h.Send(chat.Outgoing{Key: "k", To: chat.Address{Chat: "c"}}); err != nil {
@@ -151,7 +151,7 @@ func TestShutdownDrains(t *testing.T) {
 	})
 	<-sending
 	go func() {
-		// Once Shutdown has begun nothing more is taken; what was begun is finished then.
+		// After the start of Shutdown new calls are refused; those in progress are finished.
 		for status.Code(h.Delete(chat.Address{Chat: "c"}, "m")) != codes.Unavailable {
 		}
 		close(finish)
@@ -170,7 +170,7 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
-// component2 is a worker without the hook, of which a plugin has one.
+// component2 is a worker without the hook, because a plugin has only one.
 func component2(w *worker) sdk.Component {
 	return sdk.Service(func(context.Context, sdk.Env, struct{}) (runnerStopper, error) {
 		w.diary.write(w.name + " opened")

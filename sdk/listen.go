@@ -11,18 +11,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// admitWithin is how long the host may take to look who is at the other end of a connection, which is refused then.
+// admitWithin limits the host's check of who is at the other end of a connection. After that the connection is refused.
 const admitWithin = 10 * time.Second
 
-// Listen listens at a TCP address, such as ("tcp", "127.0.0.1:7080"). The host holds the socket: when the plugin's process
-// ends, connections wait for the next one, and no other program can take the address meanwhile. Until the host ends, the same
-// network and address are the same socket, also with port 0. At most eight are held for a plugin.
+// Listen listens on a TCP address, such as ("tcp", "127.0.0.1:7080"). The host holds the socket: when the plugin's process
+// ends, connections wait for the next process, and no other program can take the address. Until the host ends, the same
+// network and address give the same socket, also with port 0. The host holds at most eight sockets for a plugin.
 //
-// Connections from this machine are taken only if they do not come from the agent or from what it has started: whoever tells
-// people by a secret in a file, or trusts the whole machine, need not fear that the agent's tools speak for them. This takes Linux.
+// Connections from this machine are refused if they come from the agent or from a process that it started. So a plugin that
+// identifies people by a secret in a file, or trusts the whole machine, is safe from the agent's tools. This requires
+// Linux.
 //
-// Without a host, as in a test, or with one that does not offer this, the socket is the process's own, and all connections are
-// taken. The error of an address that is taken is [syscall.EADDRINUSE] in each case.
+// Without a host, as in a test, or with one that does not offer this, the socket belongs to the plugin's process and all
+// connections are accepted. In each case the error for an address in use is [syscall.EADDRINUSE].
 func (e Env) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	if e.line == nil {
 		return new(net.ListenConfig).Listen(ctx, network, address)
@@ -34,16 +35,16 @@ func (e Env) Listen(ctx context.Context, network, address string) (net.Listener,
 	return &listener{Listener: held, line: e.line, within: admitWithin, log: e.Log}, nil
 }
 
-// listener takes the connections that the host admits.
+// listener accepts the connections that the host admits.
 type listener struct {
 	net.Listener
 
 	line   *handshake.Line
-	within time.Duration // for the host to look
+	within time.Duration // limits the host's check
 	log    *slog.Logger
 }
 
-// Accept waits for the next connection that is admitted.
+// Accept waits for the next admitted connection.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -54,7 +55,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		_ = conn.Close() // nothing was read of it, so its end says nothing either
+		_ = conn.Close() // nothing was read from it, so its error does not matter
 		if _, refused := errors.AsType[*handshake.Refusal](err); !refused && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, fmt.Errorf("ask the host who is at the other end of a connection: %w", err)
 		}

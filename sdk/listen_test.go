@@ -14,17 +14,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// standing is a host that stands still until it is told to go on.
-type standing struct{ goesOn chan struct{} }
+// blockedHost is a host that blocks until it is released.
+type blockedHost struct{ goesOn chan struct{} }
 
-func (standing) Listen(string, string) (int, error) { return -1, errors.New("not held") }
+func (blockedHost) Listen(string, string) (int, error) { return -1, errors.New("not held") }
 
-func (s standing) Admit(netip.AddrPort, netip.AddrPort) error {
+func (s blockedHost) Admit(netip.AddrPort, netip.AddrPort) error {
 	<-s.goesOn
 	return nil
 }
 
-// A host that stands still costs the connections that come meanwhile, and nothing more.
+// A blocked host delays only the connections that arrive meanwhile.
 func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
 	t.Parallel()
 	host, file, err := handshake.NewPair()
@@ -36,7 +36,7 @@ func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	goesOn, served := make(chan struct{}), make(chan error, 1)
-	go func() { served <- host.Serve(standing{goesOn}) }()
+	go func() { served <- host.Serve(blockedHost{goesOn}) }()
 	t.Cleanup(func() {
 		if err := errors.Join(line.Close(), <-served, host.Close()); err != nil {
 			t.Error(err)
@@ -80,7 +80,7 @@ func TestAcceptOutlastsAHostThatStandsStill(t *testing.T) {
 				t.Errorf("the listener ended: %v", err)
 			}
 			return
-		case <-time.After(100 * time.Millisecond): // this one was refused, too: the host was not yet at it
+		case <-time.After(100 * time.Millisecond): // this one was refused, too: the host had not yet reached it
 		}
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// logHandler passes what an author logs on to go-plugin's logger, whose lines the host reads with their levels and fields.
+// logHandler passes the author's log records to go-plugin's logger, whose lines the host reads with their levels and
+// fields.
 type logHandler struct {
 	to     hclog.Logger
-	groups string // the open groups, each with a dot behind it
+	groups string // the open groups, each followed by a dot
 }
 
 // Enabled implements [slog.Handler].
@@ -50,7 +51,7 @@ func (h logHandler) WithGroup(name string) slog.Handler {
 	return logHandler{h.to, h.groups + name + "."}
 }
 
-// appendField appends a name and its value; those of a group are named after it.
+// appendField appends a name and its value; fields of a group are prefixed with its name.
 func appendField(fields []any, groups string, a slog.Attr) []any {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {
@@ -68,13 +69,13 @@ func appendField(fields []any, groups string, a slog.Attr) []any {
 	return append(fields, groups+a.Key, logValue(value))
 }
 
-// logValue is a value as it stands in a line for people: what has a text is told by it, not by how JSON would show it.
+// logValue returns a value as people should read it: by its String or Error method, not as JSON.
 func logValue(v slog.Value) any {
 	switch value := v.Any().(type) {
 	case time.Time:
 		return value.Format(time.RFC3339Nano)
-	case error, fmt.Stringer: // durations, too
-		return fmt.Sprint(value) // rather than its method, which may panic on nil
+	case error, fmt.Stringer: // includes durations
+		return fmt.Sprint(value) // recovers if the method panics on nil
 	case []byte:
 		return strings.ToValidUTF8(string(value), "\ufffd")
 	default:

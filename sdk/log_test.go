@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// TestLog reads what the host is sent of an author's log: levels, and fields as people read them.
+// TestLog checks how the host receives an author's log records: levels, and fields as people read them.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var missing *netip.Addr

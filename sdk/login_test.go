@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/sdktest"
 )
 
-// lockedChannel asks for a name and shows a code; "nobody" it does not let in.
+// lockedChannel asks for a name and shows a code; it refuses "nobody".
 type lockedChannel struct{ left chan struct{} }
 
 func (*lockedChannel) Run(ctx context.Context, _ sdk.Inbox) error { <-ctx.Done(); return nil }

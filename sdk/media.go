@@ -18,18 +18,18 @@ import (
 // chunkBytes is how much of a file goes in one message.
 const chunkBytes = 64 << 10
 
-// hostMedia moves files. They are as slow as the network at the other end, so only the author's context ends a transfer.
+// hostMedia transfers files. A transfer is as slow as the network at the other end, so only the author's context ends it.
 type hostMedia struct{ client pluginv1.MediaStoreClient }
 
-// RefusedError is a file that the host does not take.
+// RefusedError is the error for a file that the host does not accept.
 type RefusedError struct {
-	Reason string // to be read behind "it", for [chat.Media]
+	Reason string // continues the sentence "it …", as Problem of [chat.Media]
 }
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return "the host does not take the file: it " + e.Reason }
 
-// FileProblem is the Problem of a file that could not be handed over to the host for an error.
+// FileProblem returns the Problem of a file whose upload to the host failed with err.
 func FileProblem(err error) string {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.Reason
@@ -42,7 +42,7 @@ func FileProblem(err error) string {
 
 func (h hostMedia) Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.Media, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before CloseAndRecv has answered, this takes the upload back
+	defer cancel() // before CloseAndRecv has returned, this cancels the upload
 	stream, err := h.client.Upload(ctx)
 	if err != nil {
 		return chat.Media{}, hostError(ctx, "upload", err)
@@ -64,7 +64,8 @@ func (h hostMedia) Upload(ctx context.Context, m chat.Media, r io.Reader) (chat.
 	return stored, nil
 }
 
-// sendFile sends the header and the chunks. It returns nil when the host has hung up: CloseAndRecv knows why.
+// sendFile sends the header and the chunks. It returns nil when the host has closed the stream: CloseAndRecv returns the
+// cause.
 func sendFile(stream grpc.ClientStreamingClient[pluginv1.UploadRequest, pluginv1.UploadResponse], m chat.Media, r io.Reader) error {
 	request := &pluginv1.UploadRequest{Part: &pluginv1.UploadRequest_Header{Header: wire.MediaToProto(m)}}
 	if stream.Send(request) != nil {
@@ -103,7 +104,7 @@ func (h hostMedia) Download(ctx context.Context, ref chat.MediaRef) (chat.Media,
 	return m, &download{ctx: ctx, stream: stream, cancel: cancel}, nil
 }
 
-// download reads a file off its stream.
+// download reads a file from its stream.
 type download struct {
 	ctx    context.Context // it belongs to the stream
 	cancel context.CancelFunc

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// nameProcess gives the process the name of its program, as `ps` and `top` show it: the host runs plugins from a copy in
-// memory, which has a number for a name.
+// nameProcess sets the process's name to that of its program, for `ps` and `top`: the host runs plugins from a copy in
+// memory, whose name is a number.
 func nameProcess() error {
 	pid := os.Getpid()
 	return os.WriteFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, pid), []byte(filepath.Base(os.Args[0])), 0)

@@ -2,5 +2,5 @@
 
 package sdk
 
-// nameProcess does nothing here: the process has its program's name.
+// nameProcess does nothing: on this system the process has its program's name.
 func nameProcess() error { return nil }

@@ -116,7 +116,7 @@ func TestObserversWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestEntriesOfANewerProtocol are left out, or they would come for ever.
+// TestEntriesOfANewerProtocol checks that they are left out: otherwise they would be sent for ever.
 func TestEntriesOfANewerProtocol(t *testing.T) {
 	t.Parallel()
 	var texts []string

@@ -13,8 +13,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// TestAThirdPartyBuildsAndRuns builds testdata/outoftree as a module of its own, as somebody does who has nothing of this
-// repository but the module, and runs it by hand and as a host does.
+// TestAThirdPartyBuildsAndRuns builds testdata/outoftree as a module of its own, as a third party without this repository
+// does, and runs it by hand and as a host does.
 func TestAThirdPartyBuildsAndRuns(t *testing.T) {
 	t.Parallel()
 	binary := buildOutOfTree(t)
@@ -56,7 +56,7 @@ func TestAThirdPartyBuildsAndRuns(t *testing.T) {
 	}
 }
 
-// buildOutOfTree builds offline: the third party's dependencies are those of this module, which are there already.
+// buildOutOfTree builds offline: the dependencies are those of this module, which are in the cache.
 func buildOutOfTree(t *testing.T) (binary string) {
 	t.Helper()
 	repository, err := filepath.Abs("..")

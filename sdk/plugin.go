@@ -26,21 +26,21 @@ type plugin struct {
 	description *pluginv1.DescribeResponse
 	components  []Component
 	log         *slog.Logger
-	lines       hclog.Logger // what log and go-plugin write to
+	lines       hclog.Logger // where log and go-plugin write
 	redact      *redactor
-	line        *handshake.Line // to the host; nil where it has none
+	line        *handshake.Line // to the host; nil if the host has none
 
 	calls *gate // calls of channel, commands, hooks and tools
 	runs  *gate // the channel's Run and the services'
-	// life ends when the plugin shuts down.
-	life context.Context
-	end  context.CancelFunc
-	// failed gets the error of a service that gave up.
+	// alive ends when the plugin shuts down.
+	alive context.Context
+	end   context.CancelFunc
+	// failed receives the error of a service that ended too early.
 	failed chan error
 
 	mu          sync.Mutex
 	parts       []part           // nil until Configure has succeeded
-	conn        *grpc.ClientConn // to the host; nil as long
+	conn        *grpc.ClientConn // to the host; nil until then
 	fetches     bool             // the host fetches files by their tokens
 	configuring bool
 	closed      bool
@@ -53,9 +53,9 @@ type part struct {
 	value any
 }
 
-// NewPlugin puts a plugin together that serves nothing yet. Authors call [Serve], and in tests package sdktest, which is
-// what NewPlugin is for. Logs are written as JSON lines, with the config's secrets taken out. The error is the author's
-// mistake: a config struct that no schema fits, two channels, a bad name.
+// NewPlugin builds a plugin without serving it. Authors call [Serve], and in tests package sdktest, which is the purpose of
+// NewPlugin. Logs are written as JSON lines, with the config's secrets redacted. The error is the author's mistake: a
+// config struct without a valid schema, two channels, an invalid name.
 func NewPlugin(name, version string, logs io.Writer, components ...Component) (serving.Plugin, error) {
 	p, err := newPlugin(name, version, logs, components)
 	if err != nil {
@@ -82,7 +82,7 @@ func newPlugin(name, version string, logs io.Writer, components []Component) (*p
 		lines:       lines,
 		log:         slog.New(logHandler{to: lines}),
 	}
-	p.life, p.end = context.WithCancel(context.Background())
+	p.alive, p.end = context.WithCancel(context.Background())
 	told := map[pluginv1.Capability]bool{}
 	for _, c := range components {
 		for _, capability := range c.capabilities {
@@ -148,7 +148,7 @@ func (p *plugin) opened() []part {
 	return p.parts
 }
 
-// find returns the opened component of a capability.
+// find returns the opened component with a capability.
 func find[T any](p *plugin, capability pluginv1.Capability) (value T, ok bool) {
 	for _, part := range p.opened() {
 		if part.has(capability) {

@@ -9,16 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// redactor takes the config's secrets out of what leaves the plugin for people to read. Authors do not print secrets,
-// but libraries do: an HTTP client's error quotes the URL, and some networks have the token in it.
+// redactor removes the config's secrets from everything that leaves the plugin for people to read. Authors do not print
+// secrets, but libraries do: an HTTP client's error quotes the URL, and some networks have the token in it.
 type redactor struct {
 	replacer atomic.Pointer[strings.Replacer]
 }
 
-// minSecret is the shortest secret that is looked for, in bytes. A shorter one would blot out ordinary text.
+// minSecret is the length of the shortest secret that is redacted, in bytes. A shorter one would match ordinary text.
 const minSecret = 6
 
-// learn has the redactor look for these secrets, also as they stand in a URL or in JSON.
+// learn adds secrets to redact, also in their URL and JSON encodings.
 func (r *redactor) learn(secrets []string) {
 	var forms []string
 	for _, s := range secrets {
@@ -31,7 +31,7 @@ func (r *redactor) learn(secrets []string) {
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), string(quoted[1:len(quoted)-1]))
 	}
-	// The replacer takes the first form that matches at a place, so a secret that begins another comes after it.
+	// The replacer uses the first form that matches at a position, so longer forms come first.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, form := range forms {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Secret is a config value that is never shown: it prints and marshals as "[secret]", and what the plugin logs or
-// answers is searched for it. In the schema it is a writeOnly string, so the host keeps it out of its own errors too.
+// Secret is a config value that is never shown: it prints and marshals as "[secret]", and it is redacted in the plugin's
+// logs and errors. In the schema it is a writeOnly string, so the host keeps it out of its own errors too.
 type Secret struct{ value string }
 
 const hidden = "[secret]"
 
-// NewSecret is for tests that call an open function themselves.
+// NewSecret returns a Secret, for tests that call an open function themselves.
 func NewSecret(value string) Secret { return Secret{value} }
 
 // Reveal returns the value. Call it where the secret is used and nowhere else.
 func (s Secret) Reveal() string { return s.value }
 
-// IsZero tells whether the secret is empty.
+// IsZero reports whether the secret is empty.
 func (s Secret) IsZero() bool { return s.value == "" }
 
 // String hides the value.
@@ -34,7 +34,7 @@ func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
 // MarshalText hides the value; encoding/json uses it too.
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// UnmarshalText takes the value in.
+// UnmarshalText sets the value.
 func (s *Secret) UnmarshalText(text []byte) error {
 	s.value = string(text)
 	return nil
@@ -43,7 +43,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // Duration is a config value such as "30s" or "1h30m"; it is never negative.
 type Duration struct{ time.Duration }
 
-// durationPattern is what time.ParseDuration takes, but for a sign.
+// durationPattern matches what time.ParseDuration accepts, without a sign.
 const durationPattern = `^(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 
 // MarshalJSON writes the duration as UnmarshalJSON reads it.

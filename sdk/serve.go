@@ -17,14 +17,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// parentPoll is how often a plugin looks whether its host is still there. The kernel tells no process of its parent's end
-// in a way that works on every system and belongs to the process rather than to the thread that asked.
+// parentPoll is how often a plugin checks whether its host still runs. No notification from the kernel works on every
+// system and belongs to the process rather than to the calling thread.
 const parentPoll = 200 * time.Millisecond
 
-// Serve serves a plugin's components to the host that started the process. It is the last line of main and does not
-// return: the process ends when the host ends it, when the host is gone, or when a service gives up. SIGTERM and SIGINT
-// are ignored, for only the host knows when the plugin has been drained. Started by hand it prints what it is and how it
-// is configured.
+// Serve serves a plugin's components to the host that started the process. It is the last line of main and does not return:
+// the process ends when the host ends it, when the host is gone, or when a service fails. SIGTERM and SIGINT are ignored,
+// because only the host knows when the plugin has been drained. If a person starts the binary, it prints what it is and how
+// to configure it.
 //
 // The version is the plugin's own, such as "0.1.0". What the standard library's log package writes goes to [Env]'s Log.
 func Serve(name, version string, components ...Component) {
@@ -44,7 +44,7 @@ func (e *entry) GRPCServer(broker *goplugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient refuses: the host's entry is a [handshake.Client].
+// GRPCClient returns an error: the host's entry is a [handshake.Client].
 func (*entry) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, errors.New("the plugin's side has no client")
 }
@@ -58,7 +58,7 @@ func serve(name, version string, components []Component) int {
 	}
 	cookie := handshake.Config()
 	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue {
-		startedByHand(os.Stdout, os.Args[0], p.description, p.components)
+		printUsage(os.Stdout, os.Args[0], p.description, p.components)
 		return 0
 	}
 	if err := forbidDump(); err != nil {
@@ -70,7 +70,7 @@ func serve(name, version string, components []Component) int {
 	if p.line, err = handshake.NewLine(os.Stdin); err != nil {
 		p.log.Debug("the host holds no sockets for plugins", "error", err)
 	}
-	// Signals are taken and dropped, not ignored: ignoring would be inherited by what the plugin starts.
+	// Signals are received and dropped, not ignored: child processes of the plugin would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(p.lines.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}))
@@ -92,7 +92,7 @@ func serve(name, version string, components []Component) int {
 		case <-served:
 			return 0
 		case err := <-p.Failed():
-			p.log.Error("the plugin ends", "error", err)
+			p.log.Error("plugin failed", "error", err)
 			return 1
 		case <-parent.C:
 			if os.Getppid() != host {

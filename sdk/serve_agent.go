@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// maxReply is the longest answer of a command and maxContext the longest context of a hook, in bytes; more is cut.
+// maxReply limits the answer of a command and maxContext the context of a hook, in bytes; longer text is cut.
 const (
 	maxReply   = 256 << 10
 	maxContext = 64 << 10
@@ -82,7 +82,7 @@ func (s *hooksServer) BeforeAgentStart(
 	return &pluginv1.BeforeAgentStartResponse{PrependContext: wire.Cut(added.Prepend, maxContext)}, nil
 }
 
-// MessageReceived tells the component that observes messages.
+// MessageReceived calls the component that observes messages.
 func (s *hooksServer) MessageReceived(
 	ctx context.Context, r *pluginv1.MessageReceivedRequest,
 ) (*pluginv1.MessageReceivedResponse, error) {
@@ -100,8 +100,8 @@ func (s *hooksServer) MessageReceived(
 	return &pluginv1.MessageReceivedResponse{}, nil
 }
 
-// TranscriptAppended tells the component that follows transcripts. Entries of which it can make nothing are left out: they
-// would come again and again.
+// TranscriptAppended calls the component that follows transcripts. Entries that cannot be decoded are left out: otherwise
+// the host would send them again and again.
 func (s *hooksServer) TranscriptAppended(
 	ctx context.Context, r *pluginv1.TranscriptAppendedRequest,
 ) (*pluginv1.TranscriptAppendedResponse, error) {

@@ -29,13 +29,13 @@ func (s *channelServer) Run(_ *pluginv1.RunRequest, stream grpc.ServerStreamingS
 		return errNotConfigured
 	}
 	if !s.running.TryLock() {
-		return status.Error(codes.FailedPrecondition, "the channel runs already")
+		return status.Error(codes.FailedPrecondition, "the channel is already running")
 	}
 	defer s.running.Unlock()
 
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	defer context.AfterFunc(s.alive, cancel)()
 	in := s.newInbox(stream)
 	defer in.end()
 
@@ -56,7 +56,7 @@ func (s *channelServer) Run(_ *pluginv1.RunRequest, stream grpc.ServerStreamingS
 	}
 }
 
-// GetCapabilities is answered before Configure too.
+// GetCapabilities also works before Configure.
 func (s *channelServer) GetCapabilities(
 	_ context.Context, r *pluginv1.GetCapabilitiesRequest,
 ) (*pluginv1.GetCapabilitiesResponse, error) {
@@ -89,7 +89,7 @@ func (s *channelServer) SendMessage(ctx context.Context, r *pluginv1.SendMessage
 	return &pluginv1.SendMessageResponse{Outcome: &pluginv1.SendMessageResponse_Sent{Sent: wire.ReceiptToProto(receipt)}}, nil
 }
 
-// EditMessage changes a sent message, if the channel is an [Editor].
+// EditMessage edits a sent message, if the channel is an [Editor].
 func (s *channelServer) EditMessage(ctx context.Context, r *pluginv1.EditMessageRequest) (*pluginv1.EditMessageResponse, error) {
 	editor, to, err := optional[Editor](s, r.GetAddress())
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *channelServer) DeleteMessage(ctx context.Context, r *pluginv1.DeleteMes
 	return &pluginv1.DeleteMessageResponse{Failure: s.failure(err)}, nil
 }
 
-// ReactToMessage puts an emoji on a message, if the channel is a [Reactor].
+// ReactToMessage reacts to a message, if the channel is a [Reactor].
 func (s *channelServer) ReactToMessage(ctx context.Context, r *pluginv1.ReactToMessageRequest) (*pluginv1.ReactToMessageResponse, error) {
 	reactor, to, err := optional[Reactor](s, r.GetAddress())
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *channelServer) SetTyping(ctx context.Context, r *pluginv1.SetTypingRequ
 	return &pluginv1.SetTypingResponse{Failure: s.failure(typer.Typing(ctx, to, r.GetActive()))}, nil
 }
 
-// UpdateDraft shows what is about to be sent, if the channel is a [Drafter].
+// UpdateDraft shows an answer before it is sent, if the channel is a [Drafter].
 func (s *channelServer) UpdateDraft(ctx context.Context, r *pluginv1.UpdateDraftRequest) (*pluginv1.UpdateDraftResponse, error) {
 	drafter, to, err := optional[Drafter](s, r.GetAddress())
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *channelServer) UpdateDraft(ctx context.Context, r *pluginv1.UpdateDraft
 	return &pluginv1.UpdateDraftResponse{Failure: s.failure(err)}, nil
 }
 
-// SetCommands fills the network's menu of commands, if the channel is a [CommandMenu].
+// SetCommands updates the network's menu of commands, if the channel is a [CommandMenu].
 func (s *channelServer) SetCommands(ctx context.Context, r *pluginv1.SetCommandsRequest) (*pluginv1.SetCommandsResponse, error) {
 	commands, err := wire.SetCommandsFromProto(r)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *channelServer) Login(r *pluginv1.LoginRequest, stream grpc.ServerStream
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	defer context.AfterFunc(s.alive, cancel)()
 	asked := false
 	account, err := flow.Login(ctx, answers, func(step chat.LoginStep) {
 		asked = asked || step.Input != ""
@@ -189,7 +189,7 @@ func (s *channelServer) Login(r *pluginv1.LoginRequest, stream grpc.ServerStream
 	return stream.Send(wire.LoginEndToProto(account, s.failure(err)))
 }
 
-// optional finds the channel as a T and the address that it is asked about.
+// optional returns the channel as a T, and the address of the request.
 func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to chat.Address, err error) {
 	to, err = wire.AddressFromProto(address)
 	if err != nil {
@@ -199,7 +199,7 @@ func optional[T any](s *channelServer, address *pluginv1.Address) (value T, to c
 	return value, to, err
 }
 
-// channelAs finds the channel as a T.
+// channelAs returns the channel as a T.
 func channelAs[T any](s *channelServer) (value T, err error) {
 	channel, ok := find[Channel](s.plugin, pluginv1.Capability_CAPABILITY_CHANNEL)
 	if !ok {
@@ -212,7 +212,7 @@ func channelAs[T any](s *channelServer) (value T, err error) {
 	return value, nil
 }
 
-// failure is a channel's error as the host reads it.
+// failure converts a channel's error for the host.
 func (p *plugin) failure(err error) *pluginv1.Failure {
 	f := wire.FailureToProto(err)
 	if f != nil {

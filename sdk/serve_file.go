@@ -11,7 +11,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// FetchFile brings a file of the network's, if the channel is a [FileFetcher].
+// FetchFile streams a file from the network, if the channel is a [FileFetcher].
 func (s *channelServer) FetchFile(r *pluginv1.FetchFileRequest, stream grpc.ServerStreamingServer[pluginv1.FetchFileResponse]) error {
 	token, most, err := wire.FetchFileFromProto(r)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *channelServer) FetchFile(r *pluginv1.FetchFileRequest, stream grpc.Serv
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	defer context.AfterFunc(s.alive, cancel)()
 	file, err := fetcher.FetchFile(ctx, token, most)
 	if err == nil {
 		defer file.Close()

@@ -26,7 +26,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// role is the variable that has the test binary be a plugin, or a host that starts one.
+// role is the variable that makes the test binary a plugin, or a host that starts one.
 const role = "CLAWHOST_SDK_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -132,7 +132,7 @@ func tryConfigure(ctx context.Context, c *handshake.Connection, config string) (
 	})
 }
 
-// ended waits until the last process that holds the pipe's other end has ended.
+// ended waits until the last process that has the pipe's other end open has ended.
 func ended(t *testing.T, lifeline *os.File) {
 	t.Helper()
 	if err := lifeline.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
@@ -208,7 +208,7 @@ func TestAServiceThatGivesUpEndsTheProcess(t *testing.T) {
 	var stderr lockedBuffer
 	client, c := launch(t, &stderr, held)
 	_ = held.Close()
-	// The process may end before it has answered.
+	// The process may end before it has responded.
 	_, _ = tryConfigure(t.Context(), c, `{"token": "very secret", "fail": true}`)
 	ended(t, lifeline)
 	client.Kill()
@@ -217,7 +217,7 @@ func TestAServiceThatGivesUpEndsTheProcess(t *testing.T) {
 	}
 }
 
-// hostThatStarts is the main function of a host that starts a plugin and says so.
+// hostThatStarts is the main function of a host that starts a plugin and reports it.
 func hostThatStarts() int {
 	t := &failing{}
 	_, c := launch(t, io.Discard, os.NewFile(3, "lifeline"))
@@ -226,7 +226,7 @@ func hostThatStarts() int {
 	select {}
 }
 
-// failing is the part of testing.TB that launch needs, for a process that is no test.
+// failing is the part of testing.TB that launch needs, for a process that is not a test.
 type failing struct{ testing.TB }
 
 func (*failing) Fatal(args ...any) {
@@ -340,7 +340,7 @@ func runByHand(t *testing.T, as string) (out string, code int) {
 	return string(raw), command.ProcessState.ExitCode()
 }
 
-// lockedBuffer is what go-plugin's goroutine writes to while the test reads.
+// lockedBuffer is a buffer that go-plugin's goroutine writes while the test reads.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	all bytes.Buffer

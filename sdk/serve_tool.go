@@ -29,7 +29,7 @@ func (s *toolsServer) ListTools(context.Context, *pluginv1.ListToolsRequest) (*p
 	return response, nil
 }
 
-// CallTool finds the tool. What the model is told of a failure has no secrets of the config in it.
+// CallTool calls a tool. The config's secrets are redacted in an error that the model reads.
 func (s *toolsServer) CallTool(ctx context.Context, r *pluginv1.CallToolRequest) (*pluginv1.CallToolResponse, error) {
 	call, err := wire.ToolCallFromProto(r)
 	if err != nil {

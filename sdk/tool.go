@@ -20,16 +20,17 @@ import (
 // ToolCall is the agent's use of a tool.
 type ToolCall struct {
 	TurnID string
-	Caller chat.Caller // whom the turn answers: what he may not do, the agent may not do for him
+	Caller chat.Caller // whom the turn answers: the agent may not do for them what they may not do themselves
 }
 
-// ToolResult is for a tool that answers more than a text or a value.
+// ToolResult is the result of a tool that returns more than a text or a value.
 type ToolResult struct {
 	Text string // for the model; at most 64 KiB, more is cut
-	// Media are files for the model, by their refs in [Env].Media; at most 8. It sees images; of others it reads the name.
+	// Media are files for the model, by their refs in [Env].Media; at most 8. The model sees images, and the names of other
+	// files.
 	Media []chat.Media
-	// Details is for the host, and is never shown to the model: anything that marshals to at most 64 KiB of JSON. More is
-	// dropped.
+	// Details is for the host and is never shown to the model: anything that marshals to at most 64 KiB of JSON. Larger
+	// values are dropped.
 	Details any
 }
 
@@ -37,15 +38,15 @@ type ToolResult struct {
 type AgentTool struct {
 	spec chat.ToolSpec
 	call func(ctx context.Context, call ToolCall, arguments []byte) (chat.ToolResult, error)
-	err  error // a mistake in the definition; Serve tells it
+	err  error // a mistake in the definition; Serve reports it
 }
 
-// Toolbox is a service with tools. Tools is asked once, when the service has been opened.
+// Toolbox is a service with tools. Tools is called once, after the service has been opened.
 type Toolbox interface {
 	Tools() []AgentTool
 }
 
-// Tools are tools that need no config.
+// Tools returns tools that need no config.
 func Tools(tools ...AgentTool) Component {
 	c := plain("tools", nil)
 	c.tools = tools
@@ -53,18 +54,18 @@ func Tools(tools ...AgentTool) Component {
 	return c
 }
 
-// Tool is a tool that the agent may use, under the name mcp__clawhost__<plugin>_<name>. Name is made of 1 to 32 lower-case
-// letters, digits and underscores, description tells the model what the tool does and when to use it.
+// Tool returns a tool for the agent, named mcp__clawhost__<plugin>_<name>. Name consists of 1 to 32 lower-case letters,
+// digits and underscores; description tells the model what the tool does and when to use it.
 //
-// In is a struct like that of a config: its fields' json tags name the arguments, default and omitempty make them optional,
-// jsonschema describes them to the model. Arguments that do not fit are refused before f is called, and the model is told
-// what is wrong with them.
+// In is a struct like that of a config: the json tags name the arguments, default and omitempty make them optional,
+// jsonschema describes them to the model. Invalid arguments are refused before f is called, and the model reads what is
+// wrong with them.
 //
-// Out is what the model reads: a string as it is, any other type as JSON, a [ToolResult] as it says. An error is read by
-// the model too, as the reason of a failure: it says what to do instead, and nothing that is secret. A panic is told
-// as a failure without its cause.
+// Out is what the model reads: a string unchanged, a [ToolResult] as documented there, any other type as JSON. The model
+// also reads an error, as the reason of the failure: it should say what to do instead, and must not contain secrets. A
+// panic is reported as a failure without its cause.
 //
-// Ctx ends with the turn, or when the host's deadline for calls is over. Calls come side by side.
+// Ctx ends with the turn, or at the host's deadline for calls. Calls may be concurrent.
 func Tool[In, Out any](name, description string, f func(ctx context.Context, call ToolCall, in In) (Out, error)) AgentTool {
 	schema, err := schemaOf(reflect.TypeFor[In]())
 	if err != nil {
@@ -92,12 +93,12 @@ func Tool[In, Out any](name, description string, f func(ctx context.Context, cal
 	}
 }
 
-// decodeArguments reads what the model wrote by its schema, into target. The error is for the model. Models write null for
-// what they leave out.
+// decodeArguments checks the model's arguments against the schema and decodes them into target. The error is for the model.
+// Models write null for arguments that they leave out.
 func decodeArguments(raw []byte, schema *jsonschema.Schema, target any) error {
 	value, err := objectOf(raw)
 	if err != nil {
-		return errors.New("they are no JSON object")
+		return errors.New("they are not a JSON object")
 	}
 	dropNulls(value, schema)
 	var wrong []string
@@ -122,7 +123,7 @@ func decodeArguments(raw []byte, schema *jsonschema.Schema, target any) error {
 	return err
 }
 
-// dropNulls leaves out what is null and need not be there.
+// dropNulls removes optional properties that are null.
 func dropNulls(value any, s *jsonschema.Schema) {
 	switch v := value.(type) {
 	case []any:
@@ -143,7 +144,7 @@ func dropNulls(value any, s *jsonschema.Schema) {
 	}
 }
 
-// failed is the result of a call that returned an error. One whose context has ended has no result.
+// failed returns the result of a call that returned an error. A call whose context has ended has no result.
 func failed(ctx context.Context, err error) (chat.ToolResult, error) {
 	if ctx.Err() != nil {
 		return chat.ToolResult{}, ctx.Err()
@@ -151,7 +152,7 @@ func failed(ctx context.Context, err error) (chat.ToolResult, error) {
 	return chat.ToolResult{Text: err.Error(), Failed: true}, nil
 }
 
-// rendered is what the model reads of an author's value. Its error is the author's mistake.
+// rendered converts an author's value to what the model reads. Its error is the author's mistake.
 func rendered(out any) (chat.ToolResult, error) {
 	switch o := out.(type) {
 	case string:
@@ -174,7 +175,7 @@ func rendered(out any) (chat.ToolResult, error) {
 	return chat.ToolResult{Text: string(text)}, nil
 }
 
-// compact is a value as JSON in as few words as possible.
+// compact marshals a value to JSON without insignificant space and HTML escapes.
 func compact(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -185,7 +186,7 @@ func compact(value any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// validateTools finds what an author got wrong in the tools of a plugin.
+// validateTools finds mistakes of the author in the tools of a plugin.
 func validateTools(tools []AgentTool) error {
 	named := map[string]bool{}
 	for _, t := range tools {
@@ -202,7 +203,7 @@ func validateTools(tools []AgentTool) error {
 		case len(t.spec.InputSchema) > wire.MaxToolSchema:
 			return fmt.Errorf("the arguments of the tool %q have a schema of %d bytes, at most %d are allowed", name, len(t.spec.InputSchema), wire.MaxToolSchema)
 		case named[name]:
-			return fmt.Errorf("the tool %q is there twice", name)
+			return fmt.Errorf("the tool %q is defined twice", name)
 		}
 		named[name] = true
 	}

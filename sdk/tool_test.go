@@ -32,7 +32,7 @@ type place struct {
 	City string `json:"city"`
 }
 
-// echoed answers what it was called with.
+// echoed returns what it was called with.
 func echoed(_ context.Context, call sdk.ToolCall, in searchIn) (string, error) {
 	city := ""
 	if in.Where != nil {
@@ -87,9 +87,9 @@ func TestToolArguments(t *testing.T) {
 		`{"query":"x","tags":["a",1]}`:             `The arguments do not fit: tags[1]: must be a string.`,
 		`{"query":"x","colour":"red"}`:             `The arguments do not fit: colour: there is no attribute "colour".`,
 		`{"query":"x","limit":9999999999999999999999999}`: `The arguments do not fit: limit: cannot be number 9999999999999999999999999.`,
-		`["query"]`: `The arguments do not fit: they are no JSON object.`,
-		`null`:      `The arguments do not fit: they are no JSON object.`,
-		`{"query":`: `The arguments do not fit: they are no JSON object.`,
+		`["query"]`: `The arguments do not fit: they are not a JSON object.`,
+		`null`:      `The arguments do not fit: they are not a JSON object.`,
+		`{"query":`: `The arguments do not fit: they are not a JSON object.`,
 	} {
 		got, err := h.CallTool(t.Context(), chat.ToolCall{Name: "search", Arguments: json.RawMessage(arguments), TurnID: "t1"})
 		if err != nil {
@@ -222,7 +222,7 @@ func TestMistakesInTools(t *testing.T) {
 		"bad name":         {[]sdk.AgentTool{named("Do It", "x")}, `"Do It"`},
 		"no description":   {[]sdk.AgentTool{named("do", "")}, "description"},
 		"long description": {[]sdk.AgentTool{named("do", strings.Repeat("x", wire.MaxToolDescription+1))}, "4097 bytes"},
-		"twice":            {[]sdk.AgentTool{named("do", "x"), named("do", "y")}, `"do" is there twice`},
+		"twice":            {[]sdk.AgentTool{named("do", "x"), named("do", "y")}, `"do" is defined twice`},
 		"too many":         {many, "51 tools"},
 		"no struct": {[]sdk.AgentTool{sdk.Tool("do", "x", func(context.Context, sdk.ToolCall, string) (string, error) {
 			return "", nil
@@ -236,7 +236,7 @@ func TestMistakesInTools(t *testing.T) {
 			if _, err := sdk.NewPlugin("x", "1", t.Output(), sdk.Tools(tt.tools...)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one with %q", err, tt.want)
 			}
-			// Those of a service are not known before it is opened.
+			// the tools of a service are unknown until it is opened
 			h := sdktest.New(t, sdk.Service(func(context.Context, sdk.Env, struct{}) (toolbox, error) { return tt.tools, nil }))
 			if _, err := h.TryConfigure(nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one with %q", err, tt.want)
@@ -245,7 +245,7 @@ func TestMistakesInTools(t *testing.T) {
 	}
 }
 
-// guarded is a service with a tool that is at work when the plugin is shut down.
+// guarded is a service whose tool is running when the plugin is shut down.
 type guarded struct {
 	t                *testing.T
 	entered, release chan struct{}
@@ -285,7 +285,7 @@ func TestShutdownWaitsForTools(t *testing.T) {
 	})
 	<-g.entered
 	calls.Go(h.Shutdown)
-	for { // until the plugin takes no calls any more
+	for { // until the plugin refuses calls
 		if _, err := h.CallTool(t.Context(), chat.ToolCall{Name: "ping"}); err != nil {
 			if status.Code(err) != codes.Unavailable {
 				t.Errorf("a late call ends with %v", err)

@@ -1,4 +1,4 @@
-// Package album makes one message of the files of an album, for networks that bring each file in a message of its own.
+// Package album joins the files of an album into one message, for networks that deliver each file in a message of its own.
 package album
 
 import (
@@ -6,9 +6,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Join makes one event of those of an album's files, of which there is at least one: the first one's, with all files, and the
-// text of each that has a caption. People edit the first caption, so the message's id is that of the file that has it. Of the
-// mentions as many are kept as the host takes. Of events that are no messages the first stands alone, and others are left out.
+// Join merges the events of an album's files, of which there is at least one. The result is the first event, with all files
+// and the text of each caption. Its message id is that of the first file with a caption, because that is the message that
+// people edit. Mentions beyond the host's limit are dropped. If the first event is not a message it is returned unchanged;
+// other events that are not messages are left out.
 func Join(parts []chat.Event) chat.Event {
 	event := parts[0]
 	all, ok := event.Body.(chat.Message)

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// TestJoin puts together what is said of the files of an album.
+// TestJoin joins the messages of an album.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	photo, video := chat.Media{Kind: chat.Image}, chat.Media{Kind: chat.Video}

@@ -1,8 +1,8 @@
-// Package chat is the vocabulary of conversations that the host and its plugins share: who wrote what, where, and what
+// Package chat defines the vocabulary of conversations that the host and its plugins share: who wrote what, where, and what
 // a network can show. It imports the standard library only.
 //
-// Ids are opaque strings. A plugin mints them from its network's ids and is the only one that may take them apart; each
-// type's comment says in which scope it is unique. Everything else compares and stores them.
+// Ids are opaque strings. A plugin derives them from its network's ids, and only that plugin may parse them; everything
+// else compares and stores them. The comment of each type says in which scope its ids are unique.
 package chat
 
 import "time"
@@ -10,7 +10,7 @@ import "time"
 // ID is a chat's id, unique within one plugin instance.
 type ID string
 
-// ThreadID is a thread's id, unique within its chat. Empty: the message is in no thread.
+// ThreadID is a thread's id, unique within its chat. Empty means that the message is in no thread.
 type ThreadID string
 
 // UserID is a person's or bot's id, unique within one plugin instance.
@@ -19,47 +19,47 @@ type UserID string
 // MessageID is a message's id, unique within its chat.
 type MessageID string
 
-// EventID is what the host de-duplicates events by, unique within one plugin instance and the same at every redelivery.
+// EventID identifies an event for deduplication. It is unique within one plugin instance and the same at every redelivery.
 // A plugin builds it from the network's ids and the event's version, such as "tg:<bot>:<update_id>" or
 // "dc:<message_id>:edit:<n>". At most [MaxEventID] bytes.
 type EventID string
 
-// MediaRef names bytes in the host's media store. Minted by the host, unique within one plugin instance.
+// MediaRef identifies a file in the host's media store. The host creates it; it is unique within one plugin instance.
 type MediaRef string
 
-// FileToken is what a channel fetches a file by that is still with its network, in this life of the plugin or a later one. The
-// channel mints it; to the host it means nothing. Text of at most [MaxFileToken] bytes; the host keeps it with
-// the message, as private as the message's text.
+// FileToken identifies a file that is still on the network, so that this or a later process of the plugin can fetch it. The
+// channel creates it and it is opaque to the host. It is text of at most [MaxFileToken] bytes. The host stores it with the
+// message, with the same privacy as the message's text.
 type FileToken string
 
-// MaxFileToken is the longest token of a file that the host takes, in bytes.
+// MaxFileToken is the maximum length of a file token, in bytes.
 const MaxFileToken = 2 << 10
 
-// MaxEventID is the longest event id that the host takes, in bytes.
+// MaxEventID is the maximum length of an event id, in bytes.
 const MaxEventID = 200
 
-// Address names a conversation.
+// Address identifies a conversation.
 type Address struct {
-	// Channel is the plugin instance: the label of its block in the config. The host fills it in for a plugin's own
-	// events and a plugin may leave it empty.
+	// Channel is the plugin instance: the label of its block in the config. The host sets it for a plugin's own events, so
+	// a plugin may leave it empty.
 	Channel string `json:"channel"`
-	// Chat is the chat's id. In what the host sends it may be a person's, of whom it knows no chat yet: it is meant for
-	// their direct chat.
+	// Chat is the chat's id. In an outgoing message it may be a person's id, if the host knows no chat of theirs yet; it
+	// then means their direct chat.
 	Chat   ID       `json:"chat"`
 	Thread ThreadID `json:"thread,omitempty"`
 }
 
-// Kind is what sort of conversation a chat is.
+// Kind is the kind of a chat.
 type Kind int
 
-// The kinds of chat. The zero Kind is not a valid one.
+// The kinds of chat. The zero Kind is invalid.
 const (
 	Direct    Kind = iota + 1 // two people
 	Group                     // many people
 	Broadcast                 // many readers, few writers
 )
 
-// String returns the name that session settings and logs use.
+// String returns the name used in session settings and logs.
 func (k Kind) String() string {
 	switch k {
 	case Direct:
@@ -77,11 +77,11 @@ func (k Kind) String() string {
 type Chat struct {
 	ID     ID
 	Kind   Kind
-	Title  string // empty where the network has none
+	Title  string // empty if the network has none
 	Parent ID     // the guild or forum that it belongs to, if any
 }
 
-// Sender is who caused an event.
+// Sender is the person or bot that caused an event.
 type Sender struct {
 	ID          UserID
 	Aliases     []UserID // other ids of the same person on the same network
@@ -94,7 +94,7 @@ type Sender struct {
 // IDs returns the id and the aliases.
 func (s Sender) IDs() []UserID { return append([]UserID{s.ID}, s.Aliases...) }
 
-// Name returns the best name for people to read: the display name, else the username, else the id.
+// Name returns the name to show to people: the display name, else the username, else the id.
 func (s Sender) Name() string {
 	switch {
 	case s.DisplayName != "":
@@ -106,17 +106,17 @@ func (s Sender) Name() string {
 	}
 }
 
-// Authority is what the host knows of a sender. A larger one may do all that a smaller one may.
+// Authority is what a sender may do. A greater authority includes the smaller ones.
 type Authority int
 
-// The authorities. The zero Authority is nobody's.
+// The authorities. The zero Authority permits nothing.
 const (
 	Other      Authority = iota + 1 // may chat, may not use commands
 	Authorised                      // may chat and use commands
 	Owner                           // may do everything
 )
 
-// String returns the name that logs and /status use.
+// String returns the name used in logs and by /status.
 func (a Authority) String() string {
 	switch a {
 	case Other:
@@ -130,7 +130,7 @@ func (a Authority) String() string {
 	}
 }
 
-// Caller is who asks a plugin for something on behalf of a chat, and with what authority.
+// Caller is the person on whose behalf a plugin is called, with the chat and the person's authority.
 type Caller struct {
 	Session   string // the session key
 	Address   Address
@@ -139,7 +139,7 @@ type Caller struct {
 	Authority Authority
 }
 
-// MediaKind is what sort of file a [Media] is.
+// MediaKind is the kind of a [Media].
 type MediaKind int
 
 // The kinds of media.
@@ -172,21 +172,23 @@ func (k MediaKind) String() string {
 	}
 }
 
-// Media is a file beside a message. Its bytes are in the host's media store, by the Ref, or still with the network, by the Token.
+// Media is a file of a message. Its content is in the host's media store, identified by Ref, or still on the network,
+// identified by Token.
 type Media struct {
 	Ref      MediaRef
 	Kind     MediaKind
 	MIMEType string
 	FileName string // as the sender named it: untrusted
 	Size     int64  // bytes
-	// Problem is why the file cannot be had, to be read behind "it", such as "is larger than 20 MB". The agent is told, or, where
-	// a message is nothing else, who sent it. Empty: it can, or nobody knows.
+	// Problem says why the file is not available, as the continuation of "it", such as "is larger than 20 MB". The agent
+	// reads it, or the sender does if the message has no other content. Empty means that the file is available or that
+	// nobody knows.
 	Problem string
-	// Token has the host fetch the file from the channel when a turn needs it. It counts only without a Ref and a Problem.
+	// Token lets the host fetch the file from the channel when a turn needs it. It is ignored if Ref or Problem is set.
 	Token FileToken `json:",omitempty"`
 }
 
-// Role is who said a [TranscriptEntry].
+// Role is the author of a [TranscriptEntry].
 type Role int
 
 // The roles.
@@ -212,7 +214,7 @@ func (r Role) String() string {
 
 // TranscriptEntry is one message of a session's history.
 type TranscriptEntry struct {
-	ID   int64 // rises within a session
+	ID   int64 // increases within a session
 	Role Role
 	Text string
 	At   time.Time

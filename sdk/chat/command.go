@@ -5,5 +5,5 @@ type CommandSpec struct {
 	Name    string    // lower case, digits and underscores, without a slash; at most 32 bytes
 	Usage   string    // such as "/roll 2d6"
 	Summary string    // one line for /help
-	Least   Authority // the least authority that may use it; zero: whoever may use commands
+	Least   Authority // the minimum authority required; zero: that for commands in general
 }

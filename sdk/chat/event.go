@@ -7,11 +7,11 @@ type Event struct {
 	ID     EventID
 	Chat   Chat
 	Thread ThreadID
-	// Apart says that the thread is a conversation of its own. Else the agent knows in it, from the beginning, what was said
-	// in its chat before.
+	// Apart marks the thread as a conversation of its own. Otherwise the agent knows in the thread what was said in its
+	// chat before.
 	Apart  bool
 	Sender Sender
-	At     time.Time // when it happened, by the network's clock
+	At     time.Time // when it happened, according to the network
 	Body   Body
 }
 
@@ -27,51 +27,52 @@ type Message struct {
 	ReplyTo       *Quote
 	Forwarded     *Forward
 	Mentions      []Mention
-	MentionsSelf  bool   // names the plugin's own account, or answers one of its messages
-	ThreadStarter string // what its thread began with, at least for the first message of a thread that the plugin sees
+	MentionsSelf  bool   // mentions the plugin's own account, or replies to one of its messages
+	ThreadStarter string // the text that started its thread; set at least for the first message of a thread that the plugin sees
 }
 
-// Quote is the message that another one answers.
+// Quote is the message that another one replies to.
 type Quote struct {
 	ID         MessageID
 	SenderName string
 	Text       string
 	IsSelf     bool // the quoted message is the plugin's own
-	// Media are its files, at most 64 together with the message's own. One of somebody's has a Token, by which the host fetches it
-	// if the message is for the agent. A channel that cannot fetch files by tokens uploads those that the agent is asked about,
-	// and gives the others a Problem.
+	// Media are its files, at most 64 together with the message's own. A person's file has a Token, by which the host
+	// fetches it if the message is for the agent. A channel that cannot fetch files by tokens uploads the files of messages
+	// for the agent, and sets the Problem of the others.
 	Media []Media
 }
 
-// Forward tells where a forwarded message comes from.
+// Forward is the origin of a forwarded message.
 type Forward struct {
 	From string
 	At   time.Time // zero if unknown
 }
 
-// Mention is a range of a message's text that names somebody. Without a User it names something else, such as a channel or a
-// role, or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the
-// host look for commands. A range that ends outside the text costs the whole message.
+// Mention is a range of a message's text that mentions somebody. Without a User it refers to something else, such as a
+// channel or a role, or is text that the sender did not write, such as a link preview or an address card. The host looks
+// for commands in no mention other than those of the agent itself. A range outside the text makes the host reject the
+// message.
 type Mention struct {
 	Offset, Length int    // in bytes of the text
 	User           UserID // may be empty
 	IsSelf         bool
-	// Name is what the person is called, where the text says only a number or an id; else it is empty. The host tells the agent
-	// both. Commands, and its own name, it looks for in the text alone.
+	// Name is the person's name if the text contains only a number or an id; otherwise it is empty. The agent reads both.
+	// The host looks for commands, and for the agent's name, in the text only.
 	Name string
 }
 
-// Edited says that a message's text is now another one.
+// Edited says that the text of a message was changed.
 type Edited struct {
 	ID       MessageID
 	Text     string
 	Mentions []Mention // of the new text
 }
 
-// Deleted says that a message is gone.
+// Deleted says that a message was deleted.
 type Deleted struct{ ID MessageID }
 
-// Reaction is an emoji put on a message; an empty Emoji takes it back.
+// Reaction is an emoji added to a message; an empty Emoji removes it.
 type Reaction struct {
 	MessageID MessageID
 	Emoji     string
@@ -83,22 +84,22 @@ type ButtonPress struct {
 	Data      string
 }
 
-// NativeCommand comes from the network's own command menu.
+// NativeCommand is a command from the network's own command menu.
 type NativeCommand struct {
 	Name string // without a slash
 	Args string
 }
 
-// StopRequest comes from a native stop control.
+// StopRequest is a press of the network's own stop control.
 type StopRequest struct{}
 
-// MemberChange says that somebody joined or left.
+// MemberChange says that somebody joined or left a chat.
 type MemberChange struct {
 	Joined bool // false: left
 	Member Sender
 }
 
-// Migrated says that a group goes on under another id. In a direct chat, whose id is a person's, it is rejected.
+// Migrated says that a group now has another id. It is rejected in a direct chat, whose id is a person's.
 type Migrated struct{ To ID }
 
 func (Message) isBody()       {}
@@ -111,14 +112,14 @@ func (StopRequest) isBody()   {}
 func (MemberChange) isBody()  {}
 func (Migrated) isBody()      {}
 
-// Verdict is what became of a submitted event. In each case it may be acknowledged upstream.
+// Verdict is the result of submitting an event. With every verdict the event may be acknowledged upstream.
 type Verdict int
 
 // The verdicts.
 const (
 	Accepted  Verdict = iota + 1 // durable
 	Duplicate                    // the host had it already
-	Rejected                     // will never be taken: not allowed, too old, or malformed
+	Rejected                     // permanently refused: not allowed, too old, or malformed
 )
 
 // String returns the verdict's name in lower case.

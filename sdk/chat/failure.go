@@ -2,7 +2,7 @@ package chat
 
 import "time"
 
-// Reason is why a network refused.
+// Reason is the reason for a network's refusal.
 type Reason int
 
 // The reasons.
@@ -18,7 +18,7 @@ const (
 	Invalid
 )
 
-// String returns the reason as the operator reads it.
+// String returns the reason for the operator to read.
 func (r Reason) String() string {
 	switch r {
 	case Temporary:
@@ -44,7 +44,7 @@ func (r Reason) String() string {
 	}
 }
 
-// Retryable tells whether the same message may succeed later.
+// Retryable reports whether the same message may succeed later.
 func (r Reason) Retryable() bool {
 	switch r {
 	case Temporary, RateLimited, NotConnected:
@@ -54,14 +54,14 @@ func (r Reason) Retryable() bool {
 	}
 }
 
-// Failure is a network's refusal of a message, an edit, a deletion, a reaction or a typing signal. Channels return it
-// from their methods; an error that is no *Failure counts as [Temporary] with MaybeDelivered set.
+// Failure is the error of a message, an edit, a deletion, a reaction or a typing signal that a network refused. Channels
+// return it from their methods; any other error counts as [Temporary] with MaybeDelivered set.
 type Failure struct {
 	Reason Reason
-	// MaybeDelivered says that the message may have reached the chat all the same.
+	// MaybeDelivered says that the message may have reached the chat in spite of the error.
 	MaybeDelivered bool
 	RetryAfter     time.Duration // zero: the host decides
-	Err            error         // holds no secret; may be nil
+	Err            error         // contains no secret; may be nil
 }
 
 // Error returns the reason and what the network said.
@@ -75,15 +75,15 @@ func (f *Failure) Error() string {
 // Unwrap returns the network's own error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// FileError is why a file could not be fetched.
+// FileError is the error of a file that could not be fetched.
 type FileError struct {
-	// Problem is why it can never be had, as [Media].Problem. Empty: another try may succeed.
+	// Problem says why the file is permanently unavailable, as [Media].Problem. If it is empty, a retry may succeed.
 	Problem    string
-	RetryAfter time.Duration // what the network asks for before the next try; zero: the host decides
-	// NoRoom says that this machine's disk is full, or that it has no descriptors or memory: the host waits until that is over. The
-	// sdk finds it out by the Err.
+	RetryAfter time.Duration // the wait that the network asks for; zero: the host decides
+	// NoRoom says that this machine is out of disk space, file descriptors or memory: the host waits until that is over.
+	// The sdk sets it from Err.
 	NoRoom bool
-	Err    error // for the operator; holds no secret; may be nil
+	Err    error // for the operator; contains no secret; may be nil
 }
 
 // Error returns what happened.

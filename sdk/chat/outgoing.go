@@ -8,31 +8,31 @@ import (
 
 // Outgoing is a message for a channel to send.
 type Outgoing struct {
-	// Key is the host's name of this message. The same key again means that the outcome of the first try is unknown; a
-	// channel whose network can send idempotently must show one message for it.
+	// Key is the host's idempotency key. A repeated key means that the outcome of the first attempt is unknown; a channel
+	// whose network can send idempotently must show only one message for it.
 	Key     string
 	To      Address
 	Text    string // CommonMark; fits the channel's text limit
 	Media   []Media
 	ReplyTo MessageID // empty: no reply
 	Buttons [][]Button
-	Silent  bool // without a notification, where the network can
+	Silent  bool // without a notification, if the network supports that
 }
 
-// Button is a press that a reader may answer with. Data comes back in a [ButtonPress].
+// Button is a button that readers may press. Data is returned in a [ButtonPress].
 type Button struct{ Label, Data string }
 
-// Receipt is what a network says of a sent message.
+// Receipt is the network's confirmation of a sent message.
 type Receipt struct {
-	IDs []MessageID // more than one where the channel had to split; empty where the network gives no ids
+	IDs []MessageID // several if the channel split the message; empty if the network has no ids
 }
 
-// Markup is what a channel shows of how a text looks.
+// Markup is the text formatting that a channel supports.
 type Markup int
 
 // The markups.
 const (
-	Plain    Markup = iota + 1 // nothing: the host sends plain text
+	Plain    Markup = iota + 1 // none: the host sends plain text
 	Markdown                   // the Markdown that the host sends
 )
 
@@ -46,54 +46,55 @@ const (
 	DraftByEdit       // a message that is edited
 )
 
-// Limits is what a channel can in one kind of chat.
+// Limits describes what a channel supports in one kind of chat.
 type Limits struct {
 	Text   TextLimit
 	Markup Markup // zero: Plain
 
 	Edit      EditLimits
-	TypingTTL time.Duration // how long one typing signal shows; zero: there is none
+	TypingTTL time.Duration // how long a typing signal is shown; zero: not supported
 	Draft     Draft
 	Buttons   ButtonLimits // zero: no buttons
 	Replies   bool
-	// MediaIn is which files of people's the channel hands over; none: it hands none over. The channel itself keeps to it: an
-	// upload is of no kind of chat, so that the host bounds it by its config alone. It says what sdktest may expect.
+	// MediaIn lists the files from people that the channel accepts; none if empty. The channel enforces it itself: an
+	// upload has no kind of chat, so the host applies only its config's limits to it. Package sdktest uses it as well.
 	MediaIn  []MediaLimit
 	MediaOut []MediaLimit // which files the host sends
 
-	// IdempotentSend says that the same key sent twice shows one message. Of any other channel the host warns its operator where
-	// a message whose outcome is unknown is sent again, and may be shown twice.
+	// IdempotentSend says that a channel shows one message if the same key is sent twice. For other channels the host warns
+	// its operator when it resends a message whose outcome is unknown, because the message may appear twice.
 	IdempotentSend bool
 }
 
-// EditLimits is how a channel may change what it has sent. Whether it can at all is a question of its interfaces.
+// EditLimits limits how a channel may edit what it has sent. Whether it can edit at all is decided by its interfaces.
 type EditLimits struct {
 	Window      time.Duration // zero: no limit
 	MinInterval time.Duration
 }
 
-// ButtonLimits is how many buttons a message may have. A channel is given none that exceed them.
+// ButtonLimits limits the buttons of a message. The host never exceeds them.
 type ButtonLimits struct{ Rows, Columns, DataBytes int }
 
-// Check returns what is wrong with a message's buttons; nil: nothing is. The zero limits let all pass, for nobody sees them.
+// Check returns an error if a message's buttons exceed the limits. The zero limits accept everything, because nobody sees
+// the buttons.
 func (l ButtonLimits) Check(buttons [][]Button) error {
 	if l == (ButtonLimits{}) {
 		return nil
 	}
 	if len(buttons) > l.Rows {
-		return fmt.Errorf("there are %d rows of buttons; %d are taken", len(buttons), l.Rows)
+		return fmt.Errorf("there are %d rows of buttons; at most %d are allowed", len(buttons), l.Rows)
 	}
 	data := map[string]bool{}
 	for _, row := range buttons {
 		if len(row) > l.Columns {
-			return fmt.Errorf("there are %d buttons in a row; %d are taken", len(row), l.Columns)
+			return fmt.Errorf("there are %d buttons in a row; at most %d are allowed", len(row), l.Columns)
 		}
 		for _, b := range row {
 			switch {
 			case b.Label == "" || b.Data == "":
 				return errors.New("a button has no label or no data")
 			case len(b.Data) > l.DataBytes:
-				return fmt.Errorf("a button's data has %d bytes; %d are taken", len(b.Data), l.DataBytes)
+				return fmt.Errorf("a button's data has %d bytes; at most %d are allowed", len(b.Data), l.DataBytes)
 			case data[b.Data]:
 				return errors.New("two buttons have the same data")
 			}
@@ -103,7 +104,7 @@ func (l ButtonLimits) Check(buttons [][]Button) error {
 	return nil
 }
 
-// MediaLimit is the size of a kind of file that a channel takes.
+// MediaLimit is the maximum size of a kind of file.
 type MediaLimit struct {
 	Kind     MediaKind
 	MaxBytes int64
@@ -112,11 +113,11 @@ type MediaLimit struct {
 // State is the state of a channel's connection.
 type State int
 
-// The states. BadCredentials and LoggedOut are terminal: a restart would not help.
+// The states. BadCredentials and LoggedOut are terminal: a restart does not help.
 const (
 	Connecting State = iota + 1
 	Connected
-	Disconnected // for now
+	Disconnected // temporarily
 	BadCredentials
 	LoggedOut
 )

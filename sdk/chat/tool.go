@@ -4,7 +4,7 @@ import "encoding/json"
 
 // ToolSpec describes a tool that a plugin offers to the agent.
 type ToolSpec struct {
-	Name        string          // of the plugin's own choice, such as "search"; 1 to 32 lower-case letters, digits and underscores
+	Name        string          // chosen by the plugin, such as "search"; 1 to 32 lower-case letters, digits and underscores
 	Description string          // for the model: what the tool does and when to use it
 	InputSchema json.RawMessage // JSON Schema (2020-12) of the arguments, of type object
 }
@@ -17,10 +17,10 @@ type ToolCall struct {
 	Caller    Caller // whom the turn answers
 }
 
-// ToolResult is what a tool answers.
+// ToolResult is the result of a tool.
 type ToolResult struct {
 	Text    string // for the model
 	Media   []Media
 	Failed  bool            // the text says why
-	Details json.RawMessage // for the host, the model never sees it; empty: none
+	Details json.RawMessage // for the host, never shown to the model; empty: none
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Unit is what a network counts text in.
+// Unit is the unit in which a network counts text.
 type Unit int
 
 // The units.
@@ -15,7 +15,7 @@ const (
 	UTF16 // code units; a character beyond the basic plane is two
 )
 
-// Width returns how long a character is. A unit that is not known counts bytes, which are the most.
+// Width returns the length of a character. An unknown unit counts bytes, which gives the greatest length.
 func (u Unit) Width(r rune) int {
 	switch u {
 	case Runes:
@@ -27,7 +27,7 @@ func (u Unit) Width(r rune) int {
 	}
 }
 
-// Length returns how long a text is.
+// Length returns the length of a text.
 func (u Unit) Length(text string) int {
 	switch u {
 	case Runes:
@@ -43,7 +43,7 @@ func (u Unit) Length(text string) int {
 	}
 }
 
-// TextLimit is how much text fits into one message. The zero TextLimit means no limit.
+// TextLimit is the maximum length of a message's text. The zero TextLimit means no limit.
 type TextLimit struct {
 	Max  int
 	Unit Unit

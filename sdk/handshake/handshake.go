@@ -1,5 +1,5 @@
-// Package handshake is what the host and a plugin must agree on before the first call: the magic cookie, the name that
-// the host dispenses, and how large a message may be. The host launches plugins with it and sdk.Serve answers with it.
+// Package handshake defines what the host and a plugin must agree on before the first call: the magic cookie, the name that
+// the host dispenses, and the maximum message size. The host launches plugins with it and sdk.Serve answers with it.
 package handshake
 
 import (
@@ -10,16 +10,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// PluginName is the one name in a plugin's set. What the plugin serves beyond it is told by Describe.
+// PluginName is the only name in a plugin's set. Describe returns what the plugin serves under it.
 const PluginName = "clawhost"
 
-// MaxMessageBytes is the largest gRPC message that a plugin takes, and the largest that either side sends. The largest is a
-// page of history, which the host cuts to 8 MiB; files go in chunks. gRPC's own default, 4 MiB, is too small for the page,
-// and go-plugin's client has no limit at all. The host takes less of a plugin: 2 MiB. The largest there are a state value
-// (1 MiB) and an event whose text, quote and thread starter are all full (768 KiB).
+// MaxMessageBytes is the maximum size of a gRPC message that a plugin accepts, and that either side sends. The largest
+// message is a page of history, which the host cuts to 8 MiB; files are sent in chunks. gRPC's default of 4 MiB is too
+// small for the page, and go-plugin's client has no limit at all. The host accepts only 2 MiB from a plugin. The largest
+// messages of a plugin are a state value (1 MiB) and an event whose text, quote and thread starter all have their maximum
+// length (768 KiB).
 const MaxMessageBytes = 16 << 20
 
-// Config returns the handshake. Its version changes only with the proto package's: v1 is 1.
+// Config returns the handshake. Its version changes only with the version of the proto package: v1 is 1.
 func Config() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{
 		ProtocolVersion:  1,
@@ -41,8 +42,8 @@ func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.MaxRecvMsgSize(MaxMessageBytes), grpc.MaxSendMsgSize(MaxMessageBytes)}
 }
 
-// Connection is what the host dispenses under [PluginName]: the connection on which the plugin serves, and the broker
-// for the one on which the host does.
+// Connection is what the host dispenses under [PluginName]: the connection to the plugin's services, and the broker for the
+// connection to the host's services.
 type Connection struct {
 	Conn   *grpc.ClientConn
 	Broker *plugin.GRPCBroker
@@ -51,7 +52,7 @@ type Connection struct {
 // Client is the host's entry in its plugin set. Dispensing it gives a [*Connection].
 type Client struct{ plugin.NetRPCUnsupportedPlugin }
 
-// GRPCServer refuses: a Client serves nothing.
+// GRPCServer returns an error: a Client serves nothing.
 func (*Client) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
 	return errors.New("handshake.Client is the host's side")
 }

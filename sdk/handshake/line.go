@@ -13,20 +13,20 @@ import (
 	"syscall"
 )
 
-// maxWords bounds one request or answer on a line, in bytes.
-const maxWords = 4 << 10
+// maxLine limits one request or response on a line, in bytes.
+const maxLine = 4 << 10
 
-// Line is the socket that a plugin has as its standard input. Its end tells the plugin that the host is gone. Over it the
-// plugin asks for what no gRPC call can carry: sockets. A request is a line of JSON, and so is its answer, which may bring a
-// descriptor.
+// Line is the socket that a plugin has as its standard input. When it is closed, the plugin knows that the host is gone.
+// The plugin uses it to request what gRPC cannot transfer: sockets. A request is a line of JSON, and so is its response,
+// which may carry a file descriptor.
 type Line struct {
 	conn   *net.UnixConn
-	turn   chan struct{}  // has a value from a request to its answer
-	asking sync.WaitGroup // for answers
+	turn   chan struct{}  // has a value between a request and its response
+	asking sync.WaitGroup // for responses
 }
 
-// NewLine takes one end of a line; the file may be closed then. It is an error if the file is no socket, as under a host
-// that knows no lines.
+// NewLine returns a line on one end of a socket pair; the caller may close the file afterwards. It returns an error if the
+// file is not a socket, as under a host that does not support lines.
 func NewLine(f *os.File) (*Line, error) {
 	conn, err := net.FileConn(f)
 	if err != nil {
@@ -39,35 +39,35 @@ func NewLine(f *os.File) (*Line, error) {
 	return &Line{conn: line, turn: make(chan struct{}, 1)}, nil
 }
 
-// Close closes this end. Who waits for an answer gets an error.
+// Close closes this end. Calls in progress return an error.
 func (l *Line) Close() error {
 	err := l.conn.Close()
 	l.asking.Wait()
 	return err
 }
 
-// Sockets is what a host does for the plugin at the other end of a line.
+// Sockets is the host's side of a line: what it does for the plugin.
 type Sockets interface {
-	// Listen returns the descriptor of a socket that listens at a TCP address. It stays the host's, which returns the same one
-	// for the same address as long as it lives.
+	// Listen returns the descriptor of a socket that listens on a TCP address. The host owns it and returns the same one
+	// for the same address until the host ends.
 	Listen(network, address string) (fd int, err error)
 	// Admit returns an error if the agent, or what it has started, may be at the remote end of a connection on this machine.
 	Admit(local, remote netip.AddrPort) error
 }
 
-// request asks for one of the two.
+// request is a request for a socket or for a check; one of the two is set.
 type request struct {
 	Listen *struct{ Network, Address string } `json:",omitempty"`
 	Admit  *struct{ Local, Remote netip.AddrPort }
 }
 
-// answer says yes, or why not.
+// answer is the response to a request.
 type answer struct {
 	Error string        `json:",omitempty"`
-	Errno syscall.Errno `json:",omitempty"` // what the system said, if it did
+	Errno syscall.Errno `json:",omitempty"` // the system's error, if any
 }
 
-// Serve answers what the plugin asks until the line ends.
+// Serve answers the plugin's requests until the line is closed.
 func (l *Line) Serve(sockets Sockets) error {
 	for {
 		var asked request
@@ -75,9 +75,9 @@ func (l *Line) Serve(sockets Sockets) error {
 			if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ECONNRESET) {
 				return nil
 			}
-			return fmt.Errorf("read what the plugin asks: %w", err)
+			return fmt.Errorf("read the plugin's request: %w", err)
 		}
-		fd, err := -1, errors.New("this host does not know what is asked")
+		fd, err := -1, errors.New("this host does not support the request")
 		switch {
 		case asked.Listen != nil:
 			fd, err = sockets.Listen(asked.Listen.Network, asked.Listen.Address)
@@ -105,14 +105,14 @@ func (l *Line) Listen(ctx context.Context, network, address string) (net.Listene
 	return net.FileListener(f)
 }
 
-// Admit asks the host whether a connection may be taken; an error says why not.
+// Admit asks the host whether a connection may be accepted; an error says why not.
 func (l *Line) Admit(ctx context.Context, local, remote netip.AddrPort) error {
 	_, err := l.ask(ctx, request{Admit: &struct{ Local, Remote netip.AddrPort }{local, remote}}, false)
 	return err
 }
 
-// ask makes one request. If ctx ends before the answer has come, the line is of use again once it has: until then whatever is
-// asked waits as long as its own ctx lets it.
+// ask makes one request. If ctx ends before the response has arrived, the line cannot be used until it has; meanwhile other
+// calls wait, limited by their own contexts.
 func (l *Line) ask(ctx context.Context, r request, wantsFile bool) (*os.File, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -143,7 +143,7 @@ func (l *Line) ask(ctx context.Context, r request, wantsFile bool) (*os.File, er
 	}
 }
 
-// exchange sends a request and reads its answer. A line that failed is closed.
+// exchange sends a request and reads its response. It closes the line after an error.
 func (l *Line) exchange(r request, wantsFile bool) (*os.File, error) {
 	if err := l.send(r, -1); err != nil {
 		return nil, errors.Join(err, l.conn.Close())
@@ -161,16 +161,16 @@ func (l *Line) exchange(r request, wantsFile bool) (*os.File, error) {
 	return f, nil
 }
 
-// Refusal is the host's no. Errors that are none mean that the line is of no use any more.
+// Refusal is the error of a request that the host refused. After any other error the line can no longer be used.
 type Refusal struct {
 	Text  string
-	Errno syscall.Errno // what the host's system said; zero if it said nothing
+	Errno syscall.Errno // the error of the host's system, if any
 }
 
 // Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error, if any.
 func (r *Refusal) Unwrap() error {
 	if r.Errno == 0 {
 		return nil
@@ -180,7 +180,7 @@ func (r *Refusal) Unwrap() error {
 
 // receive reads one line.
 func (l *Line) receive(into any, wantsFile bool) (f *os.File, err error) {
-	words, buffer := make([]byte, 0, maxWords), make([]byte, maxWords)
+	words, buffer := make([]byte, 0, maxLine), make([]byte, maxLine)
 	for {
 		n, came, err := l.read(buffer[:cap(words)-len(words)], wantsFile)
 		if came != nil {
@@ -190,7 +190,7 @@ func (l *Line) receive(into any, wantsFile bool) (f *os.File, err error) {
 		if err == nil && n == 0 {
 			err = io.EOF
 		}
-		if err == nil && words[len(words)-1] != '\n' && len(words) < maxWords {
+		if err == nil && words[len(words)-1] != '\n' && len(words) < maxLine {
 			continue
 		}
 		if err == nil {
@@ -209,8 +209,8 @@ func (l *Line) send(v any, fd int) error {
 	if err != nil {
 		return err
 	}
-	if len(words) >= maxWords {
-		return errors.New("this is too long for the line")
+	if len(words) >= maxLine {
+		return errors.New("the message is too long for the line")
 	}
 	_, _, err = l.conn.WriteMsgUnix(append(words, '\n'), rights(fd), nil)
 	return err

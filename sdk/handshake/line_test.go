@@ -17,7 +17,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/handshake"
 )
 
-// switchboard holds one socket and admits nobody.
+// switchboard holds one socket and admits no connection.
 type switchboard struct{ file *os.File }
 
 func (s switchboard) Listen(network, address string) (int, error) {
@@ -80,7 +80,7 @@ func TestLineCarriesASocket(t *testing.T) {
 	t.Parallel()
 	sockets, address := held(t)
 	plugin := lines(t, sockets)
-	for range 2 { // a plugin, and the next one
+	for range 2 { // a plugin, and its next process
 		listener, err := plugin.Listen(t.Context(), "tcp", "here")
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func TestLineCarriesRefusals(t *testing.T) {
 	}
 }
 
-// A host without lines gives a plugin a pipe, or nothing.
+// A host that does not support lines gives a plugin a pipe, or nothing.
 func TestNoLine(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -143,7 +143,7 @@ func TestNoLine(t *testing.T) {
 	}
 }
 
-// What a plugin says that is no request ends its line, and nothing else.
+// Data from the plugin that is not a request closes its line, and has no other effect.
 func TestGarbageEndsTheLine(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string]string{"no JSON": "hello\n", "no end": strings.Repeat("x", 10_000), "half": `{"Listen":`} {
@@ -167,7 +167,7 @@ func TestGarbageEndsTheLine(t *testing.T) {
 	}
 }
 
-// late answers once it may.
+// late answers when it is released.
 type late struct {
 	switchboard
 	may chan struct{}
@@ -178,7 +178,7 @@ func (l late) Listen(network, address string) (int, error) {
 	return l.switchboard.Listen(network, address)
 }
 
-// A request that nobody waits for any more costs the line nothing: the next one gets its own answer.
+// An abandoned request does not disturb the line: the next one gets its own response.
 func TestLineWhoseHostIsLate(t *testing.T) {
 	t.Parallel()
 	sockets, address := held(t)

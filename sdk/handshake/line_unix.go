@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// NewPair returns a line's end for the host, and the file that becomes the plugin's standard input.
+// NewPair returns the host's end of a line, and the file that becomes the plugin's standard input.
 func NewPair() (host *Line, plugin *os.File, err error) {
 	syscall.ForkLock.RLock() // so that no other child inherits them
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -29,7 +29,7 @@ func NewPair() (host *Line, plugin *os.File, err error) {
 	return host, plugin, nil
 }
 
-// rights is what carries a descriptor.
+// rights returns the control message that carries a descriptor.
 func rights(fd int) []byte {
 	if fd < 0 {
 		return nil
@@ -37,7 +37,7 @@ func rights(fd int) []byte {
 	return syscall.UnixRights(fd)
 }
 
-// read reads what is there, with the descriptor that came with it. One that is not wanted is not taken.
+// read reads the available bytes, and the descriptor that came with them. A descriptor that is not wanted is not received.
 func (l *Line) read(b []byte, wantsFile bool) (int, *os.File, error) {
 	var oob []byte
 	if wantsFile {

@@ -7,23 +7,23 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The bounds of what a parser makes of a text. The work of goldmark's own parsers grows with the square of what is nested, or
-// opened and not closed, in a block. What is beyond a bound stays the text that it is; nobody writes so much of it.
+// Limits of a parser. The running time of goldmark's own parsers grows with the square of what is nested, or opened and not
+// closed, in a block. Markup beyond a limit is shown as plain text; nobody writes that much of it.
 const (
-	maxDepth   = 32   // blocks in each other
+	maxDepth   = 32   // nested blocks
 	maxMarks   = 1000 // runs of emphasis in a block, and opening brackets
-	maxTargets = 32   // beginnings of link targets in a block that come to nothing
-	maxLines   = 1000 // lines of a paragraph that may begin with definitions of links
+	maxTargets = 32   // incomplete link targets in a block
+	maxLines   = 1000 // lines of a paragraph that may start with link definitions
 )
 
-// Quotes returns a parser of block quotes that bounds how deep they nest. Parsers of texts that others write need it, and
-// [Lists], [Links], [Emphasis], [Struck], [References] and [Tables], in place of those that goldmark has.
+// Quotes returns a parser of block quotes that limits their nesting. Parsers of untrusted text need it, as well as [Lists],
+// [Links], [Emphasis], [Struck], [References] and [Tables], in place of goldmark's own.
 func Quotes() parser.BlockParser { return shallow{parser.NewBlockquoteParser()} }
 
-// Lists returns a parser of lists that bounds how deep they nest.
+// Lists returns a parser of lists that limits their nesting.
 func Lists() parser.BlockParser { return shallow{parser.NewListParser()} }
 
-// shallow opens no block that lies in too many others.
+// shallow opens no block beyond maxDepth.
 type shallow struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
@@ -38,13 +38,13 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// Emphasis returns a parser of emphasis that bounds how much of it is in a block.
+// Emphasis returns a parser of emphasis that limits its amount per block.
 func Emphasis() parser.InlineParser { return delimiters{parser.NewEmphasisParser()} }
 
-// Struck returns a parser of what is struck through that bounds how much of it, and of emphasis, is in a block.
+// Struck returns a parser of strikethrough that limits the amount of it, and of emphasis, per block.
 func Struck() parser.InlineParser { return delimiters{extension.NewStrikethroughParser()} }
 
-// delimiters takes only so many runs of a block.
+// delimiters parses at most maxMarks runs per block.
 type delimiters struct{ parser.InlineParser }
 
 // Parse implements parser.InlineParser.
@@ -60,10 +60,10 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	return n
 }
 
-// Links returns a parser of links and images that bounds how much is looked for in a block.
+// Links returns a parser of links and images that limits its work per block.
 func Links() parser.InlineParser { return links{parser.NewLinkParser()} }
 
-// links takes only so many brackets of a block.
+// links parses a limited number of brackets per block.
 type links struct{ parser.InlineParser }
 
 // Parse implements parser.InlineParser.
@@ -90,12 +90,12 @@ func (l links) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context)
 	}
 }
 
-// References returns a transformer that takes the definitions of links out of paragraphs that are not too long.
+// References returns a transformer that extracts link definitions from paragraphs, except from very long ones.
 func References() parser.ParagraphTransformer {
 	return references{parser.LinkReferenceParagraphTransformer}
 }
 
-// references takes them out of paragraphs that are not too long.
+// references skips very long paragraphs.
 type references struct{ parser.ParagraphTransformer }
 
 // Transform implements parser.ParagraphTransformer.
@@ -105,7 +105,7 @@ func (r references) Transform(node *ast.Paragraph, reader text.Reader, pc parser
 	}
 }
 
-// effort is what was done for a block.
+// effort counts the work done for a block.
 type effort struct {
 	block                         ast.Node
 	delimiters, brackets, targets int
@@ -113,7 +113,7 @@ type effort struct {
 
 var effortKey = parser.NewContextKey()
 
-// effortOn is what was done for the block that is being parsed.
+// effortOn returns the effort of the block that is being parsed.
 func effortOn(block ast.Node, pc parser.Context) *effort {
 	e, ok := pc.Get(effortKey).(*effort)
 	if !ok {

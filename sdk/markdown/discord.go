@@ -10,9 +10,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ToDiscord returns Markdown as Discord shows it. Discord knows all of it but tables, of which the bars would be seen, so
-// each becomes a block of code with columns, as straight as the text can have them and keep to the limit.
-// A source without tables is returned as it is, and so is one that exceeds the limit in any case.
+// ToDiscord converts Markdown to Discord's. Discord supports all of it except tables, which it shows as text, so each table
+// becomes a code block with aligned columns; the padding is reduced if the text would exceed the limit. A source without
+// tables is returned unchanged, and so is one that exceeds the limit anyway.
 func ToDiscord(source string, limit chat.TextLimit) string {
 	if !strings.Contains(source, "|") {
 		return source
@@ -31,11 +31,11 @@ func ToDiscord(source string, limit chat.TextLimit) string {
 	return source
 }
 
-// tables returns the source with its tables as blocks of code; false: there are none.
+// tables returns the source with its tables as code blocks, or false if there are none.
 func (w walker) tables(document ast.Node) (string, bool) {
 	var out strings.Builder
-	end := 0 // of what is written
-	// The function returns no error, so there is none.
+	end := 0 // of the written part
+	// The callback never returns an error.
 	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		table, ok := n.(*extast.Table)
 		if !ok || !entering {
@@ -43,7 +43,7 @@ func (w walker) tables(document ast.Node) (string, bool) {
 		}
 		if from, to, margin, ok := w.extent(table); ok && from >= end {
 			out.Write(w.source[end:from])
-			// What would end the block is seldom in a cell, and no cell needs it.
+			// A cell rarely contains a fence, and needs none.
 			content := strings.ReplaceAll(w.table(table), "```", "'''")
 			out.WriteString(margin + strings.ReplaceAll("```\n"+content+"\n```", "\n", "\n"+margin))
 			end = to
@@ -54,8 +54,8 @@ func (w walker) tables(document ast.Node) (string, bool) {
 	return out.String(), end > 0
 }
 
-// extent is where a table's lines are in the source, without the last line end, and what stands before it on each of them:
-// the marks of quotes and the indent of lists. False: a list's own mark does, which must stay.
+// extent returns the range of a table's lines in the source, without the last line end, and the prefix of each of these
+// lines: quote marks and list indents. It returns false if the prefix includes a list marker, which must stay.
 func (w walker) extent(n *extast.Table) (from, to int, margin string, ok bool) {
 	first, ok := w.rowStart(n.FirstChild())
 	if !ok {
@@ -67,7 +67,7 @@ func (w walker) extent(n *extast.Table) (from, to int, margin string, ok bool) {
 	if bar := strings.TrimSpace(before[len(margin):]); bar != "" && bar != "|" {
 		return 0, 0, "", false
 	}
-	to = w.lineEnd(w.lineEnd(first) + 1) // of the rule, which is no row
+	to = w.lineEnd(w.lineEnd(first) + 1) // of the delimiter row
 	if last := n.LastChild(); last != n.FirstChild() {
 		at, found := w.rowStart(last)
 		if !found {
@@ -78,7 +78,7 @@ func (w walker) extent(n *extast.Table) (from, to int, margin string, ok bool) {
 	return from, to, margin, true
 }
 
-// rowStart is where a row's first cell is.
+// rowStart returns the position of a row's first cell.
 func (walker) rowStart(row ast.Node) (int, bool) {
 	if row == nil || row.FirstChild() == nil || row.FirstChild().Lines().Len() == 0 {
 		return 0, false
@@ -86,7 +86,7 @@ func (walker) rowStart(row ast.Node) (int, bool) {
 	return row.FirstChild().Lines().At(0).Start, true
 }
 
-// lineEnd is where the line ends that a place is on.
+// lineEnd returns the end of the line at a position.
 func (w walker) lineEnd(at int) int {
 	at = min(at, len(w.source))
 	if next := bytes.IndexByte(w.source[at:], '\n'); next >= 0 {

@@ -41,7 +41,7 @@ func TestToDiscord(t *testing.T) {
 	}
 }
 
-// A table with columns as wide as its widest cells may be too long for a message that its Markdown fits into.
+// A table with padded columns may exceed a limit that its Markdown fits.
 // Behaviour: chunks.
 func TestTablesKeepToALimit(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestTablesKeepToALimit(t *testing.T) {
 	}
 }
 
-// FuzzToDiscord leaves alone what has no table, also of its own making.
+// FuzzToDiscord checks that text without tables is unchanged, including its own output.
 func FuzzToDiscord(f *testing.F) {
 	f.Add("|a|b|\n|-|-|\n|1|2|\n```\n|")
 	f.Add("> a|\n> -|\n\\|")

@@ -1,9 +1,9 @@
-// Package markdown renders CommonMark with GitHub's extensions for chat networks that have no Markdown of their own, or
-// not all of it. It is shared by channel plugins.
+// Package markdown renders CommonMark with GitHub's extensions for chat networks that do not support Markdown, or only a
+// part of it. It is shared by channel plugins.
 //
-// [ToEntities] makes what Telegram takes: plain text, and the ranges of it that are shown in another way. Unlike
-// Telegram's own markup languages that cannot fail to parse, whatever the source is. [ToText] makes plain text. Texts are
-// measured in what the network counts, by a [chat.TextLimit].
+// [ToEntities] produces plain text and formatted ranges, as Telegram takes them. Unlike Telegram's own markup languages,
+// the result is always valid. [ToText] produces plain text. Texts are measured by a [chat.TextLimit], in the network's
+// unit.
 package markdown
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// MaxEntities is how many entities [ToEntities] returns at most; Telegram ignores those beyond 100.
+// MaxEntities is the maximum number of entities that [ToEntities] returns; Telegram ignores those beyond 100.
 const MaxEntities = 100
 
-// The types of entities that [ToEntities] makes, as the Bot API names them.
+// The types of entities that [ToEntities] returns, as named by the Bot API.
 const (
 	Bold          = "bold"
 	Italic        = "italic"
@@ -27,7 +27,7 @@ const (
 	Blockquote    = "blockquote"
 )
 
-// Entity is a range of a text that is shown in another way. Its JSON is a MessageEntity of Telegram's Bot API.
+// Entity is a formatted range of a text. Its JSON is a MessageEntity of Telegram's Bot API.
 type Entity struct {
 	Type     string `json:"type"`
 	Offset   int    `json:"offset"` // in UTF-16 code units
@@ -38,19 +38,19 @@ type Entity struct {
 
 func (e Entity) end() int { return e.Offset + e.Length }
 
-// ToEntities renders Markdown as plain text and entities, sorted by offset with the outer before the inner. Entities
-// are nested or disjoint, begin and end between characters, and keep Telegram's rules: code lies in nothing but quotes,
-// quotes do not lie in each other, links lead to http, https and tg addresses only (others are written out). There are
-// at most [MaxEntities]; of more, styles are dropped before links and code, and no text is.
+// ToEntities renders Markdown as plain text and entities, sorted by offset, outer before inner. Entities are nested or
+// disjoint, begin and end between characters, and follow Telegram's rules: code lies in nothing but quotes, quotes are not
+// nested, links have http, https and tg addresses only (others are written out). There are at most [MaxEntities]: if there
+// would be more, styles are dropped before links and code, and no text is lost.
 //
-// A source that is not blank gives a text that is not blank. Raw HTML is shown as it is written. Tables are laid out in
-// columns, as straight as the text can have them and keep to the limit. That is all that the limit does: a text may exceed it.
+// A non-blank source gives a non-blank text. Raw HTML is shown as it is written. Tables are aligned in columns; the padding
+// is reduced if the text would exceed the limit. That is the limit's only effect: the text may still exceed it.
 func ToEntities(source string, limit chat.TextLimit) (string, []Entity) {
 	text, entities := rendered(source, limit)
 	return text, bounded(entities)
 }
 
-// rendered is ToEntities with all entities.
+// rendered is ToEntities without the limit on entities.
 func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 	source = normalise(source)
 	document := parse([]byte(source))
@@ -68,7 +68,7 @@ func rendered(source string, limit chat.TextLimit) (string, []Entity) {
 	return w.text.String(), w.done
 }
 
-// normalise leaves valid UTF-8 with plain line ends and without NUL.
+// normalise returns valid UTF-8 with "\n" line ends and without NUL.
 func normalise(source string) string {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD").Replace(source)
@@ -86,7 +86,7 @@ func bounded(entities []Entity) []Entity {
 			return a.Offset - b.Offset
 		case a.Length != b.Length:
 			return b.Length - a.Length
-		case a.Type == Blockquote: // Of two that cover the same, the quote is the outer.
+		case a.Type == Blockquote: // of two with the same range, the quote is the outer one
 			return -1
 		case b.Type == Blockquote:
 			return 1
@@ -97,7 +97,7 @@ func bounded(entities []Entity) []Entity {
 	return entities
 }
 
-// rank orders types by how much a reader misses them.
+// rank orders types by importance for readers.
 func rank(entityType string) int {
 	switch entityType {
 	case TextLink, Pre:

@@ -136,8 +136,7 @@ func TestTooManyEntities(t *testing.T) {
 	}
 }
 
-// TestGrowth holds the output to a multiple of the input, whatever the input: tables and nested lists could grow with
-// its square.
+// TestGrowth checks that the output is at most a multiple of the input: tables and nested lists could grow with its square.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	const n = 4000
@@ -202,13 +201,13 @@ func TestMarkdownProperty(t *testing.T) {
 	})
 }
 
-// failer is what the checks need of a test.
+// failer is the part of testing.TB that the checks need.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// checkEntities holds entities to Telegram's rules.
+// checkEntities checks entities against Telegram's rules.
 func checkEntities(t failer, text string, entities []markdown.Entity) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -246,7 +245,7 @@ func checkEntities(t failer, text string, entities []markdown.Entity) {
 	}
 }
 
-// checkSplit holds the parts to the limit, and to the text and looks of the whole.
+// checkSplit checks the parts against the limit, and against the text and formatting of the whole.
 func checkSplit(t failer, text string, entities []markdown.Entity, limit int) {
 	t.Helper()
 	parts := markdown.Split(text, entities, chat.TextLimit{Max: limit, Unit: chat.UTF16})
@@ -269,7 +268,7 @@ func checkSplit(t failer, text string, entities []markdown.Entity, limit int) {
 
 func squeeze(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
 
-// look tells for each visible UTF-16 unit which entities cover it.
+// look returns for each visible UTF-16 unit the entities that cover it.
 func look(text string, entities []markdown.Entity) string {
 	units := utf16.Encode([]rune(text))
 	var b strings.Builder
@@ -309,7 +308,7 @@ func TestSplitPrefersLineEnds(t *testing.T) {
 	}
 }
 
-// TestSplitCountsAsTheNetwork does: in bytes, characters or UTF-16 code units. Entities stay where they are in UTF-16.
+// TestSplitCountsAsTheNetwork counts in bytes, characters or UTF-16 code units. Offsets of entities stay in UTF-16.
 func TestSplitCountsAsTheNetwork(t *testing.T) {
 	t.Parallel()
 	text, entities := markdown.ToEntities("ü🦀ü🦀 **ü🦀**", chat.TextLimit{})
@@ -320,7 +319,7 @@ func TestSplitCountsAsTheNetwork(t *testing.T) {
 		{chat.TextLimit{Max: 6, Unit: chat.Bytes}, []string{"ü🦀", "ü🦀", "ü🦀"}},
 		{chat.TextLimit{Max: 4, Unit: chat.Runes}, []string{"ü🦀ü🦀", "ü🦀"}},
 		{chat.TextLimit{Max: 6, Unit: chat.UTF16}, []string{"ü🦀ü🦀", "ü🦀"}},
-		{chat.TextLimit{Max: 1, Unit: chat.Bytes}, []string{"ü", "🦀", "ü", "🦀", "ü", "🦀"}}, // no character is cut
+		{chat.TextLimit{Max: 1, Unit: chat.Bytes}, []string{"ü", "🦀", "ü", "🦀", "ü", "🦀"}}, // at least one character
 		{chat.TextLimit{}, []string{"ü🦀ü🦀 ü🦀"}},
 	} {
 		var got []string
@@ -337,7 +336,7 @@ func TestSplitCountsAsTheNetwork(t *testing.T) {
 	}
 }
 
-// TestToText: what a network without any looks shows.
+// TestToText renders for a network without formatting.
 func TestToText(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

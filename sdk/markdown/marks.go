@@ -7,17 +7,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ToText renders Markdown as text for a network that shows none. Links are written out behind their text, and lines of
-// quotes begin with "> "; all other looks are lost. A source that is not blank gives a text that is not blank. The limit is
-// for tables, as that of [ToEntities].
+// ToText renders Markdown as text for a network without formatting. Link addresses follow their text, and lines of quotes
+// begin with "> "; all other formatting is lost. A non-blank source gives a non-blank text. The limit applies to tables, as
+// in [ToEntities].
 func ToText(source string, limit chat.TextLimit) string {
 	text, entities := rendered(source, limit)
 	return marked(text, entities, nil)
 }
 
-// marked writes entities as marks; those of types that have none are not seen.
+// marked writes entities as marks; types without marks are omitted.
 func marked(text string, entities []Entity, marks map[string]string) string {
-	// At one place the outer begins first and ends last.
+	// At the same position the outer entity begins first and ends last.
 	slices.SortStableFunc(entities, func(a, b Entity) int {
 		if a.Offset != b.Offset {
 			return a.Offset - b.Offset

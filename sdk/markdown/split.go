@@ -7,20 +7,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Part is a piece of a split text with the entities that lie in it.
+// Part is a part of a split text, with its entities.
 type Part struct {
 	Text     string
 	Entities []Entity
 }
 
-// Split cuts a text and its entities into parts that fit the limit, at line ends or spaces where there is one in a part's
-// second half. An entity that crosses a cut goes on in the next part. White space around a cut is dropped and no part is
-// blank. Without a limit there is one part.
+// Split splits a text and its entities into parts that fit the limit, at a line end or space if there is one in a part's
+// second half. An entity that crosses a split continues in the next part. White space around a split is dropped and no part
+// is blank. Without a limit there is one part.
 func Split(text string, entities []Entity, limit chat.TextLimit) []Part {
 	if limit.Max <= 0 {
 		limit = chat.TextLimit{Max: len(text), Unit: chat.Bytes}
 	}
-	limit.Max = max(limit.Max, limit.Unit.Width(utf8.MaxRune)) // no character is cut
+	limit.Max = max(limit.Max, limit.Unit.Width(utf8.MaxRune)) // at least one character
 	var parts []Part
 	offset := 0 // of the rest, in UTF-16 code units
 	for rest := text; rest != ""; {
@@ -40,7 +40,7 @@ func Split(text string, entities []Entity, limit chat.TextLimit) []Part {
 	return parts
 }
 
-// cutAt is where the first part of s ends, in bytes.
+// cutAt returns the end of the first part of s, in bytes.
 func cutAt(s string, limit chat.TextLimit) int {
 	line, space, units := 0, 0, 0
 	for i, r := range s {
@@ -71,7 +71,7 @@ func cutAt(s string, limit chat.TextLimit) int {
 	return len(s)
 }
 
-// within is the part of each entity that lies between two offsets, counted from the first.
+// within returns the part of each entity between two offsets, relative to the first.
 func within(entities []Entity, from, to int) []Entity {
 	var inside []Entity
 	for _, e := range entities {

@@ -12,21 +12,21 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxCells is how many cells a table has at most. A header of n columns over n short rows has n² cells, which a parser
-// makes all; beyond this a table stays the text that it is.
+// maxCells is the maximum number of cells of a table. A header of n columns over n short rows has n² cells, which the
+// parser creates; a table with more stays plain text.
 const maxCells = 5000
 
-// paddings are the widest columns to which cells are padded, in characters; wider cells push their row. A narrower one is
-// for a text that would otherwise be too long.
+// paddings are the column widths up to which cells are padded, in characters, in the order in which they are tried; wider
+// cells shift their row.
 var paddings = []int{30, 16, 8, 0}
 
-// Tables returns a transformer that makes tables of paragraphs as the one of the parser's extension does, but for those that
-// are too big. Parsers of texts that others write need it.
+// Tables returns a transformer that turns paragraphs into tables as goldmark's extension does, except very large ones.
+// Parsers of untrusted text need it.
 func Tables() parser.ParagraphTransformer {
 	return boundedTables{extension.NewTableParagraphTransformer()}
 }
 
-// boundedTables makes tables of paragraphs that are not too big.
+// boundedTables skips very large tables.
 type boundedTables struct{ parser.ParagraphTransformer }
 
 // Transform implements parser.ParagraphTransformer.
@@ -42,7 +42,7 @@ func (t boundedTables) Transform(node *ast.Paragraph, reader text.Reader, pc par
 	blank, before := node.HasBlankPreviousLines(), node.PreviousSibling()
 	parent := node.Parent()
 	t.ParagraphTransformer.Transform(node, reader, pc)
-	if node.Parent() == nil { // All of it became a table.
+	if node.Parent() == nil { // all of it became a table
 		table := parent.FirstChild()
 		if before != nil {
 			table = before.NextSibling()
@@ -51,7 +51,7 @@ func (t boundedTables) Transform(node *ast.Paragraph, reader text.Reader, pc par
 	}
 }
 
-// table lays a table out for a monospaced font: aligned columns two spaces apart, a rule under the header.
+// table formats a table for a monospaced font: aligned columns two spaces apart, a rule under the header.
 func (w walker) table(n *extast.Table) string {
 	var rows [][]string
 	widths := make([]int, len(n.Alignments))
@@ -77,7 +77,7 @@ func (w walker) table(n *extast.Table) string {
 	return b.String()
 }
 
-// cell is a cell's text, with the addresses of links behind it. What it looks like is lost: code shows no styles.
+// cell returns a cell's text, followed by the addresses of its links. Styles are lost, because code has none.
 func (w walker) cell(n ast.Node) string {
 	out := &writer{}
 	walker{source: w.source, out: out}.children(n)

@@ -8,11 +8,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxReference is the longest character reference, in bytes; no named one is longer.
+// maxReference is the maximum length of a character reference, in bytes; no named one is longer.
 const maxReference = 33
 
-// unescape resolves backslash escapes and character references in one pass, so that what one of them makes is not taken
-// for another.
+// unescape resolves backslash escapes and character references in one pass, so that the result of one is not interpreted as
+// the other.
 func unescape(source []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(source); i++ {
@@ -35,7 +35,7 @@ func unescape(source []byte) string {
 	return b.String()
 }
 
-// reference resolves the character reference that s begins with. A length of zero means that there is none.
+// reference resolves the character reference at the start of s. A length of zero means that there is none.
 func reference(s []byte) (resolved string, length int) {
 	end := bytes.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {

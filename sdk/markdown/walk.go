@@ -14,22 +14,22 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxURL is the longest address of a link, in bytes; longer ones are written out.
+// maxURL is the maximum length of a link's address, in bytes; longer ones are written out.
 const maxURL = 2048
 
-// walker writes a parsed document. It knows what each part of Markdown looks like in a chat and leaves it to its writer
-// how that is marked.
+// walker renders a parsed document. It decides how each element of Markdown looks in a chat and leaves the markup to its
+// writer.
 type walker struct {
 	source []byte
 	out    *writer
-	// marked says that a list item's bullet was just written: its first paragraph goes on the same line.
+	// marked is set after a list item's bullet was written: its first paragraph continues on the same line.
 	marked bool
-	// padding is the widest column of a table to which cells are padded.
+	// padding is the column width up to which a table's cells are padded.
 	padding int
 }
 
-// documents is the parser of all documents, which any number of goroutines may use. To make one takes five times as long as
-// to parse a short answer.
+// documents is the shared parser, which is safe for concurrent use. Creating one takes five times as long as parsing a
+// short answer.
 var documents = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -62,7 +62,7 @@ var documents = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// parse returns a document that any number of walkers may walk.
+// parse returns a document that several walkers may walk concurrently.
 func parse(source []byte) ast.Node { return documents().Parse(text.NewReader(source)) }
 
 func (w walker) children(n ast.Node) {
@@ -105,7 +105,7 @@ func (w walker) block(n ast.Node) {
 	}
 }
 
-// startsLine tells whether a block cannot stand behind a list item's marker.
+// startsLine reports whether a block cannot follow a list item's marker on the same line.
 func startsLine(n ast.Node) bool {
 	switch n.Kind() {
 	case ast.KindFencedCodeBlock, ast.KindCodeBlock, ast.KindList, extast.KindTable:
@@ -115,7 +115,7 @@ func startsLine(n ast.Node) bool {
 	}
 }
 
-// distance is how many line breaks stand before a block: as many as in the source, but no second empty line.
+// distance returns the number of line breaks before a block: as many as in the source, but at most one empty line.
 func distance(n ast.Node) int {
 	if n.HasBlankPreviousLines() {
 		return 2
@@ -148,10 +148,10 @@ func (w walker) list(n *ast.List) {
 	}
 }
 
-// maxIndent is the deepest indent, in bytes: it would grow with the square of the source's length.
+// maxIndent is the maximum indent, in bytes: otherwise the output could grow with the square of the source's length.
 const maxIndent = 12
 
-// isTask tells whether an item begins with a check box, which is bullet enough.
+// isTask reports whether an item begins with a check box, which replaces the bullet.
 func isTask(item ast.Node) bool {
 	first := item.FirstChild()
 	return first != nil && first.FirstChild() != nil && first.FirstChild().Kind() == extast.KindTaskCheckBox
@@ -207,7 +207,7 @@ func (w walker) text(n *ast.Text) {
 	}
 }
 
-// codeSpan is a code span's content, its line ends as spaces.
+// codeSpan returns a code span's content, with line ends as spaces.
 func (w walker) codeSpan(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -218,7 +218,7 @@ func (w walker) codeSpan(n ast.Node) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// link covers n's text with a link, or writes the address out where the network would refuse it.
+// link makes n's text a link, or writes the address out if the network would refuse it.
 func (w walker) link(n ast.Node, destination []byte) {
 	shown := strings.TrimPrefix(unescape(destination), "mailto:")
 	if n.FirstChild() == nil {
@@ -235,8 +235,8 @@ func (w walker) link(n ast.Node, destination []byte) {
 	}
 }
 
-// linkable tells whether Telegram takes the address. It refuses other schemes, and hosts without a dot, with the whole
-// message; an e-mail address it finds by itself in the text.
+// linkable reports whether Telegram accepts the address. With other schemes, or hosts without a dot, it refuses the whole
+// message. It finds e-mail addresses in the text by itself.
 func linkable(address string) bool {
 	if len(address) > maxURL {
 		return false
@@ -255,7 +255,7 @@ func linkable(address string) bool {
 	}
 }
 
-// lines is a block's source without its last line end.
+// lines returns a block's source without its last line end.
 func (w walker) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -265,7 +265,7 @@ func (w walker) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// language is a code block's language if it looks like one.
+// language returns a code block's language if it looks like one.
 func language(info []byte) string {
 	if len(info) > 32 {
 		return ""

@@ -2,14 +2,14 @@ package markdown
 
 import "github.com/clawhost/clawhost/sdk/chat"
 
-// whatsAppMarks are the marks that WhatsApp shows a style by.
+// whatsAppMarks are WhatsApp's marks for styles.
 var whatsAppMarks = map[string]string{Bold: "*", Italic: "_", Strikethrough: "~", Code: "`", Pre: "```"}
 
 // ToWhatsApp renders Markdown with WhatsApp's own marks: *bold*, _italic_, ~struck~, `code`, ```blocks``` and lines that
-// begin with "> ". A mark does not reach over a line's end there, so a style is marked on each of its lines. Links are
-// written out behind their text. A source that is not blank gives a text that is not blank.
+// begin with "> ". There a mark ends at the end of its line, so each line of a style is marked. Link addresses follow their
+// text. A non-blank source gives a non-blank text.
 //
-// WhatsApp has no escapes: a text with such marks of its own around a word is shown as if it had been meant so.
+// WhatsApp has no escapes: if a text contains such marks around a word, WhatsApp shows the style.
 func ToWhatsApp(source string) string {
 	text, entities := rendered(source, chat.TextLimit{})
 	return marked(text, entities, whatsAppMarks)

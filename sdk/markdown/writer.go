@@ -6,21 +6,21 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// writer builds a text with entities. Line breaks and indents are owed, not written, until a character follows: so no
-// entity begins or ends with one and the text does not end in one.
+// writer builds a text with entities. Line breaks and indents are pending until a character follows: so no entity begins or
+// ends with one, and the text does not end with one.
 type writer struct {
 	text   strings.Builder
 	units  int    // the text's length in UTF-16 code units
-	breaks int    // line breaks owed
+	breaks int    // pending line breaks
 	indent string // begins each line
 	open   []Entity
 	done   []Entity
 }
 
-// notBegun is the offset of an open entity before its first character.
+// notBegun is the offset of an open entity before its first character is written.
 const notBegun = -1
 
-// write appends s, each line of it indented.
+// write appends s and indents each line.
 func (w *writer) write(s string) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
@@ -33,10 +33,10 @@ func (w *writer) write(s string) {
 	}
 }
 
-// separate sees to it that at least n line breaks stand before what follows.
+// separate ensures that at least n line breaks precede the next text.
 func (w *writer) separate(n int) { w.breaks = max(w.breaks, n) }
 
-// span covers with e what body writes. It is left out where it must not be.
+// span applies e to what body writes, unless the entity is not allowed there.
 func (w *writer) span(e Entity, body func()) {
 	if w.isOpen(e.Type) {
 		body()
@@ -50,8 +50,8 @@ func (w *writer) span(e Entity, body func()) {
 	w.open = w.open[:last]
 }
 
-// verbatim writes s as it is under e, which is code. No entity but a quote may cover code: those that are open end before
-// it and go on after it, but for a link, which is worth more than the code's look.
+// verbatim writes s unchanged under e, which is code. Only a quote may contain code, so other open entities are ended
+// before it and continued after it. Inside a link the code style is dropped instead.
 func (w *writer) verbatim(e Entity, s string) {
 	if strings.TrimSpace(s) == "" || (e.Type == Code && w.isOpen(TextLink)) {
 		w.write(s)
@@ -73,7 +73,7 @@ func (w *writer) verbatim(e Entity, s string) {
 	w.close(e)
 }
 
-// begin writes the line breaks and the indent that are owed.
+// begin writes the pending line breaks and indent.
 func (w *writer) begin() {
 	switch {
 	case w.text.Len() == 0:

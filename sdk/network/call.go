@@ -15,16 +15,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// CallError is a call of a network's API that failed. Whoever makes one keeps secrets out of it.
+// CallError is the error of a failed call of a network's API. It must not contain secrets.
 type CallError struct {
 	Call       string // such as "POST message"
-	Status     int    // HTTP's; zero: no answer came
+	Status     int    // HTTP's; zero: no response
 	Message    string
-	RetryAfter time.Duration // what the network asks for
-	Sent       bool          // the request may have reached the network
-	Files      bool          // it has files
-	Ended      error         // the context's error, if that ended the call
-	Cause      chat.Reason   // of a failure that is none of the network's; zero: the status tells
+	RetryAfter time.Duration // the wait that the network asks for
+	Sent       bool          // whether the request may have reached the network
+	Files      bool          // whether the request has files
+	Ended      error         // the context's error, if it ended the call
+	Cause      chat.Reason   // of a failure that the network did not cause; zero: derived from Status
 }
 
 // Error implements error.
@@ -35,10 +35,10 @@ func (e *CallError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Call, e.Status, e.Message)
 }
 
-// Unwrap returns the context's error, if any; all else could hold a secret.
+// Unwrap returns the context's error, if any. Other causes could contain secrets.
 func (e *CallError) Unwrap() error { return e.Ended }
 
-// Uncertain reports whether the call may have had its effect all the same.
+// Uncertain reports whether the call may have taken effect in spite of the error.
 func (e *CallError) Uncertain() bool {
 	return e.Status == 0 && e.Sent || e.Status >= http.StatusInternalServerError || e.Status > 0 && e.Status < http.StatusBadRequest
 }
@@ -48,10 +48,10 @@ func (e *CallError) MayPass() bool {
 	return e.Ended != nil || e.Status == 0 && e.Cause == 0 || e.Status == http.StatusTooManyRequests || e.Uncertain()
 }
 
-// Wait is how long the network asks to wait.
+// Wait returns how long the network asks to wait.
 func (e *CallError) Wait() time.Duration { return e.RetryAfter }
 
-// Reason is what the status means for a call about a chat. The words and codes of a network say more.
+// Reason returns what the status means for a call about a chat. Channels know more from the network's error codes.
 func (e *CallError) Reason() chat.Reason {
 	switch {
 	case e.Cause != 0:
@@ -75,7 +75,7 @@ func (e *CallError) Reason() chat.Reason {
 	}
 }
 
-// failed is a failed call of any network: a [*CallError], or what has one embedded.
+// failed is a failed call of any network: a [*CallError], or an error that embeds one.
 type failed interface {
 	error
 	Uncertain() bool
@@ -91,8 +91,8 @@ func asFailed(err error) (failed, bool) {
 	return errors.AsType[failed](err)
 }
 
-// Failure is err as the host understands it: a [*chat.Failure], or nil for nil. What is no failed call may have had its
-// effect.
+// Failure converts err for the host: it returns a [*chat.Failure], or nil for nil. An error that is not a failed call may
+// have taken effect.
 func Failure(err error) error {
 	if _, known := errors.AsType[*chat.Failure](err); err == nil || known {
 		return err
@@ -104,12 +104,14 @@ func Failure(err error) error {
 	return f
 }
 
-// Refuse is a failure of which nothing has reached the network. Its text may have the verbs of package fmt, and %w.
+// Refuse returns a failure for a message of which nothing was sent. The format takes the verbs of package fmt, including
+// %w.
 func Refuse(reason chat.Reason, format string, args ...any) *chat.Failure {
 	return &chat.Failure{Reason: reason, Err: fmt.Errorf(format, args...)}
 }
 
-// Unread is the failure of a call whose files the host did not give, for err. It did not reach the network as a whole.
+// Unread returns the error of a call whose files the host could not provide because of err. The request did not reach the
+// network completely.
 func Unread(call string, err error) CallError {
 	e := CallError{Call: call, Files: true, Cause: chat.Temporary, Message: "the host's file cannot be read: " + err.Error()}
 	switch {
@@ -121,7 +123,7 @@ func Unread(call string, err error) CallError {
 	return e
 }
 
-// WithoutAddress leaves out where a request went: addresses, and those of proxies, may hold secrets.
+// WithoutAddress removes the addresses of a request and of proxies from an error: they may contain secrets.
 func WithoutAddress(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -129,13 +131,13 @@ func WithoutAddress(err error) error {
 	return err
 }
 
-// Progress is how far a request came.
+// Progress records how far a request got.
 type Progress struct{ sent atomic.Bool }
 
-// Context returns the context of the request, from which Progress learns.
+// Context returns a context for the request that updates Progress.
 func (p *Progress) Context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		// A request is tried on another connection only if nothing of it was sent on the first.
+		// A request is retried on another connection only if nothing of it was sent on the first.
 		GetConn: func(string) { p.sent.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
 	})

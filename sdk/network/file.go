@@ -13,14 +13,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Unfetched is the problem of a file that cannot be had for reasons that mean nothing to the agent.
+// Unfetched is the problem of a file that is unavailable for reasons that mean nothing to the agent.
 const Unfetched = "could not be fetched"
 
-// TooLarge is the problem of a file that has more than so many bytes.
+// TooLarge returns the problem of a file that has more than most bytes.
 func TooLarge(most int64) string { return fmt.Sprintf("is larger than %d MB", most>>20) }
 
-// Offer is a file that somebody sent, or that a message answers, as it is submitted: with the token by which it is fetched
-// later, or with its problem where it has more than so many bytes or there is no token.
+// Offer returns a file from a person's message as it is submitted: with the token by which it can be fetched later, or with
+// a problem if it has more than most bytes or there is no token.
 func Offer(m chat.Media, token chat.FileToken, most int64) chat.Media {
 	switch {
 	case m.Size > most:
@@ -33,8 +33,8 @@ func Offer(m chat.Media, token chat.FileToken, most int64) chat.Media {
 	return m
 }
 
-// Token is what a file is fetched by later, of a value that is made of what the network asks for; empty: there is too much
-// of it.
+// Token encodes a value that contains what the network needs to fetch a file. It returns an empty token if the value is too
+// large.
 func Token(of any) chat.FileToken {
 	raw, err := json.Marshal(of)
 	if err != nil || len(raw) > chat.MaxFileToken {
@@ -43,15 +43,15 @@ func Token(of any) chat.FileToken {
 	return chat.FileToken(raw)
 }
 
-// ReadToken reads what Token was made of.
+// ReadToken decodes the value of a token.
 func ReadToken(token chat.FileToken, into any) error {
 	if json.Unmarshal([]byte(token), into) != nil {
-		return &chat.FileError{Problem: Unfetched, Err: errors.New("the token is none of this plugin's")}
+		return &chat.FileError{Problem: Unfetched, Err: errors.New("the token is not from this plugin")}
 	}
 	return nil
 }
 
-// FileError is an error of fetching as the host understands it: a file that a call was refused for can never be had.
+// FileError converts an error of fetching for the host: a file that the network refused is permanently unavailable.
 func FileError(err error) error {
 	e, ok := asFailed(err)
 	switch {
@@ -63,8 +63,8 @@ func FileError(err error) error {
 	return &chat.FileError{Problem: Unfetched, Err: err}
 }
 
-// Download opens the file at an address, which no error names. Errors, also those of reading, are a [*CallError], or a
-// [*chat.FileError] where the file has more than so many bytes.
+// Download opens the file at an address, which no error contains. Errors, including those of reading, are a [*CallError],
+// or a [*chat.FileError] if the file has more than most bytes.
 func Download(ctx context.Context, client *http.Client, address string, most int64) (io.ReadCloser, error) {
 	const call = "GET file"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -76,7 +76,7 @@ func Download(ctx context.Context, client *http.Client, address string, most int
 		return nil, &CallError{Call: call, Message: WithoutAddress(err).Error(), Ended: ctx.Err()}
 	}
 	if response.StatusCode != http.StatusOK {
-		_ = response.Body.Close() // its status says enough
+		_ = response.Body.Close() // the status is enough
 		return nil, &CallError{
 			Call: call, Status: response.StatusCode, Message: http.StatusText(response.StatusCode),
 			RetryAfter: Seconds(response.Header.Get("Retry-After")),
@@ -86,7 +86,7 @@ func Download(ctx context.Context, client *http.Client, address string, most int
 	return &download{Bound(response.Body, most, large), ctx}, nil
 }
 
-// download is a file as it comes.
+// download is a file in transfer.
 type download struct {
 	io.ReadCloser
 
@@ -102,7 +102,7 @@ func (d *download) Read(p []byte) (int, error) {
 	return n, &CallError{Call: "GET file", Message: "the connection broke", Ended: d.ctx.Err()}
 }
 
-// Bound bounds what somebody else sends: reading ends with the error tooLong where there are more than so many bytes.
+// Bound limits untrusted data: reading fails with the error tooLong after most bytes.
 func Bound(body io.ReadCloser, most int64, tooLong error) io.ReadCloser {
 	return &bounded{body, most, tooLong}
 }
@@ -123,19 +123,19 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CheckFile refuses a file of the host's that cannot be sent: one without bytes, or with more than the network takes.
+// CheckFile returns an error if a file of the host cannot be sent: it is empty, or larger than the network accepts.
 func CheckFile(m chat.Media, most int64) error {
 	switch {
 	case m.Ref == "":
-		return Refuse(chat.MediaRejected, "a file has no bytes")
+		return Refuse(chat.MediaRejected, "a file is empty")
 	case m.Size > most:
-		return Refuse(chat.MediaRejected, "a file has %d bytes; %d are taken at most", m.Size, most)
+		return Refuse(chat.MediaRejected, "a file has %d bytes; at most %d are allowed", m.Size, most)
 	default:
 		return nil
 	}
 }
 
-// Shape is a row of a table that says which files a network shows as what they are.
+// Shape is a row of a table that maps files to the ways in which a network shows them.
 type Shape[T any] struct {
 	Kinds []chat.MediaKind
 	Types []string // MIME types
@@ -143,7 +143,7 @@ type Shape[T any] struct {
 	As    T
 }
 
-// ShapeOf finds as what a file is shown: by the first row that fits, else as other says.
+// ShapeOf returns how a file is shown: by the first matching row, or other.
 func ShapeOf[T any](table []Shape[T], m chat.Media, other T) T {
 	mediaType, _, _ := mime.ParseMediaType(m.MIMEType)
 	for _, s := range table {

@@ -1,10 +1,11 @@
-// Package network is for channels that are clients of a network: when a call that failed is made again, what its failure
-// means to the host, how files are fetched and shown, and what is told of the connection. It is shared by channel plugins.
+// Package network is for channels that are clients of a network. It decides when a failed call is retried, what a failure
+// means to the host, how files are fetched and shown, and what is reported about the connection. It is shared by channel
+// plugins.
 //
-// A failed call is a [*CallError], or an error of the channel's own with one embedded, which knows more of it. Of each it
-// is known whether it may have had its effect all the same ([CallError.Uncertain]), whether it may succeed later
-// ([CallError.MayPass]), and what the host should make of it ([CallError.Reason]). What only a person can fix the channel
-// says itself, by sdk.ErrBadCredentials or sdk.ErrLoggedOut in what Run returns.
+// A failed call is a [*CallError], or a channel's own error that embeds one and knows more. It says whether the call may
+// have taken effect ([CallError.Uncertain]), whether a retry may succeed ([CallError.MayPass]), and the reason for the host
+// ([CallError.Reason]). If only a person can fix the problem, the channel returns sdk.ErrBadCredentials or sdk.ErrLoggedOut
+// from Run.
 package network
 
 import (
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Pause waits and reports whether it came to its end before ctx did.
+// Pause waits for d and reports whether it did so before ctx ended.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -26,17 +27,17 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Backoff is how long to wait between two tries: about First, then about twice as long each time, about Longest at most.
-// No two clients wait equally long, so that not all come back at once to a network that was away.
+// Backoff computes the waits between attempts: about First, then about twice as long each time, at most about Longest. The
+// waits are random, so that clients do not all return at once to a network that was down.
 type Backoff struct {
 	First, Longest time.Duration
-	Tries          int // all in all, by [Backoff.Again]; zero: without end
+	Tries          int // maximum attempts in total, for [Backoff.Again]; zero: no limit
 
 	tried int
 	wait  time.Duration // the next one, on average; zero: First
 }
 
-// After returns how long to wait after a try that ended with err: at least as long as the network asks for.
+// After returns how long to wait after an attempt that ended with err: at least as long as the network asks for.
 func (b *Backoff) After(err error) time.Duration {
 	b.tried++
 	wait := max(b.wait, b.First)
@@ -50,8 +51,8 @@ func (b *Backoff) After(err error) time.Duration {
 	return wait
 }
 
-// Again waits until the call that ended with err may be made again, and reports whether it may: not if it succeeded, nor if
-// it cannot succeed later, nor after the last try, nor once ctx has ended.
+// Again waits until the call that ended with err may be retried, and reports whether it may: not if it succeeded, if it
+// cannot succeed later, after the last attempt, or once ctx has ended.
 func (b *Backoff) Again(ctx context.Context, err error) bool {
 	e, ok := asFailed(err)
 	if !ok || !e.MayPass() {
@@ -61,13 +62,13 @@ func (b *Backoff) Again(ctx context.Context, err error) bool {
 	return (b.Tries == 0 || b.tried < b.Tries) && Pause(ctx, wait)
 }
 
-// Fresh reports whether nothing has failed since the beginning, or since Reset.
+// Fresh reports whether nothing has failed since the start or the last Reset.
 func (b *Backoff) Fresh() bool { return b.tried == 0 }
 
-// Reset has the waits begin anew.
+// Reset restarts the waits at First.
 func (b *Backoff) Reset() { b.tried, b.wait = 0, 0 }
 
-// Seconds reads a number of seconds, as of the header Retry-After; zero for what is none.
+// Seconds parses a number of seconds, as in the header Retry-After. It returns zero if the text is not a number.
 func Seconds(text string) time.Duration {
 	s, err := strconv.ParseFloat(text, 64)
 	if err != nil || s <= 0 || s > 1e6 {

@@ -20,7 +20,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// ownError is a channel's own kind of failed call.
+// ownError is a channel's own error type.
 type ownError struct {
 	network.CallError
 
@@ -59,14 +59,14 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestAgain makes calls again that may pass, and only those, for as often as may be.
+// TestAgain retries only temporary failures, and only as often as allowed.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	busy := &network.CallError{Status: http.StatusServiceUnavailable}
 	for _, tt := range []struct {
 		name  string
 		err   error
-		until time.Duration // that ctx ends
+		until time.Duration // the end of ctx
 		calls int
 	}{
 		{"success", nil, time.Hour, 1},
@@ -93,7 +93,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestFailure is what the host hears of errors.
+// TestFailure checks how the host receives errors.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	call := func(status int) *network.CallError { return &network.CallError{Call: "POST message", Status: status} }
@@ -130,7 +130,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestDownload reads files, whole or not at all, and names no address.
+// TestDownload checks that files are read completely or not at all, and that no error has an address.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -179,7 +179,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestProgress knows whether a request may have reached the network.
+// TestProgress checks whether a request may have reached the network.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -201,7 +201,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestOffer gives a file its token, or says why it has none.
+// TestOffer checks that a file has a token, or a problem.
 func TestOffer(t *testing.T) {
 	t.Parallel()
 	type origin struct{ Path string }
@@ -228,7 +228,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// TestShapes are found by kind, type and size.
+// TestShapes chooses by kind, type and size.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	table := []network.Shape[string]{
@@ -251,12 +251,12 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// reports keeps what the host is told.
+// reports records what the host receives.
 type reports []string
 
 func (r *reports) Report(state chat.State, detail string) { *r = append(*r, state.String()+" "+detail) }
 
-// TestStatus tells each change once, and each Run from the beginning.
+// TestStatus reports each change once, and each Run from the start.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	var s network.Status

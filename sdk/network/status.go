@@ -9,13 +9,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Reporter is told of a connection's state, as an sdk.Inbox is.
+// Reporter receives a connection's state; an sdk.Inbox is one.
 type Reporter interface {
 	Report(state chat.State, detail string)
 }
 
-// Status is how a channel's connection is. It tells the host each change once, and answers for the channel's health.
-// The zero Status is that of a channel that does not run yet.
+// Status holds the state of a channel's connection. It reports each change to the host once, and answers health checks. The
+// zero Status is that of a channel that does not run yet.
 type Status struct {
 	mu     sync.Mutex
 	to     Reporter
@@ -23,7 +23,7 @@ type Status struct {
 	detail string
 }
 
-// Begin is for the beginning of Run: the channel connects, and the inbox is told of that and of what follows.
+// Begin sets the state to connecting and reports it and all later states to the inbox. Run calls it first.
 func (s *Status) Begin(to Reporter) {
 	s.mu.Lock()
 	s.to, s.state = to, 0
@@ -31,7 +31,7 @@ func (s *Status) Begin(to Reporter) {
 	s.Report(chat.Connecting, "")
 }
 
-// Report tells the state, if it is another one than before. The detail is for the operator and holds no secret.
+// Report sets the state and reports it if it has changed. The detail is for the operator and must not contain secrets.
 func (s *Status) Report(state chat.State, detail string) {
 	s.mu.Lock()
 	same := s.state == state && s.detail == detail
@@ -43,14 +43,14 @@ func (s *Status) Report(state chat.State, detail string) {
 	}
 }
 
-// Is reports whether the connection is in this state.
+// Is reports whether the connection is in the given state.
 func (s *Status) Is(state chat.State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state == state
 }
 
-// Health implements sdk.HealthChecker: nil is connected.
+// Health implements sdk.HealthChecker: it returns nil if the channel is connected.
 func (s *Status) Health(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

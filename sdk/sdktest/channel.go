@@ -13,7 +13,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Limits asks what the channel can in a kind of chat. It works before Configure too.
+// Limits returns the channel's limits for a kind of chat. It also works before Configure.
 func (h *Harness) Limits(kind chat.Kind) chat.Limits {
 	h.t.Helper()
 	r, err := h.channel.GetCapabilities(h.t.Context(), &pluginv1.GetCapabilitiesRequest{ChatKind: wire.KindToProto(kind)})
@@ -27,7 +27,7 @@ func (h *Harness) Limits(kind chat.Kind) chat.Limits {
 	return limits
 }
 
-// Send has the channel send a message. The error is a [*chat.Failure], or a gRPC error if the plugin broke.
+// Send calls the channel's Send. The error is a [*chat.Failure], or a gRPC error if the plugin failed.
 func (h *Harness) Send(out chat.Outgoing) (chat.Receipt, error) {
 	h.t.Helper()
 	r, err := h.channel.SendMessage(h.t.Context(), wire.OutgoingToProto(out))
@@ -47,7 +47,7 @@ func (h *Harness) Send(out chat.Outgoing) (chat.Receipt, error) {
 	return receipt, nil
 }
 
-// Edit has the channel change a message.
+// Edit calls the channel's Edit.
 func (h *Harness) Edit(to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
 	h.t.Helper()
 	r, err := h.channel.EditMessage(h.t.Context(), &pluginv1.EditMessageRequest{
@@ -56,7 +56,7 @@ func (h *Harness) Edit(to chat.Address, id chat.MessageID, text string, buttons 
 	return h.outcome(r.GetFailure(), err)
 }
 
-// Delete has the channel delete a message.
+// Delete calls the channel's Delete.
 func (h *Harness) Delete(to chat.Address, id chat.MessageID) error {
 	h.t.Helper()
 	r, err := h.channel.DeleteMessage(h.t.Context(), &pluginv1.DeleteMessageRequest{
@@ -65,7 +65,7 @@ func (h *Harness) Delete(to chat.Address, id chat.MessageID) error {
 	return h.outcome(r.GetFailure(), err)
 }
 
-// React has the channel put an emoji on a message.
+// React calls the channel's React.
 func (h *Harness) React(to chat.Address, id chat.MessageID, emoji string) error {
 	h.t.Helper()
 	r, err := h.channel.ReactToMessage(h.t.Context(), &pluginv1.ReactToMessageRequest{
@@ -74,14 +74,14 @@ func (h *Harness) React(to chat.Address, id chat.MessageID, emoji string) error 
 	return h.outcome(r.GetFailure(), err)
 }
 
-// Typing has the channel show that an answer is being written.
+// Typing calls the channel's Typing.
 func (h *Harness) Typing(to chat.Address, active bool) error {
 	h.t.Helper()
 	r, err := h.channel.SetTyping(h.t.Context(), &pluginv1.SetTypingRequest{Address: wire.AddressToProto(to), Active: active})
 	return h.outcome(r.GetFailure(), err)
 }
 
-// Draft has the channel show what is about to be sent.
+// Draft calls the channel's Draft.
 func (h *Harness) Draft(to chat.Address, draftID int64, text string) error {
 	h.t.Helper()
 	r, err := h.channel.UpdateDraft(h.t.Context(), &pluginv1.UpdateDraftRequest{
@@ -90,15 +90,15 @@ func (h *Harness) Draft(to chat.Address, draftID int64, text string) error {
 	return h.outcome(r.GetFailure(), err)
 }
 
-// SetCommands has the channel fill its network's menu of commands.
+// SetCommands calls the channel's SetCommands.
 func (h *Harness) SetCommands(commands ...chat.CommandSpec) error {
 	h.t.Helper()
 	r, err := h.channel.SetCommands(h.t.Context(), wire.SetCommandsToProto(commands))
 	return h.outcome(r.GetFailure(), err)
 }
 
-// Login has the channel log in to an account. The answers are those to earlier input steps; an empty account without an
-// error means that the last step asks for another one.
+// Login calls the channel's Login. The answers are those to previous input steps; an empty account without an error means
+// that the last step asks for another one.
 func (h *Harness) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	h.t.Helper()
 	stream, err := h.channel.Login(ctx, &pluginv1.LoginRequest{Answers: answers})
@@ -133,7 +133,7 @@ func (h *Harness) NextEvent() chat.Event {
 	defer cancel()
 	e, err := h.Host.next(ctx)
 	if err != nil {
-		h.t.Fatalf("no event came within %v; submitted was %s", patience, shown(h.Host.Submissions()))
+		h.t.Fatalf("no event within %v; submitted: %s", patience, shown(h.Host.Submissions()))
 	}
 	return e
 }
@@ -150,7 +150,7 @@ type Run struct {
 	h      *Harness
 	cancel context.CancelFunc
 	states chan State
-	last   State         // that NextState returned
+	last   State         // returned by NextState
 	ended  chan struct{} // closed when the stream has ended
 	err    error         // why; nil after Stop
 }
@@ -207,7 +207,7 @@ func (r *Run) NextState() State {
 	}
 }
 
-// WaitFor waits for a state and returns it; others before it are passed over.
+// WaitFor waits for a state and returns it; it skips others.
 func (r *Run) WaitFor(state chat.State) State {
 	r.h.t.Helper()
 	for {
@@ -217,14 +217,14 @@ func (r *Run) WaitFor(state chat.State) State {
 	}
 }
 
-// waitForNot waits for any other state than one.
+// waitForNot waits for any state other than the given one.
 func (r *Run) waitForNot(state chat.State) {
 	r.h.t.Helper()
 	for r.NextState().State == state {
 	}
 }
 
-// endsWithin is how long a channel's Run may take to return once its context has ended.
+// endsWithin limits how long a channel's Run may take to return once its context has ended.
 const endsWithin = 5 * time.Second
 
 // Stop ends the channel's context and waits until Run has returned in the plugin, which must be within 5 seconds.
@@ -235,18 +235,18 @@ func (r *Run) Stop() {
 	select {
 	case <-r.h.runs:
 	case <-time.After(endsWithin):
-		r.h.t.Fatalf("Run does not return within %v of the end of its context", endsWithin)
+		r.h.t.Fatalf("Run did not return within %v after the end of its context", endsWithin)
 	}
 }
 
-// Wait waits until Run ends by itself and returns why; nil is a clean end.
+// Wait waits until Run ends by itself and returns its error.
 func (r *Run) Wait() error {
 	r.h.t.Helper()
 	select {
 	case <-r.ended:
 		return r.err
 	case <-time.After(patience):
-		r.h.t.Fatalf("Run does not end within %v", patience)
+		r.h.t.Fatalf("Run did not end within %v", patience)
 		return nil
 	}
 }

@@ -25,7 +25,7 @@ func describes(t testing.TB, s Setup) {
 	for _, kind := range kinds {
 		limits = append(limits, h.Limits(kind))
 	}
-	// A config changes nothing, nor does another life.
+	// Neither a config nor a restart may change the description.
 	_, config := s.network(t)
 	other := s.serve(t)
 	other.Configure(config)
@@ -40,7 +40,7 @@ func describes(t testing.TB, s Setup) {
 	if len(first.Schema) > 0 {
 		schema := &jsonschema.Schema{}
 		if err := json.Unmarshal(first.Schema, schema); err != nil {
-			t.Fatalf("the config's schema is no JSON Schema: %v", err)
+			t.Fatalf("the config's schema is not a JSON Schema: %v", err)
 		}
 		if _, err := schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
 			t.Errorf("the config's schema is not valid: %v", err)

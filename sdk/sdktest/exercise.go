@@ -14,50 +14,50 @@ import (
 type Setup struct {
 	// Component is the channel.
 	Component sdk.Component
-	// New is called for each obligation. It makes a network and the config of a channel that is connected to it, as
-	// [Harness.Configure] takes it. What must be closed it gives to t.Cleanup.
+	// New is called for each test. It creates a network and the config of a channel that is connected to it, as
+	// [Harness.Configure] takes it. Cleanup is registered with t.Cleanup.
 	New func(t testing.TB) (Network, any)
-	// Prepare, if not nil, is called once for each obligation, after New, with the state folder that all lives of the
-	// channel in it share. A channel that must be paired finds the keys of a paired device there.
+	// Prepare, if not nil, is called once for each test, after New, with the state folder that the channel keeps across
+	// restarts. A channel that must be paired finds the keys of a paired device there.
 	Prepare func(t testing.TB, n Network, stateDir string)
-	// Chats are direct chats of the network, each with another person, at least one; two or more show that chats do not disturb
-	// each other, and that people are told apart.
+	// Chats are direct chats of the network, each with another person, at least one. Two or more show that chats do not
+	// interfere with each other, and that people are distinguished.
 	Chats []chat.ID
-	// BadConfigs are configs that fit the schema, or nearly, and that the channel must refuse with a diagnostic.
+	// BadConfigs are configs that match the schema, or nearly, and that the channel must refuse with a diagnostic.
 	BadConfigs []any
-	// Secrets are values of the configs, the bad ones too, that must not be in any error or log.
+	// Secrets are values of the configs, including the bad ones, that no error or log may contain.
 	Secrets []string
-	// Never are the reasons for which the network never refuses a message. For all others it must, to order.
+	// Never lists the reasons for which the network never refuses a message. For all others it must do so on request.
 	Never []chat.Reason
-	// Without are the features that the network does not have. All others it must show.
+	// Without lists the features that the network does not have. It must show all others.
 	Without []Feature
-	// Leaks are functions, named as stacks name them, in which a library of the channel's is known to leave goroutines that
-	// nobody can end. No other may be left.
+	// Leaks lists functions, as they are named in stacks, in which a library of the channel is known to leave goroutines
+	// that nobody can end. No others may remain.
 	Leaks []string
 
-	stateDir string // of the obligation
+	stateDir string // of the test
 }
 
-// Exercise holds a channel against what the host relies on, one subtest an obligation. What a channel does not say it can is
-// not asked of it; what it says and its network cannot show is an error.
+// Exercise tests a channel against the requirements of the host, one subtest each. Capabilities that a channel does not
+// declare are not tested; if it declares one that its network cannot show, the test fails.
 func Exercise(t *testing.T, s Setup) {
 	t.Helper()
 	if s.New == nil || len(s.Chats) == 0 {
 		t.Fatal("Setup needs New and Chats")
 	}
-	for _, o := range s.obligations() {
-		t.Run(o.name, func(t *testing.T) { o.hold(t, s) })
+	for _, o := range s.requirements() {
+		t.Run(o.name, func(t *testing.T) { o.test(t, s) })
 	}
 }
 
-// obligation is one thing that the host relies on.
-type obligation struct {
+// requirement is one thing that the host relies on.
+type requirement struct {
 	name  string
 	check func(testing.TB, Setup)
 }
 
-func (s Setup) obligations() []obligation {
-	all := []obligation{
+func (s Setup) requirements() []requirement {
+	all := []requirement{
 		{"describes itself without config", describes},
 		{"refuses a bad config with a diagnostic", refusesBadConfigs},
 		{"hands over each message once and acknowledges it", handsOver},
@@ -96,20 +96,20 @@ func (s Setup) obligations() []obligation {
 	}
 	for reason := chat.Temporary; reason <= chat.Invalid; reason++ {
 		if !slices.Contains(s.Never, reason) {
-			all = append(all, obligation{"tells a refusal: " + reason.String(), tells(reason)})
+			all = append(all, requirement{"tells a refusal: " + reason.String(), tells(reason)})
 		}
 	}
 	return all
 }
 
-// hold holds a channel to the obligation.
-func (o obligation) hold(t testing.TB, s Setup) {
+// test tests a channel against the requirement.
+func (o requirement) test(t testing.TB, s Setup) {
 	t.Helper()
 	s.stateDir = t.TempDir()
 	o.check(t, s)
 }
 
-// network makes the network of an obligation and the state of a channel that is to be connected to it.
+// network creates the network of a test, and the state of a channel that will connect to it.
 func (s Setup) network(t testing.TB) (Network, any) {
 	t.Helper()
 	n, config := s.New(t)
@@ -119,7 +119,7 @@ func (s Setup) network(t testing.TB) (Network, any) {
 	return n, config
 }
 
-// serve serves the channel. At the end its logs and errors are searched for secrets, and nothing of it may be left.
+// serve serves the channel. When the test ends, logs and errors are searched for secrets, and no goroutine may remain.
 func (s Setup) serve(t testing.TB) *Harness {
 	t.Helper()
 	h := New(t, s.Component)
@@ -131,7 +131,7 @@ func (s Setup) serve(t testing.TB) *Harness {
 				t.Errorf("secret %d of the setup is in a log or an error", i)
 			}
 		}
-		h.left(s)
+		h.checkLeaks(s)
 	})
 	return h
 }
@@ -144,7 +144,7 @@ func (s Setup) start(t testing.TB, config any) (*Harness, *Run) {
 	return h, h.Run()
 }
 
-// connect makes sure that the channel is connected and knows its chats, for a network may need a message for that.
+// connect returns a connected channel that knows its chats, which on some networks takes a message from each.
 func (s Setup) connect(t testing.TB) (Network, *Harness) {
 	t.Helper()
 	network, config := s.network(t)
@@ -171,8 +171,8 @@ func (s Setup) say(t testing.TB, h *Harness, text string) {
 	}
 }
 
-// post sends a text to the first chat and returns the id of the message, for a channel that gives ids: one that changes
-// messages, or hands over what people do with them.
+// post sends a text to the first chat and returns the id of the message, for a channel that gives ids: one that edits
+// messages, or reports what people do with them.
 func (s Setup) post(t testing.TB, h *Harness, text string, buttons ...[]chat.Button) (chat.Address, chat.MessageID) {
 	t.Helper()
 	receipt, err := h.Send(chat.Outgoing{Key: "key of " + text, To: s.first(), Text: text, Buttons: buttons})
@@ -182,10 +182,10 @@ func (s Setup) post(t testing.TB, h *Harness, text string, buttons ...[]chat.But
 	return s.first(), receipt.IDs[0]
 }
 
-// first is the address of the first chat.
+// first returns the address of the first chat.
 func (s Setup) first() chat.Address { return chat.Address{Channel: Instance, Chat: s.Chats[0]} }
 
-// can tells whether the channel describes itself with a capability, such as "EDIT".
+// can reports whether the channel declares a capability, such as "EDIT".
 func (h *Harness) can(capability string) bool {
 	h.t.Helper()
 	return slices.Contains(h.Describe().Capabilities, "CAPABILITY_CHANNEL_"+capability)

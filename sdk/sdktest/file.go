@@ -11,8 +11,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// FetchFile has the channel bring a file by its token. The error is a [*chat.FileError] where the channel has failed, and a gRPC
-// error if the plugin broke.
+// FetchFile calls the channel's FetchFile and reads the file. The error is a [*chat.FileError] if the channel failed, and a
+// gRPC error if the plugin did.
 func (h *Harness) FetchFile(ctx context.Context, token chat.FileToken) ([]byte, error) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,8 +37,8 @@ func (h *Harness) FetchFile(ctx context.Context, token chat.FileToken) ([]byte, 
 	}
 }
 
-// Content returns the content of a file that the channel has submitted: of the host's media store, or by its token. It tries
-// again, as a host does, while the channel may bring the file later.
+// Content returns the content of a file that the channel has submitted: from the host's media store, or by its token. Like
+// a host, it retries after a temporary error.
 func (h *Harness) Content(m chat.Media) ([]byte, error) {
 	h.t.Helper()
 	switch {

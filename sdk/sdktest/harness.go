@@ -1,5 +1,6 @@
-// Package sdktest runs a plugin in a test: served over gRPC within the process, as [sdk.Serve] would serve it, against a
-// host that the test controls. [New] is the harness for tests of one's own; [Exercise] is what each channel must pass.
+// Package sdktest runs a plugin in a test: served over gRPC within the process, as [sdk.Serve] would serve it, with a host
+// that the test controls. [New] returns the harness for your own tests; [Exercise] contains the tests that every channel
+// must pass.
 package sdktest
 
 import (
@@ -32,21 +33,21 @@ import (
 // Instance is the label under which the harness configures a plugin.
 const Instance = "test"
 
-// patience is how long the harness waits for what must happen, before it fails the test and says what it saw instead.
+// patience limits each wait of the harness. After it the test fails and says what was seen instead.
 const patience = 10 * time.Second
 
-// brokerID names the one brokered connection, the plugin's way to the host.
+// brokerID is the id of the only brokered connection, from the plugin to the host.
 const brokerID = 1
 
-// Harness is a plugin under test. Its methods fail the test where the plugin breaks the protocol; what the protocol
-// allows to fail they return. It is shut down when the test ends.
+// Harness is a plugin under test. Its methods fail the test if the plugin violates the protocol; errors that the protocol
+// allows they return. It is shut down when the test ends.
 type Harness struct {
-	// Host is what the plugin talks to.
+	// Host is the host of the plugin.
 	Host *Host
 	// StateDir is the state folder that Configure gives to the plugin; empty: a new one each time. It may be set before
-	// Configure, to the folder of an earlier life.
+	// Configure, to the folder of a previous process.
 	StateDir string
-	// Before says that the host is one of before, which does not fetch files by their tokens. It may be set before Configure.
+	// Before simulates an older host, which does not fetch files by their tokens. It may be set before Configure.
 	Before bool
 
 	t        testing.TB
@@ -63,7 +64,7 @@ type Harness struct {
 	stop     func() // idempotent
 }
 
-// New serves a plugin made of these components. Nothing is configured yet.
+// New serves a plugin made of these components. It is not configured yet.
 func New(t testing.TB, components ...sdk.Component) *Harness {
 	t.Helper()
 	logs := &recorder{}
@@ -91,10 +92,10 @@ func New(t testing.TB, components ...sdk.Component) *Harness {
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = hostServer.Serve(hostPipe) })
 	serving.Go(func() {
-		// Goroutines inherit the label from the one that starts them, so that each of the plugin's can be told.
+		// Goroutines inherit the label from the goroutine that starts them, so those of the plugin can be identified.
 		pprof.Do(context.Background(), pprof.Labels("sdktest", h.label), func(context.Context) { _ = pluginServer.Serve(pluginPipe) })
 	})
-	// The answer to a call may come behind that to Shutdown, which has waited for it.
+	// The response to a call may arrive after that to Shutdown, which waited for the call.
 	var calls sync.RWMutex
 	underWay := func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 		calls.RLock()
@@ -132,7 +133,7 @@ func dial(pipe *bufconn.Listener, options ...grpc.DialOption) (*grpc.ClientConn,
 	)...)
 }
 
-// noteRun tells when a Run has returned in the plugin, which the host's end of the stream does not know.
+// noteRun records that a Run has returned in the plugin, which the host's end of the stream does not show.
 func (h *Harness) noteRun(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	if info.FullMethod == pluginv1.Channel_Run_FullMethodName {
 		defer func() {
@@ -145,7 +146,7 @@ func (h *Harness) noteRun(server any, stream grpc.ServerStream, info *grpc.Strea
 	return handle(server, stream)
 }
 
-// Description is what a plugin tells of itself.
+// Description is a plugin's description of itself.
 type Description struct {
 	Name, Version string
 	Capabilities  []string // names of the protocol, such as "CAPABILITY_CHANNEL_EDIT"
@@ -153,7 +154,7 @@ type Description struct {
 	Commands      []sdk.CommandSpec
 }
 
-// Describe asks the plugin what it is.
+// Describe returns the plugin's description.
 func (h *Harness) Describe() Description {
 	h.t.Helper()
 	r, err := h.plugin.Describe(h.t.Context(), &pluginv1.DescribeRequest{HostVersion: "test"})
@@ -174,13 +175,13 @@ func (h *Harness) Describe() Description {
 	return d
 }
 
-// Diagnostic is a finding about a config.
+// Diagnostic is an error in a config.
 type Diagnostic struct {
 	Path    string // such as "endpoint.url" or "list[2]"; empty: the config as a whole
 	Summary string
 }
 
-// Configure hands a config over and fails the test if the plugin does not take it. Config is JSON as a string, or
+// Configure configures the plugin and fails the test if the plugin refuses the config. Config is JSON as a string, or
 // anything that marshals to it; nil is an empty config.
 func (h *Harness) Configure(config any) {
 	h.t.Helper()
@@ -190,8 +191,8 @@ func (h *Harness) Configure(config any) {
 	}
 }
 
-// TryConfigure hands a config over and returns what the plugin finds wrong with it. An error means that the plugin could
-// not start, and the host would try again.
+// TryConfigure configures the plugin and returns its diagnostics. An error means that the plugin could not start, and a
+// host would retry.
 func (h *Harness) TryConfigure(config any) ([]Diagnostic, error) {
 	h.t.Helper()
 	stateDir := h.StateDir
@@ -259,7 +260,7 @@ func (h *Harness) Command(call sdk.CommandCall) (string, error) {
 	return r.GetReply(), h.note(err)
 }
 
-// BeforeAgentStart asks the hook. A start without a chat is an owner's in a direct chat.
+// BeforeAgentStart calls the hook. A start without a chat is an owner's in a direct chat.
 func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, error) {
 	h.t.Helper()
 	r, err := h.hooks.BeforeAgentStart(h.t.Context(), &pluginv1.BeforeAgentStartRequest{
@@ -268,16 +269,15 @@ func (h *Harness) BeforeAgentStart(start sdk.AgentStart) (sdk.AgentContext, erro
 	return sdk.AgentContext{Prepend: r.GetPrependContext()}, h.note(err)
 }
 
-// MessageReceived tells the plugin of a message, as the host tells an observer. A message without a chat is an owner's in a
-// direct chat.
+// MessageReceived calls the plugin's message observer. A message without a chat is an owner's in a direct chat.
 func (h *Harness) MessageReceived(received sdk.MessageReceived) error {
 	h.t.Helper()
 	_, err := h.hooks.MessageReceived(h.t.Context(), wire.MessageReceivedToProto(callerOr(received.Caller), received.Message))
 	return h.note(err)
 }
 
-// TranscriptAppended tells the plugin what was added to a session's history; a session that is not named is an owner's.
-// The host would tell it again after an error: to do so is the test's business.
+// TranscriptAppended calls the plugin's transcript observer. Without a session it uses an owner's. After an error a host
+// would send the entries again; here that is up to the test.
 func (h *Harness) TranscriptAppended(appended sdk.TranscriptAppended) error {
 	h.t.Helper()
 	if appended.Session == "" {
@@ -300,7 +300,7 @@ func callerOr(c chat.Caller) chat.Caller {
 	}
 }
 
-// Health asks the plugin how it is; nil is well.
+// Health calls the plugin's health check; nil is healthy.
 func (h *Harness) Health() error {
 	h.t.Helper()
 	r, err := h.plugin.CheckHealth(h.t.Context(), &pluginv1.CheckHealthRequest{})
@@ -310,17 +310,17 @@ func (h *Harness) Health() error {
 	return h.note(err)
 }
 
-// Failed gets the error of a service that gave up; under Serve the process would end.
+// Failed receives the error of a service that ended too early; under Serve the process would end.
 func (h *Harness) Failed() <-chan error { return h.failed }
 
-// Shutdown drains the plugin and ends it. Calling it again does nothing.
+// Shutdown drains the plugin and ends it. Further calls have no effect.
 func (h *Harness) Shutdown() {
 	h.t.Helper()
 	h.stop()
 }
 
 func (h *Harness) shutdown() {
-	// The test's own context has ended when this runs at its end.
+	// The test's context has ended when this runs in cleanup.
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_, err := h.plugin.Shutdown(ctx, &pluginv1.ShutdownRequest{Grace: durationpb.New(patience)})
@@ -332,7 +332,7 @@ func (h *Harness) shutdown() {
 // Logs returns what the plugin has logged so far, as JSON lines.
 func (h *Harness) Logs() string { return h.logs.String() }
 
-// note keeps an error of the plugin for the search for secrets, and returns it.
+// note records an error of the plugin for the search for secrets, and returns it.
 func (h *Harness) note(err error) error {
 	if err != nil {
 		_, _ = fmt.Fprintf(&h.logs.errors, "%v\n", err)
@@ -340,12 +340,12 @@ func (h *Harness) note(err error) error {
 	return err
 }
 
-// Panicked tells whether an error of the harness comes from a panic of the plugin.
+// Panicked reports whether an error of the harness comes from a panic of the plugin.
 func Panicked(err error) bool {
 	return status.Code(err) == codes.Internal && strings.Contains(err.Error(), "panic")
 }
 
-// recorder keeps what is written.
+// recorder records what is written.
 type recorder struct {
 	buffer
 	errors buffer

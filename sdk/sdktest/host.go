@@ -16,7 +16,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// Host is the host of a [Harness]. It takes each event once, keeps state and files in memory and records what the plugin
+// Host is the host of a [Harness]. It accepts each event once, keeps state and files in memory and records what the plugin
 // posts.
 type Host struct {
 	mu        sync.Mutex
@@ -24,8 +24,8 @@ type Host struct {
 	turn      TurnFunc
 	submitted []chat.Event
 	accepted  []chat.Event
-	taken     int           // events that next has returned
-	changed   chan struct{} // closed and made anew at each change
+	taken     int           // events returned by next
+	changed   chan struct{} // closed and replaced at each change
 	posts     []Post
 	history   []chat.TranscriptEntry
 
@@ -33,11 +33,11 @@ type Host struct {
 	media mediaServer
 }
 
-// SubmitFunc decides what becomes of an event. Its error reaches the plugin's Submit as a gRPC error; one that is no gRPC
-// status is codes.Unavailable, which Submit tries again.
+// SubmitFunc decides the verdict on an event. Its error reaches the plugin's Submit as a gRPC error; one that is not a gRPC
+// status becomes codes.Unavailable, which Submit retries.
 type SubmitFunc func(ctx context.Context, e chat.Event) (chat.Verdict, error)
 
-// TurnFunc answers a turn that the plugin asks for. Its error is that of a failed turn.
+// TurnFunc answers a turn that the plugin requests. Its error is that of a failed turn.
 type TurnFunc func(ctx context.Context, t sdk.Turn) (string, error)
 
 // Post is a message that the plugin posted.
@@ -55,14 +55,14 @@ func newHost() *Host {
 	}
 }
 
-// OnSubmit has f decide from now on; nil restores [Host.Accept].
+// OnSubmit sets the function that decides on events; nil restores [Host.Accept].
 func (h *Host) OnSubmit(f SubmitFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.submit = f
 }
 
-// Accept is what a host does with an event: it is accepted, or a duplicate if its id is known.
+// Accept is the default [SubmitFunc]: an event is accepted, or a duplicate if its id is known.
 func (h *Host) Accept(_ context.Context, e chat.Event) (chat.Verdict, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,26 +74,26 @@ func (h *Host) Accept(_ context.Context, e chat.Event) (chat.Verdict, error) {
 	return chat.Accepted, nil
 }
 
-// Unavailable is a [SubmitFunc] of a host that cannot take events now.
+// Unavailable is the [SubmitFunc] of a host that cannot accept events now.
 func Unavailable(context.Context, chat.Event) (chat.Verdict, error) {
-	return 0, status.Error(codes.Unavailable, "the host cannot take events now")
+	return 0, status.Error(codes.Unavailable, "the host cannot accept events now")
 }
 
-// OnTurn has f answer the turns that the plugin asks for.
+// OnTurn sets the function that answers the plugin's turns.
 func (h *Host) OnTurn(f TurnFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn = f
 }
 
-// AddHistory puts entries into every session's history. Their ids must rise.
+// AddHistory adds entries to every session's history. Their ids must increase.
 func (h *Host) AddHistory(entries ...chat.TranscriptEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.history = append(h.history, entries...)
 }
 
-// Submissions returns every event that was submitted, accepted or not, each time that it was.
+// Submissions returns every submitted event, accepted or not, once for each submission.
 func (h *Host) Submissions() []chat.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,20 +107,20 @@ func (h *Host) Events() []chat.Event {
 	return slices.Clone(h.accepted)
 }
 
-// Posts returns what the plugin posted, each key once.
+// Posts returns the messages that the plugin posted, each key once.
 func (h *Host) Posts() []Post {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.posts)
 }
 
-// signal wakes those who wait; mu is held.
+// signal wakes all waiters; mu is held.
 func (h *Host) signal() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// await waits until done, which is called with mu held, is true.
+// await waits until done, which is called with mu held, returns true.
 func (h *Host) await(ctx context.Context, done func() bool) error {
 	for {
 		h.mu.Lock()

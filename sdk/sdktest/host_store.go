@@ -106,7 +106,7 @@ func (s *mediaServer) Upload(stream grpc.ClientStreamingServer[pluginv1.UploadRe
 	}
 	header := first.GetHeader()
 	if header == nil {
-		return status.Error(codes.InvalidArgument, "an upload begins with a header")
+		return status.Error(codes.InvalidArgument, "an upload must start with a header")
 	}
 	var data []byte
 	for {
@@ -124,7 +124,7 @@ func (s *mediaServer) Upload(stream grpc.ClientStreamingServer[pluginv1.UploadRe
 	return stream.SendAndClose(&pluginv1.UploadResponse{Media: s.add(header, data)})
 }
 
-// add keeps a file and returns its header with reference and size.
+// add stores a file and returns its header with reference and size.
 func (s *mediaServer) add(header *pluginv1.Media, data []byte) *pluginv1.Media {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,14 +151,14 @@ func (s *mediaServer) Download(r *pluginv1.DownloadRequest, stream grpc.ServerSt
 	return nil
 }
 
-// AddFile puts a file into the host's media store and returns it as a message to be sent has it.
+// AddFile adds a file to the host's media store and returns it as the Media of an outgoing message.
 func (h *Host) AddFile(m chat.Media, content []byte) chat.Media {
 	stored := h.media.add(wire.MediaToProto(m), content)
 	m.Ref, m.Size = chat.MediaRef(stored.GetRef()), stored.GetSize()
 	return m
 }
 
-// File returns the content of a file of the host's media store; false: there is none.
+// File returns the content of a file in the host's media store, or false if it does not exist.
 func (h *Host) File(ref chat.MediaRef) ([]byte, bool) {
 	h.media.mu.Lock()
 	defer h.media.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82"
 
-// sample is a small file of a kind. All are told apart by their content.
+// sample returns a small file of a kind. Each kind has a different content.
 func sample(kind chat.MediaKind) (chat.Media, []byte) {
 	m := chat.Media{Kind: kind, FileName: "sample-" + kind.String()}
 	content := []byte("a sample of the kind " + kind.String())
@@ -59,7 +59,7 @@ func handsOverFiles(t testing.TB, s Setup) {
 	later, run := s.start(t, config)
 	run.WaitFor(chat.Connected)
 	if got, err := later.Content(m.Media[0]); err != nil || string(got) != content {
-		t.Errorf("a later life of the channel brings the file as %q (%v), want %q", got, err, content)
+		t.Errorf("after a restart the channel fetches the file as %q (%v), want %q", got, err, content)
 	}
 }
 
@@ -140,14 +140,14 @@ func sendsFiles(t testing.TB, s Setup) {
 		return
 	}
 	var several []chat.Media
-	for i := range 12 { // more than most networks put together
+	for i := range 12 { // more than most networks allow in one message
 		m, content := sample(chat.File)
 		content = fmt.Appendf(content, ", number %d", i)
 		several, want = append(several, h.Host.AddFile(m, content)), append(want, string(content))
 	}
 	arrives("several files", several...)
 	m, content := sample(chat.File)
-	for _, length := range []int{1024, 1025, limits.Text.Max} { // networks take less of a caption than of a text
+	for _, length := range []int{1024, 1025, limits.Text.Max} { // networks allow less for a caption than for a text
 		if limits.Text.Max == 0 || length <= limits.Text.Max {
 			want = append(want, string(content))
 			arrives(strings.Repeat("x", length), h.Host.AddFile(m, content))
@@ -155,7 +155,7 @@ func sendsFiles(t testing.TB, s Setup) {
 	}
 }
 
-// refusesFiles: what a channel cannot send it must not lose silently.
+// refusesFiles checks that a channel does not silently lose a file that it cannot send.
 func refusesFiles(t testing.TB, s Setup, h *Harness) {
 	t.Helper()
 	_, err := h.Send(chat.Outgoing{Key: "file", To: s.first(), Text: "with a file", Media: []chat.Media{h.Host.AddFile(sample(chat.File))}})

@@ -20,7 +20,7 @@ func showsCommands(t testing.TB, s Setup) {
 	h.Configure(config)
 	many := make([]chat.CommandSpec, wire.MaxMenu)
 	for i := range many {
-		// A name as long as it may be, and summaries of none to more than most networks take.
+		// Names of the maximum length, and summaries from empty to longer than most networks accept.
 		many[i] = chat.CommandSpec{Name: fmt.Sprintf("%s_%03d", strings.Repeat("n", wire.MaxCommand-4), i), Summary: strings.Repeat("ü🦀\n", i)}
 	}
 	few := []chat.CommandSpec{
@@ -31,7 +31,7 @@ func showsCommands(t testing.TB, s Setup) {
 	for _, step := range []struct {
 		what     string
 		commands []chat.CommandSpec
-		whole    bool // no network's menu is too short for it
+		whole    bool // whether it fits into every network's menu
 	}{
 		{"a few commands", few, true},
 		{"the same again", few, true},

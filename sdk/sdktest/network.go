@@ -8,140 +8,140 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Network is what an author writes to have a channel exercised: the network's other end, simulated. Texts name messages:
-// the suite never uses one twice. The methods are called from one goroutine at a time; Deliver may be called before the
-// channel runs and while none does.
+// Network is a simulated chat network, which an author implements for [Exercise]. Texts identify messages: the suite never
+// uses a text twice. The methods are called from one goroutine at a time; Deliver may be called before the channel runs and
+// while it is stopped.
 //
-// What the channel's description and limits say it can, the network must be able to show: it is then one of the other
-// networks of this package too.
+// The network must be able to show every capability that the channel's description and limits declare: it then implements
+// further interfaces of this package.
 type Network interface {
-	// Deliver has a person write a message in a chat. It does not wait: the network delivers the message until the channel
-	// acknowledges it, as often and to as many lives of the channel as that takes, and the chat's messages in order.
+	// Deliver makes a person write a message in a chat. It does not wait: the network delivers the message repeatedly,
+	// across restarts of the channel, until the channel acknowledges it, and delivers a chat's messages in order.
 	Deliver(to chat.ID, text string)
-	// Acknowledged tells whether the channel has told the network that it need not deliver the message again.
+	// Acknowledged reports whether the channel has told the network that it need not deliver the message again.
 	Acknowledged(text string) bool
 	// Sent returns the texts that reached the people of a chat, in order.
 	Sent(to chat.ID) []string
-	// Refuse has the network refuse what is sent to a chat from now on, and returns the reason that the channel must give.
+	// Refuse makes the network refuse all further messages to a chat, and returns the reason that the channel must give.
 	Refuse(to chat.ID) chat.Reason
 }
 
-// EditNetwork is a [Network] whose Sent returns messages as they are now: edited, and without those that were deleted. That
-// of an [sdk.Editor] or [sdk.Deleter] must be one.
+// EditNetwork is a [Network] whose Sent returns messages as they are now: edited, and without deleted ones. It is required
+// for an [sdk.Editor] or [sdk.Deleter].
 type EditNetwork interface {
 	Network
-	// Remove has somebody delete a message of the channel's behind its back.
+	// Remove makes somebody delete a message of the channel without the channel knowing.
 	Remove(to chat.ID, id chat.MessageID)
 }
 
-// FailNetwork is a [Network] that can refuse in several ways. Each must be one, but for a channel that is never refused for
-// any reason.
+// FailNetwork is a [Network] that can refuse messages for different reasons. It is required unless the channel is never
+// refused.
 type FailNetwork interface {
 	Network
-	// Fail has the network refuse the next message to a chat for a reason, as only it words it; a limit of the rate tells
-	// how long to wait. The message has a file if the reason is [chat.MediaRejected], else a text alone. False: it never
-	// refuses for this reason, which Setup.Never must then say too.
+	// Fail makes the network refuse the next message to a chat for a reason, with the network's own error; a rate limit
+	// says how long to wait. The message has a file if the reason is [chat.MediaRejected], otherwise only text. It returns
+	// false if the network never refuses for this reason, which Setup.Never must then list.
 	Fail(to chat.ID, reason chat.Reason) bool
 }
 
-// ButtonNetwork is a [Network] whose messages can have buttons. That of a channel with limits of buttons must be one.
+// ButtonNetwork is a [Network] whose messages can have buttons. It is required for a channel with limits for buttons.
 type ButtonNetwork interface {
 	Network
-	// Press has a person press the button with a label under a message of the channel's. It does not wait.
+	// Press makes a person press the button with the given label on a message of the channel. It does not wait.
 	Press(to chat.ID, id chat.MessageID, label string)
 }
 
-// MenuNetwork is a [Network] with a menu of commands. That of an [sdk.CommandMenu] must be one.
+// MenuNetwork is a [Network] with a menu of commands. It is required for an [sdk.CommandMenu].
 type MenuNetwork interface {
 	Network
-	// Menu returns the names of the commands that people are shown, in order.
+	// Menu returns the names of the commands in the menu, in order.
 	Menu() []string
 }
 
-// File is a file beside a message.
+// File is a file of a message.
 type File struct {
 	Name, MIMEType string
 	Content        []byte
 }
 
-// MediaNetwork is a [Network] whose messages can have files. That of a channel with limits of media must be one.
+// MediaNetwork is a [Network] whose messages can have files. It is required for a channel with limits for media.
 type MediaNetwork interface {
 	Network
-	// Attach has a person send a file with a caption, which names the message, as Deliver has one write.
+	// Attach makes a person send a file with a caption, which identifies the message, as the text does in Deliver.
 	Attach(to chat.ID, caption string, file File)
 	// Files returns the contents of the files that reached the people of a chat, in order. Their captions are in Sent.
 	Files(to chat.ID) []string
 }
 
-// TypingNetwork is a [Network] that shows who is writing. That of an [sdk.Typer] must be one.
+// TypingNetwork is a [Network] that shows who is writing. It is required for an [sdk.Typer].
 type TypingNetwork interface {
 	Network
-	// Typed tells whether the people of a chat were shown that the channel writes.
+	// Typed reports whether the people of a chat have seen that the channel is writing.
 	Typed(to chat.ID) bool
 }
 
-// DraftNetwork is a [Network] that shows what is about to be sent. That of an [sdk.Drafter] must be one.
+// DraftNetwork is a [Network] that shows drafts. It is required for an [sdk.Drafter].
 type DraftNetwork interface {
 	Network
-	// Draft returns what the people of a chat are shown now; empty: nothing.
+	// Draft returns the draft that the people of a chat see now; empty: none.
 	Draft(to chat.ID) string
 }
 
-// MarkNetwork is a [Network] that shows the channel's own reactions. That of an [sdk.Reactor] must be one.
+// MarkNetwork is a [Network] that shows the channel's own reactions. It is required for an [sdk.Reactor].
 type MarkNetwork interface {
 	Network
-	// Mark returns the emoji that the channel has put on a message of a person's; empty: none.
+	// Mark returns the channel's emoji on a person's message; empty: none.
 	Mark(to chat.ID, id chat.MessageID) string
 }
 
-// Feature is something that a chat network may have without that the description of its channel tells.
+// Feature is a feature of a chat network that the channel's description does not declare.
 type Feature string
 
 // The features, each with the [Network] that shows it.
 const (
-	Absences  Feature = "absences"  // it can be away for a while: [AbsentNetwork]
-	Accounts  Feature = "accounts"  // its account can be taken away: [AccountNetwork]
-	Groups    Feature = "groups"    // chats of several people: [GroupNetwork]
-	Threads   Feature = "threads"   // of a chat: [ThreadNetwork]
-	Reactions Feature = "reactions" // people's, of which it tells: [ReactionNetwork]
-	Edits     Feature = "edits"     // people's, of which it tells: [RevisionNetwork]
-	Deletions Feature = "deletions" // people's, of which it tells: [RetractionNetwork]
-	Cuts      Feature = "cuts"      // connections that break before an answer: [CutNetwork]
-	Repeats   Feature = "repeats"   // of a key, which show one message: the limits name IdempotentSend
-	Answers   Feature = "answers"   // of people's to messages with files, which the channel gets at: [AnswerNetwork]
+	Absences  Feature = "absences"  // it can be down for a while: [AbsentNetwork]
+	Accounts  Feature = "accounts"  // its account can be revoked: [AccountNetwork]
+	Groups    Feature = "groups"    // chats with several people: [GroupNetwork]
+	Threads   Feature = "threads"   // within a chat: [ThreadNetwork]
+	Reactions Feature = "reactions" // by people, which it reports: [ReactionNetwork]
+	Edits     Feature = "edits"     // by people, which it reports: [RevisionNetwork]
+	Deletions Feature = "deletions" // by people, which it reports: [RetractionNetwork]
+	Cuts      Feature = "cuts"      // connections that break before the response: [CutNetwork]
+	Repeats   Feature = "repeats"   // of a key show one message: the limits name IdempotentSend
+	Answers   Feature = "answers"   // by people to messages with files that the channel can fetch: [AnswerNetwork]
 )
 
-// AbsentNetwork is a [Network] that can be away. Its channel must be an [sdk.HealthChecker].
+// AbsentNetwork is a [Network] that can be down. Its channel must be an [sdk.HealthChecker].
 type AbsentNetwork interface {
 	Network
-	// Leave cuts the channel off and takes no new connection. Deliver may be called meanwhile.
+	// Leave breaks the channel's connection and accepts no new one. Deliver may be called meanwhile.
 	Leave()
-	// Return has the network be there again.
+	// Return makes the network reachable again.
 	Return()
 }
 
-// AccountNetwork is a [Network] that can take the channel's account away.
+// AccountNetwork is a [Network] that can revoke the channel's account.
 type AccountNetwork interface {
 	Network
-	// Revoke ends what the channel's credentials are good for.
+	// Revoke invalidates the channel's credentials.
 	Revoke()
 }
 
 // GroupNetwork is a [Network] with groups.
 type GroupNetwork interface {
 	Network
-	// Group returns a group that the channel is in. Deliver and Sent take it too.
+	// Group returns a group that the channel is in. Deliver and Sent also accept it.
 	Group() chat.ID
-	// Mention has a person write in the group and name the channel's account in front of the text.
+	// Mention makes a person write in the group and mention the channel's account before the text.
 	Mention(text string)
 }
 
 // ThreadNetwork is a [Network] with threads.
 type ThreadNetwork interface {
 	Network
-	// Thread returns a thread that is there.
+	// Thread returns an existing thread.
 	Thread() (chat.ID, chat.ThreadID)
-	// DeliverThread has a person write in it, as Deliver has one.
+	// DeliverThread makes a person write in the thread; otherwise it is like Deliver.
 	DeliverThread(text string)
 	// SentThread returns the texts that reached the people of the thread, in order.
 	SentThread() []string
@@ -150,41 +150,41 @@ type ThreadNetwork interface {
 // CutNetwork is a [Network] whose connection can break while something is sent.
 type CutNetwork interface {
 	Network
-	// Cut has the next message to a chat arrive, and the connection break before the channel is told so.
+	// Cut makes the next message to a chat arrive, and breaks the connection before the channel receives the response.
 	Cut(to chat.ID)
 }
 
-// ReactionNetwork is a [Network] that tells the channel of reactions.
+// ReactionNetwork is a [Network] that reports reactions to the channel.
 type ReactionNetwork interface {
 	Network
-	// React has a person put an emoji on a message of the channel's, or take theirs back where it is empty.
+	// React makes a person react to a message of the channel, or remove the reaction if emoji is empty.
 	React(to chat.ID, id chat.MessageID, emoji string)
 }
 
-// RevisionNetwork is a [Network] that tells the channel when people change their messages.
+// RevisionNetwork is a [Network] that reports people's edits to the channel.
 type RevisionNetwork interface {
 	Network
-	// Revise has a person change a message that they wrote.
+	// Revise makes a person edit their message.
 	Revise(to chat.ID, text, changed string)
 }
 
-// RetractionNetwork is a [Network] that tells the channel when people delete their messages.
+// RetractionNetwork is a [Network] that reports people's deletions to the channel.
 type RetractionNetwork interface {
 	Network
-	// Retract has a person delete a message that they wrote.
+	// Retract makes a person delete their message.
 	Retract(to chat.ID, text string)
 }
 
-// AnswerNetwork is a [MediaNetwork] on which people answer messages, and the channel gets at the files of those. With groups,
-// Attach takes the group too.
+// AnswerNetwork is a [MediaNetwork] on which people reply to messages, and the channel can fetch the files of those
+// messages. On a network with groups, Attach also accepts the group.
 type AnswerNetwork interface {
 	MediaNetwork
-	// Answer has a person answer a message of a chat that is named by its text, the channel's own too. In a group the answer
-	// names the channel's account if that is asked.
+	// Answer makes a person reply to a message of a chat, identified by its text; it may be the channel's own. In a group
+	// the reply mentions the channel's account if asked is set.
 	Answer(to chat.ID, answered, text string, asked bool)
 }
 
-// as returns the network as an N, which shows what the channel says it has.
+// as returns the network as an N, which the channel's declared capability requires.
 func as[N Network](t testing.TB, n Network, what string) N {
 	t.Helper()
 	shows, ok := n.(N)
@@ -194,7 +194,7 @@ func as[N Network](t testing.TB, n Network, what string) N {
 	return shows
 }
 
-// feature returns the network as an N, which shows a feature; false: the network does not have it, and the setup says so.
+// feature returns the network as an N, which shows a feature, or false if the setup says that the network does not have it.
 func feature[N Network](t testing.TB, s Setup, n Network, f Feature) (N, bool) {
 	t.Helper()
 	shows, ok := n.(N)

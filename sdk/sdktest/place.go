@@ -39,7 +39,7 @@ func keepsGroups(t testing.TB, s Setup) {
 	}
 }
 
-// addressed tells whether a message of a group is for the agent.
+// addressed reports whether a message of a group is for the agent.
 func addressed(m chat.Message) bool {
 	return m.MentionsSelf || slices.ContainsFunc(m.Mentions, func(m chat.Mention) bool { return m.IsSelf })
 }

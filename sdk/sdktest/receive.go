@@ -25,23 +25,23 @@ func handsOver(t testing.TB, s Setup) {
 	if off := time.Since(e.At).Abs(); off > clocksDiffer {
 		t.Errorf("the message is of %v, which is %v off", e.At, off.Round(time.Second))
 	}
-	// What has come before must not come again under another id.
+	// A message that was delivered before must not be delivered again under another id.
 	network.Deliver(s.Chats[0], "another message")
 	if m, ok := h.NextEvent().Body.(chat.Message); !ok || m.Text != "another message" {
 		t.Errorf("after the first message came %+v, want the second", m)
 	}
 }
 
-// clocksDiffer is how far the clock of a network may be from the host's.
+// clocksDiffer is the maximum difference between a network's clock and the host's.
 const clocksDiffer = time.Hour
 
-// acknowledged waits until a message is.
+// acknowledged waits until a message is acknowledged.
 func acknowledged(t testing.TB, n Network, text string) {
 	t.Helper()
 	eventually(t, "the message is acknowledged", func() bool { return n.Acknowledged(text) }, is(true))
 }
 
-// tellsPeopleApart: whom the host lets in, and whose session it is, it knows by their ids alone.
+// tellsPeopleApart checks the ids of people: access and sessions depend on nothing else.
 func tellsPeopleApart(t testing.TB, s Setup) {
 	network, config := s.network(t)
 	h, _ := s.start(t, config)
@@ -72,7 +72,7 @@ func keepsUnacknowledged(t testing.TB, s Setup) {
 	if network.Acknowledged("held back") {
 		t.Error("the message is acknowledged by a shutdown, though the host does not have it")
 	}
-	// The next life.
+	// The channel after a restart.
 	h, _ = s.start(t, config)
 	e := h.NextEvent()
 	if m, ok := e.Body.(chat.Message); !ok || m.Text != "held back" {
@@ -112,7 +112,7 @@ func handsOverPresses(t testing.TB, s Setup) {
 		return
 	}
 	network := as[ButtonNetwork](t, n, "buttons")
-	// As many as there may be, each with as much data as it may have.
+	// The maximum number of buttons, each with the maximum amount of data.
 	var rows [][]chat.Button
 	var label, data string
 	for row := range limits.Rows {
@@ -138,7 +138,7 @@ func handsOverPresses(t testing.TB, s Setup) {
 	}
 }
 
-// longest is data of a button that begins so and is as long as it may be.
+// longest returns button data of the maximum length with a prefix.
 func longest(begin string, bytes int) string {
 	return begin + strings.Repeat("x", max(0, bytes-len(begin)))
 }

@@ -29,7 +29,7 @@ func sends(t testing.TB, s Setup) {
 	}
 }
 
-// sendsToPeople: the id of somebody who has not written is all that the host knows of them.
+// sendsToPeople sends to a person's id, which is all that the host knows of somebody who has not written.
 func sendsToPeople(t testing.TB, s Setup) {
 	network, config := s.network(t)
 	h, _ := s.start(t, config)
@@ -59,7 +59,7 @@ func sendsTheLongest(t testing.TB, s Setup) {
 	}
 }
 
-// sendsLines: an answer has lines, which a network of lines could take for commands.
+// sendsLines sends a text with several lines, which a line-based network could take for commands.
 func sendsLines(t testing.TB, s Setup) {
 	network, h := s.connect(t)
 	want := []string{"first line", "QUIT", "/quit", "last line"}
@@ -70,7 +70,7 @@ func sendsLines(t testing.TB, s Setup) {
 	})
 }
 
-// doubtsCuts: what arrived before its connection broke is not to be called undelivered.
+// doubtsCuts checks that a message that arrived before its connection broke is not reported as undelivered.
 func doubtsCuts(t testing.TB, s Setup) {
 	n, h := s.connect(t)
 	network, ok := feature[CutNetwork](t, s, n, Cuts)
@@ -85,7 +85,7 @@ func doubtsCuts(t testing.TB, s Setup) {
 	}
 }
 
-// sendsOnce: the same key again says that the outcome of the first try is unknown.
+// sendsOnce repeats a key, which means that the outcome of the first attempt is unknown.
 func sendsOnce(t testing.TB, s Setup) {
 	network, config := s.network(t)
 	var first chat.Receipt
@@ -126,7 +126,8 @@ func sendsOnce(t testing.TB, s Setup) {
 	}
 }
 
-// sendsAnswersToNothing: an agent writes down the id that it answers, and may err.
+// sendsAnswersToNothing replies to ids that do not exist: an agent writes down the id of the message it replies to, and may
+// be wrong.
 func sendsAnswersToNothing(t testing.TB, s Setup) {
 	network, h := s.connect(t)
 	for i, id := range []chat.MessageID{
@@ -159,7 +160,7 @@ func tellsRefusals(t testing.TB, s Setup) {
 	}
 }
 
-// tells returns the check that a refusal is told by a reason.
+// tells returns a check that a refusal is reported with a reason.
 func tells(reason chat.Reason) func(testing.TB, Setup) {
 	return func(t testing.TB, s Setup) {
 		n, h := s.connect(t)

@@ -23,9 +23,9 @@ func (h *Harness) Tools() []chat.ToolSpec {
 	return tools
 }
 
-// CallTool uses a tool as the agent does. A call without a chat is for an owner in a direct chat; one without arguments has
-// none. The error is that of a call that has no result: the plugin panicked, say, or ctx ended. A tool that answers with
-// an error, or that refuses its arguments, has a result that has failed.
+// CallTool calls a tool as the agent does. A call without a chat is for an owner in a direct chat; one without arguments
+// has none. The error is that of a call without a result: the plugin panicked, for example, or ctx ended. A tool that
+// returns an error, or refuses its arguments, has a failed result.
 func (h *Harness) CallTool(ctx context.Context, call chat.ToolCall) (chat.ToolResult, error) {
 	h.t.Helper()
 	call.Caller = callerOr(call.Caller)

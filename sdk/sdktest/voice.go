@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Opus is a voice message in Ogg Opus whose packets have these sizes, in bytes, of which none is larger than 1275. Each lasts
-// 20 milliseconds. Nothing is to be heard, and the pages have no checksums.
+// Opus returns a voice message in Ogg Opus whose packets have the given sizes, in bytes, at most 1275 each. Each packet
+// lasts 20 milliseconds. It is silent, and its pages have no checksums.
 func Opus(sizes ...int) []byte {
 	const samples, skipped, inPage = 960, 312, 25
 	head := append([]byte("OpusHead\x01\x01"), skipped&0xff, skipped>>8, 0x80, 0xbb, 0, 0, 0, 0, 0)
@@ -19,7 +19,7 @@ func Opus(sizes ...int) []byte {
 		for _, size := range page {
 			packet := make([]byte, size)
 			if size > 0 {
-				packet[0] = 1 << 3 // One frame of 20 ms.
+				packet[0] = 1 << 3 // one frame of 20 ms
 			}
 			packets = append(packets, packet)
 		}
@@ -29,7 +29,7 @@ func Opus(sizes ...int) []byte {
 	return ogg
 }
 
-// oggPage is a page of an Ogg file with whole packets.
+// oggPage returns a page of an Ogg file with whole packets.
 func oggPage(flags byte, samples, number int, packets ...[]byte) []byte {
 	header := make([]byte, 26)
 	copy(header, "OggS")

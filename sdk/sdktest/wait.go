@@ -12,17 +12,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// awaitHost waits for something of the host; done is called with its lock held.
+// awaitHost waits for a state of the host; done is called with its lock held.
 func (h *Harness) awaitHost(what string, done func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	if err := h.Host.await(ctx, done); err != nil {
-		h.t.Fatalf("waited in vain for %v until %s; submitted was %s", patience, what, shown(h.Host.Submissions()))
+		h.t.Fatalf("timed out after %v: %s; submitted: %s", patience, what, shown(h.Host.Submissions()))
 	}
 }
 
-// eventually looks at the network, which gives no sign when it changes, until it is as wanted.
+// eventually polls the network, which does not report changes, until the result is as wanted.
 func eventually[T any](t testing.TB, what string, look func() T, wanted func(T) bool) {
 	t.Helper()
 	var seen T
@@ -31,10 +31,10 @@ func eventually[T any](t testing.TB, what string, look func() T, wanted func(T) 
 			return
 		}
 	}
-	t.Fatalf("waited in vain for %v until %s; last seen was %s", patience, what, shown(seen))
+	t.Fatalf("timed out after %v: %s; last seen: %s", patience, what, shown(seen))
 }
 
-// sentTo looks at what has reached a chat.
+// sentTo returns a function that returns what has reached a chat.
 func sentTo(n Network, to chat.ID) func() []string { return func() []string { return n.Sent(to) } }
 
 func has(text string) func([]string) bool {
@@ -47,22 +47,22 @@ func are(texts ...string) func([]string) bool {
 
 func is[T comparable](want T) func(T) bool { return func(seen T) bool { return seen == want } }
 
-// mostShown bounds what a failure shows of what was seen, in bytes.
-const mostShown = 2 << 10
+// maxShown limits how much a failure shows of what was seen, in bytes.
+const maxShown = 2 << 10
 
-// shown is a value as a failure shows it.
+// shown formats a value for a failure.
 func shown(value any) string {
 	text := fmt.Sprintf("%+v", value)
 	if texts, ok := value.([]string); ok {
 		text = fmt.Sprintf("%q", texts)
 	}
-	if len(text) > mostShown {
-		text = text[:mostShown/2] + " … " + text[len(text)-mostShown/2:]
+	if len(text) > maxShown {
+		text = text[:maxShown/2] + " … " + text[len(text)-maxShown/2:]
 	}
 	return text
 }
 
-// polls yields at once, and then again and again, ever more seldom, while the harness is patient.
+// polls yields at once, and then at growing intervals until the harness's patience ends.
 func polls(yield func() bool) {
 	deadline := time.After(patience)
 	for wait := 5 * time.Millisecond; yield(); wait = min(wait*5/4, 100*time.Millisecond) {
@@ -74,7 +74,7 @@ func polls(yield func() bool) {
 	}
 }
 
-// goroutines returns the stacks of the goroutines that bear the label, but for those that are in a function that leaks.
+// goroutines returns the stacks of the goroutines with the label, except those in a function that leaks.
 func goroutines(label string, leaks []string) string {
 	var all strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)

@@ -31,7 +31,7 @@ func Example() {
 		}
 		response, err := http.DefaultClient.Do(request)
 		if cause := form.Err(); cause != nil {
-			return &chat.Failure{Reason: chat.Temporary, Err: cause} // The network got no whole request.
+			return &chat.Failure{Reason: chat.Temporary, Err: cause} // the network received an incomplete request
 		}
 		if err != nil {
 			return &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}

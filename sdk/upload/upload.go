@@ -1,6 +1,6 @@
-// Package upload sends files of the host to a network that takes them over HTTP as multipart/form-data. The files are
-// streamed: none of them is in memory as a whole, and the request has a Content-Length all the same, which many networks
-// ask for. It is shared by channel plugins.
+// Package upload sends the host's files to a network over HTTP as multipart/form-data. Files are streamed, never held in
+// memory as a whole, and the request still has the Content-Length that many networks require. It is shared by channel
+// plugins.
 package upload
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// ErrSize is the error of a file that is not as long as the host said.
-var ErrSize = errors.New("the file has another size than the host said")
+// ErrSize is the error of a file whose size differs from what the host announced.
+var ErrSize = errors.New("the file's size differs from what the host announced")
 
-// slowest is how fast files must go at least, in bytes a second.
+// slowest is the minimum upload rate, in bytes per second.
 const slowest = 256 << 10
 
-// Time returns how long the sending of so many bytes may take: beside the time that the network has for its answer, no channel
-// need wait longer, and the host does not.
+// Time returns how long an upload of this size may take, without the time for the network's response. The host waits no
+// longer than this, so a channel need not either.
 func Time(bytes int64) time.Duration {
 	return time.Duration(max(bytes, 0)/slowest+1) * time.Second
 }
@@ -35,15 +35,15 @@ func Time(bytes int64) time.Duration {
 // Open opens a file of the host; see Download of sdk.Media.
 type Open func(ctx context.Context, ref chat.MediaRef) (chat.Media, io.ReadCloser, error)
 
-// Part is a part of a form: a value, or a file.
+// Part is one part of a form: a value or a file.
 type Part struct {
 	Name  string        // the field's
-	Value []byte        // where it is no file
-	Type  string        // the value's MIME type; empty: it is plain text
-	File  chat.MediaRef // empty: it is a value
+	Value []byte        // if it is not a file
+	Type  string        // the value's MIME type; empty: plain text
+	File  chat.MediaRef // empty for a value
 }
 
-// Form is a multipart form as it is sent, once. It is read by one goroutine and may be closed by another.
+// Form is a multipart form that can be sent once. It is read by one goroutine and may be closed by another.
 type Form struct {
 	ContentType string
 	Length      int64 // bytes
@@ -54,8 +54,8 @@ type Form struct {
 	failed atomic.Pointer[error]
 }
 
-// New opens the files of a form, whose parts keep their order. An error is one of open's, such as sdk.ErrNotFound, and leaves no
-// file open.
+// New opens the files of a form and keeps the order of its parts. An error is one of open's, such as sdk.ErrNotFound; then
+// all files are closed.
 func New(ctx context.Context, open Open, parts ...Part) (_ *Form, err error) {
 	f := &Form{}
 	defer func() {
@@ -66,7 +66,7 @@ func New(ctx context.Context, open Open, parts ...Part) (_ *Form, err error) {
 	var head bytes.Buffer
 	writer := multipart.NewWriter(&head)
 	var segments []io.Reader
-	cut := func() { // ends what is at hand, for a file to follow
+	cut := func() { // ends the current section before a file
 		f.Length += int64(head.Len())
 		segments = append(segments, bytes.NewReader(bytes.Clone(head.Bytes())))
 		head.Reset()
@@ -105,7 +105,7 @@ func New(ctx context.Context, open Open, parts ...Part) (_ *Form, err error) {
 	return f, nil
 }
 
-// Request returns the POST of the form. Its client closes the form, which may be closed again.
+// Request returns a POST request with the form. The HTTP client closes the form, which may be closed again.
 func (f *Form) Request(ctx context.Context, address string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, f)
 	if err != nil {
@@ -116,8 +116,8 @@ func (f *Form) Request(ctx context.Context, address string) (*http.Request, erro
 	return request, nil
 }
 
-// Err returns why a file could not be read to its end, or nil. Where there is such an error the network got no whole request: the
-// message is not delivered. With [ErrSize] it never will be; any other may pass.
+// Err returns the error of reading a file, or nil. After such an error the network has received an incomplete request: the
+// message is not delivered. [ErrSize] is permanent; other errors may be temporary.
 func (f *Form) Err() error {
 	if err := f.failed.Load(); err != nil {
 		return *err
@@ -125,20 +125,20 @@ func (f *Form) Err() error {
 	return nil
 }
 
-// Close closes the files. Its error is nil.
+// Close closes the files. It always returns nil.
 func (f *Form) Close() error {
 	f.closed.Do(func() {
 		for _, file := range f.files {
-			_ = file.Close() // It was only read.
+			_ = file.Close() // only read
 		}
 	})
 	return nil
 }
 
-// header describes a part of a form.
+// header returns the header of a form's part.
 func header(name, fileName, mimeType string) textproto.MIMEHeader {
 	h := textproto.MIMEHeader{}
-	disposition := fmt.Sprintf(`form-data; name="%s"`, harmless(name))
+	disposition := fmt.Sprintf(`form-data; name="%s"`, quoted(name))
 	if fileName != "" {
 		disposition += fmt.Sprintf(`; filename="%s"`, fileName)
 	}
@@ -149,8 +149,8 @@ func header(name, fileName, mimeType string) textproto.MIMEHeader {
 	return h
 }
 
-// harmless is a name without what could end it early.
-func harmless(name string) string {
+// quoted returns a name without characters that could end the quotation.
+func quoted(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`"\/`, r) {
 			return '_'
@@ -159,16 +159,16 @@ func harmless(name string) string {
 	}, name)
 }
 
-// endings are those of files that come without a name, by type.
-var endings = map[string]string{
+// extensions maps types to file name extensions, for files without a name.
+var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "application/pdf": ".pdf", "text/plain": ".txt",
 	"audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/wav": ".wav", "audio/mp4": ".m4a", "video/mp4": ".mp4", "video/webm": ".webm",
 }
 
-// fileName is a file's name. One that has none gets one that says what it is: some networks show a file by what its name ends
-// with, and without a name it would be no file.
+// fileName returns a file's name, or one derived from its type: some networks choose how to show a file by its extension,
+// and treat a part without a name as a value.
 func fileName(m chat.Media) string {
-	if name := harmless(m.FileName); name != "" {
+	if name := quoted(m.FileName); name != "" {
 		return name
 	}
 	name := "file"
@@ -176,10 +176,10 @@ func fileName(m chat.Media) string {
 		name = m.Kind.String()
 	}
 	base, _, _ := strings.Cut(m.MIMEType, ";")
-	return name + endings[base]
+	return name + extensions[base]
 }
 
-// whole is a file that must have the bytes that were announced.
+// whole is a file that must have the announced size.
 type whole struct {
 	form    *Form
 	content io.Reader

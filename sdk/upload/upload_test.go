@@ -22,7 +22,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// shelf is the host's store of files. It counts those that are open.
+// shelf is the host's file store. It counts open files.
 type shelf struct {
 	files map[chat.MediaRef]file
 	open  int
@@ -52,7 +52,7 @@ func (l lent) Close() error {
 	return nil
 }
 
-// received is a part of a form as a server reads it.
+// received is a part of a form as the server reads it.
 type received struct{ Name, FileName, Type, Content string }
 
 func read(t interface{ Fatal(...any) }, contentType string, body io.Reader) (list []received) {
@@ -130,7 +130,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Whatever is sent is read as it was, and as long as it was said to be.
+// The server reads exactly what is sent, with the announced length.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,7 +159,7 @@ func TestForm(t *testing.T) {
 			t.Fatalf("%v, %v: %d bytes, announced are %d", err, form.Err(), len(sent), form.Length)
 		}
 		if len(parts) == 0 {
-			return // A form of nothing has no beginning that a reader would look for.
+			return // an empty form has no boundary for a reader to find
 		}
 		if diff := cmp.Diff(want, read(t, form.ContentType, bytes.NewReader(sent))); diff != "" {
 			t.Errorf("received (-want +got):\n%s", diff)
@@ -167,7 +167,7 @@ func TestForm(t *testing.T) {
 	})
 }
 
-// A file that is not what the host said makes no whole request, and whoever sends it is told why.
+// A file that differs from its announcement makes an incomplete request, and the sender gets an error.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -206,7 +206,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Where a file is not there, those before it are closed.
+// If a file does not exist, those opened before it are closed.
 func TestAFileThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := &shelf{files: map[chat.MediaRef]file{"f": {chat.Media{Size: 1}, strings.NewReader("x")}}}

@@ -1,5 +1,5 @@
-// Package voice finds out of a voice message in Ogg Opus, as most networks have them, what they show of it before it is
-// played: its length and its waveform. Nothing is decoded. It is shared by channel plugins.
+// Package voice extracts the length and the waveform of a voice message in Ogg Opus, which networks show before the message
+// is played. Nothing is decoded. It is shared by channel plugins.
 package voice
 
 import (
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// rate is how many samples a second Opus counts in, whatever it was recorded with.
+// rate is the number of samples per second in Opus time stamps, whatever the recording's sample rate.
 const rate = 48_000
 
-// Sound is what a voice message tells of itself. The zero Sound is no voice message.
+// Sound describes a voice message. The zero Sound means that there is none.
 type Sound struct {
-	// Length is how long it plays; zero: it is no Ogg Opus, or not all of one.
+	// Length is the playing time; zero if the data is not Ogg Opus, or incomplete.
 	Length time.Duration
 
 	sizes sizes
 }
 
-// Read reads a voice message to its end, whose size the caller bounds. What is none, or breaks off, gives the zero Sound.
+// Read reads a voice message to its end; the caller limits its size. Invalid or truncated data gives the zero Sound.
 func Read(ogg io.Reader) Sound {
 	var s Sound
 	var samples, skipped uint64
-	size, headers := 0, 2 // of the packet that is read; OpusHead and OpusTags come before the sound
+	size, headers := 0, 2 // of the current packet; OpusHead and OpusTags precede the sound
 	for first := true; ; first = false {
 		var header [27]byte
 		if _, err := io.ReadFull(ogg, header[:]); err != nil {
@@ -41,7 +41,7 @@ func Read(ogg io.Reader) Sound {
 		for _, length := range lengths {
 			body += int(length)
 			size += int(length)
-			if length == 255 { // The packet goes on.
+			if length == 255 { // the packet continues
 				continue
 			}
 			if headers > 0 {
@@ -62,7 +62,7 @@ func Read(ogg io.Reader) Sound {
 		if _, err := io.CopyN(io.Discard, ogg, int64(body)); err != nil {
 			return Sound{}
 		}
-		// The page says how many samples there were until its end. One on which nothing ends has -1.
+		// The page has the number of samples up to its end, or -1 if no packet ends on it.
 		if at := binary.LittleEndian.Uint64(header[6:]); at < 1<<40 {
 			samples = max(samples, at)
 		}
@@ -71,8 +71,8 @@ func Read(ogg io.Reader) Sound {
 	return s
 }
 
-// Waveform is how loud the sound is over its length, roughly, at so many points, from zero to loudest. It goes by the sizes
-// of the Opus packets: an encoder spends less on what is quiet, unless it was told to spend the same on everything.
+// Waveform returns the approximate volume at the given number of points, from zero to loudest. It is derived from the sizes
+// of the Opus packets: an encoder spends fewer bytes on quiet parts, unless it uses a constant bit rate.
 func (s Sound) Waveform(points int, loudest byte) []byte {
 	means := make([]float64, max(points, 0))
 	most := 0.0
@@ -89,17 +89,17 @@ func (s Sound) Waveform(points int, loudest byte) []byte {
 	return waveform
 }
 
-// maxSums bounds what is kept of a sound, however long it is. It is even.
+// maxSums limits the memory for a sound of any length. It is even.
 const maxSums = 1024
 
-// sizes are those of packets, in order: sums of as many each.
+// sizes holds the sizes of packets, in order, as sums of equally many packets.
 type sizes struct {
 	sums  []float64
-	each  int // packets in a sum
+	each  int // packets per sum
 	count int // packets in all
 }
 
-// add adds a packet. Where there are too many sums, two become one.
+// add adds a packet. When there are too many sums, each pair is merged.
 func (z *sizes) add(size int) {
 	switch {
 	case z.each == 0:
@@ -117,7 +117,7 @@ func (z *sizes) add(size int) {
 	z.count++
 }
 
-// mean is a packet's mean size in the nth of so many parts.
+// mean returns a packet's mean size in the nth of the given number of parts.
 func (z *sizes) mean(nth, parts int) float64 {
 	from := nth * len(z.sums) / parts
 	to := min(max(from+1, (nth+1)*len(z.sums)/parts), len(z.sums))

@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/voice"
 )
 
-// page is one of an Ogg file, with the lengths of its segments.
+// page returns a page of an Ogg file, with the given segment lengths.
 func page(samples uint64, lengths, body []byte) []byte {
 	header := make([]byte, 26)
 	copy(header, "OggS")
@@ -22,7 +22,7 @@ func page(samples uint64, lengths, body []byte) []byte {
 	return slices.Concat(header, []byte{byte(len(lengths))}, lengths, body)
 }
 
-// head is a file's first page, by which 312 samples are not played, and its second.
+// head returns a file's first page, which says that 312 samples are skipped, and its second.
 var head = slices.Concat(page(0, []byte{19}, []byte("OpusHead\x01\x01\x38\x01_______")), page(0, []byte{8}, []byte("OpusTags")))
 
 // Behaviour: discord-voice, whatsapp-preview.
@@ -79,7 +79,7 @@ func TestWaveform(t *testing.T) {
 	}
 }
 
-// TestWaveformOfAnyLength has the loud part of a sound where it is, however long the sound is: what is kept of it is bounded.
+// TestWaveformOfAnyLength checks that the loud part is at its place, however long the sound is: memory is limited.
 func TestWaveformOfAnyLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -94,7 +94,7 @@ func TestWaveformOfAnyLength(t *testing.T) {
 		}
 		waveform := s.Waveform(points, 255)
 		at := slices.Index(waveform, 255)
-		// A point is off by one where its edge is within a sum.
+		// A point is off by one if its edge is within a sum.
 		if want := loud * points / packets; at < want-1 || at > want+1 {
 			t.Fatalf("the loud packet, %d of %d, is at %d of %d, want %d", loud, packets, at, points, want)
 		}

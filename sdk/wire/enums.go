@@ -8,7 +8,7 @@ import (
 // table maps the values of an enumeration of package chat to those of the protocol.
 type table[C, P comparable] map[C]P
 
-// from returns the value of package chat, or the zero one and false for a value that this version does not know.
+// from returns the value of package chat, or the zero value and false for a value that this version does not know.
 func (t table[C, P]) from(p P) (C, bool) {
 	for c, q := range t {
 		if q == p {

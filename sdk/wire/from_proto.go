@@ -14,7 +14,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// AddressFromProto converts an address. The chat must be named; the channel may be empty.
+// AddressFromProto converts an address. The chat is required; the channel may be empty.
 func AddressFromProto(p *pluginv1.Address) (chat.Address, error) {
 	if err := first(
 		id("address.channel", p.GetChannel()),
@@ -39,7 +39,7 @@ func ChatFromProto(p *pluginv1.Chat) (chat.Chat, error) {
 	}, nil
 }
 
-// SenderFromProto converts a sender. Whether there must be one is the event's business.
+// SenderFromProto converts a sender. Whether a sender is required depends on the event.
 func SenderFromProto(p *pluginv1.Sender) (chat.Sender, error) {
 	if err := first(id("sender.id", p.GetId()), count("sender.aliases", len(p.GetAliases()), MaxAliases)); err != nil {
 		return chat.Sender{}, err
@@ -59,7 +59,7 @@ func SenderFromProto(p *pluginv1.Sender) (chat.Sender, error) {
 	}, nil
 }
 
-// CallerFromProto converts a caller. An authority that is not known is nobody's.
+// CallerFromProto converts a caller. An unknown authority permits nothing.
 func CallerFromProto(p *pluginv1.Caller) (chat.Caller, error) {
 	address, errAddress := AddressFromProto(p.GetAddress())
 	sender, errSender := SenderFromProto(p.GetSender())
@@ -76,7 +76,7 @@ func CallerFromProto(p *pluginv1.Caller) (chat.Caller, error) {
 	}, nil
 }
 
-// EventFromProto converts an event. Its error names the first fields that are wrong; such an event will never be right.
+// EventFromProto converts an event. Its error names the first invalid fields; such an event is permanently invalid.
 func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
 	if n := len(p.GetEventId()); n == 0 || n > chat.MaxEventID {
 		return chat.Event{}, field("event_id", "%d bytes, 1 to %d are allowed", n, chat.MaxEventID)
@@ -92,7 +92,7 @@ func EventFromProto(p *pluginv1.Event) (chat.Event, error) {
 	}
 	switch body.(type) {
 	case chat.Message, chat.ButtonPress, chat.NativeCommand, chat.StopRequest:
-		// What these may do depends on who sent them.
+		// Permissions for these depend on the sender.
 		if sender.ID == "" {
 			return chat.Event{}, field("sender.id", "empty")
 		}
@@ -135,7 +135,7 @@ func bodyFrom(p *pluginv1.Event) (chat.Body, error) {
 	case *pluginv1.Event_Migrated:
 		return chat.Migrated{To: chat.ID(b.Migrated.GetNewChatId())}, requiredID("migrated.new_chat_id", b.Migrated.GetNewChatId())
 	default:
-		return nil, field("body", "missing, or of a kind that this version does not know")
+		return nil, field("body", "missing, or of an unknown kind")
 	}
 }
 
@@ -232,7 +232,7 @@ func mediaFrom(name string, list []*pluginv1.Media) ([]chat.Media, error) {
 	return out, nil
 }
 
-// MediaFromProto converts a file's description. A kind that is not known is a file.
+// MediaFromProto converts a file's description. An unknown kind becomes File.
 func MediaFromProto(p *pluginv1.Media) (chat.Media, error) {
 	if err := id("ref", p.GetRef()); err != nil {
 		return chat.Media{}, err
@@ -249,7 +249,7 @@ func MediaFromProto(p *pluginv1.Media) (chat.Media, error) {
 		Problem:  Cut(p.GetProblem(), MaxName),
 		Token:    chat.FileToken(p.GetToken()),
 	}
-	if token("token", p.GetToken()) != nil { // Senders choose what is in it on some networks: the message is not lost for that.
+	if token("token", p.GetToken()) != nil { // on some networks senders choose its content, and must not lose the message for that
 		m.Token = ""
 		m.Problem = cmp.Or(m.Problem, "could not be fetched")
 	}
@@ -267,7 +267,7 @@ func FetchFileFromProto(p *pluginv1.FetchFileRequest) (of chat.FileToken, most i
 	return chat.FileToken(p.GetToken()), p.GetMaxBytes(), token("token", p.GetToken())
 }
 
-// FileErrorFromProto converts why a channel did not bring a file.
+// FileErrorFromProto converts the reason why a channel did not provide a file.
 func FileErrorFromProto(p *pluginv1.FetchFailure) error {
 	f := &chat.FileError{Problem: Cut(p.GetProblem(), MaxName), RetryAfter: durationFrom(p.GetRetryAfter()), NoRoom: p.GetNoRoom()}
 	if p.GetMessage() != "" {
@@ -294,7 +294,7 @@ func mediaKindFrom(p pluginv1.MediaKind) chat.MediaKind {
 	return chat.File
 }
 
-// KindFromProto converts a kind of chat. There must be one.
+// KindFromProto converts a kind of chat, which is required.
 func KindFromProto(p pluginv1.ChatKind) (chat.Kind, error) {
 	kind, ok := kinds.from(p)
 	if !ok {
@@ -312,8 +312,8 @@ func VerdictFromProto(p pluginv1.Verdict) (chat.Verdict, error) {
 	return verdict, nil
 }
 
-// CommandSpecFromProto converts the description of a command. Its name is checked. A least authority that is not known
-// becomes the owner's, so that a newer plugin's restriction is not lost on an older host.
+// CommandSpecFromProto converts the description of a command and checks its name. An unknown minimum authority becomes the
+// owner's, so that a newer plugin's restriction is not lost on an older host.
 func CommandSpecFromProto(p *pluginv1.CommandSpec) (chat.CommandSpec, error) {
 	if !ValidCommandName(p.GetName()) {
 		return chat.CommandSpec{}, field("command.name", "%q is not made of 1 to %d lower-case letters, digits and underscores",
@@ -329,7 +329,7 @@ func CommandSpecFromProto(p *pluginv1.CommandSpec) (chat.CommandSpec, error) {
 	return s, nil
 }
 
-// ValidCommandName tells whether a command may have this name: 1 to 32 lower-case ASCII letters, digits and underscores.
+// ValidCommandName reports whether a command may have this name: 1 to 32 lower-case ASCII letters, digits and underscores.
 func ValidCommandName(name string) bool {
 	if name == "" || len(name) > MaxCommand {
 		return false
@@ -365,7 +365,7 @@ func timeFrom(name string, p *timestamppb.Timestamp) (time.Time, error) {
 	return p.AsTime(), nil
 }
 
-// durationFrom takes what is no sensible duration for none.
+// durationFrom returns zero for an invalid duration.
 func durationFrom(p *durationpb.Duration) time.Duration {
 	if p == nil || !p.IsValid() {
 		return 0

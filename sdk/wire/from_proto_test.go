@@ -21,7 +21,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// good is an event that FromProto takes; each case spoils one thing.
+// good is a valid event; each case breaks one thing.
 func good() *pluginv1.Event {
 	return wire.EventToProto(chat.Event{
 		ID:     "e1",
@@ -114,7 +114,7 @@ func TestEventFromProtoCutsWhatOnlyPeopleRead(t *testing.T) {
 	}
 }
 
-// TestQuotedFilesCountWithTheOthers: a message has no more files for quoting one that has some.
+// TestQuotedFilesCountWithTheOthers: the limit on files includes those of the quote.
 // Behaviour: file-quoted.
 func TestQuotedFilesCountWithTheOthers(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestButtonsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBrokenTextStaysSendable shows that bytes which are no UTF-8 neither break the message nor move its mentions.
+// TestBrokenTextStaysSendable checks that invalid UTF-8 neither breaks the message nor moves its mentions.
 func TestBrokenTextStaysSendable(t *testing.T) {
 	t.Parallel()
 	event := chat.Event{
@@ -222,8 +222,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// FuzzEventFromProto feeds arbitrary bytes as an event: nothing panics, and what is taken keeps every bound and goes
-// back and forth unchanged.
+// FuzzEventFromProto decodes arbitrary bytes as an event: nothing panics, and an accepted event is within every limit and
+// survives a round trip unchanged.
 func FuzzEventFromProto(f *testing.F) {
 	for _, body := range []chat.Body{
 		chat.Message{ID: "m", Text: "hi @bot", Mentions: []chat.Mention{{Offset: 3, Length: 4}}, Media: []chat.Media{{Kind: chat.Image}}},
@@ -269,7 +269,7 @@ func FuzzEventFromProto(f *testing.F) {
 	})
 }
 
-// TestTokensAreBounded: a sender may choose what is in one, and loses no message for it.
+// TestTokensAreBounded: senders may choose a token's content, and must not lose a message for it.
 func TestTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	for token, taken := range map[string]bool{"": true, "t": true, strings.Repeat("x", chat.MaxFileToken): true, strings.Repeat("x", chat.MaxFileToken+1): false, "\xff": false} {
@@ -287,7 +287,7 @@ func TestTokensAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhyAFileWasNotFetched: what is this machine's own want is found out, however deep it is.
+// TestWhyAFileWasNotFetched: a lack of this machine's resources is recognised, however deeply it is wrapped.
 // Behaviour: file-retry.
 func TestWhyAFileWasNotFetched(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func ButtonsFromProto(rows []*pluginv1.ButtonRow) ([][]chat.Button, error) {
 	var out [][]chat.Button
 	total := 0
 	for _, r := range rows {
-		// An empty row counts as one, so that rows are bounded too.
+		// An empty row counts as one button, so that the number of rows is limited too.
 		total += max(1, len(r.GetButtons()))
 		if err := count("buttons", total, MaxButtons); err != nil {
 			return nil, err
@@ -62,8 +62,8 @@ func ReceiptFromProto(p *pluginv1.Sent) (chat.Receipt, error) {
 	return r, nil
 }
 
-// FailureFromProto converts a failure; nil stays nil. A reason that is not known is a temporary one, and whatever is not
-// said to be undelivered may have been delivered.
+// FailureFromProto converts a failure; nil stays nil. An unknown reason becomes [chat.Temporary], and a message that is not
+// reported as undelivered may have been delivered.
 func FailureFromProto(p *pluginv1.Failure) error {
 	if p == nil {
 		return nil
@@ -82,8 +82,8 @@ func FailureFromProto(p *pluginv1.Failure) error {
 	return f
 }
 
-// LimitsFromProto converts what a channel can in one kind of chat. Where a value is not known it takes the least: plain
-// text, no draft, and bytes as the unit, in which a text is never shorter than in another.
+// LimitsFromProto converts a channel's limits in one kind of chat. Unknown values become the most restrictive ones: plain
+// text, no draft, and bytes as the unit, which gives the greatest length.
 func LimitsFromProto(p *pluginv1.GetCapabilitiesResponse) (chat.Limits, error) {
 	if err := first(
 		count("media_in", len(p.GetMediaIn()), MaxLimits), count("media_out", len(p.GetMediaOut()), MaxLimits),

@@ -5,12 +5,12 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// MessageReceivedToProto converts what a message observer is told.
+// MessageReceivedToProto converts a message for a message observer.
 func MessageReceivedToProto(caller chat.Caller, m chat.Message) *pluginv1.MessageReceivedRequest {
 	return &pluginv1.MessageReceivedRequest{Caller: CallerToProto(caller), Message: MessageToProto(m)}
 }
 
-// MessageReceivedFromProto converts what a message observer is told.
+// MessageReceivedFromProto converts a message for a message observer.
 func MessageReceivedFromProto(p *pluginv1.MessageReceivedRequest) (chat.Caller, chat.Message, error) {
 	caller, errCaller := CallerFromProto(p.GetCaller())
 	message, errMessage := MessageFromProto(p.GetMessage())
@@ -20,8 +20,8 @@ func MessageReceivedFromProto(p *pluginv1.MessageReceivedRequest) (chat.Caller, 
 	return caller, message, nil
 }
 
-// TranscriptAppendedToProto converts what was added to a session's history. Texts are cut to [MaxEntry] bytes, as
-// FromProto cuts them, so that no text is too long for a message.
+// TranscriptAppendedToProto converts new entries of a session's history. Texts are cut to [MaxEntry] bytes, as FromProto
+// cuts them, so that no text is too long for a message.
 func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *pluginv1.TranscriptAppendedRequest {
 	return &pluginv1.TranscriptAppendedRequest{
 		SessionKey: session,
@@ -32,8 +32,8 @@ func TranscriptAppendedToProto(session string, entries []chat.TranscriptEntry) *
 	}
 }
 
-// TranscriptAppendedFromProto converts what was added to a session's history. Entries that are wrong, such as those with a
-// role of a newer protocol, are left out: a refusal would have all of them come again for ever.
+// TranscriptAppendedFromProto converts new entries of a session's history. Invalid entries, such as those with a role of a
+// newer protocol, are left out: if they were refused, the host would resend all of them for ever.
 func TranscriptAppendedFromProto(p *pluginv1.TranscriptAppendedRequest) (session string, entries []chat.TranscriptEntry, err error) {
 	if n := len(p.GetSessionKey()); n == 0 || n > MaxSession {
 		return "", nil, field("session_key", "%d bytes, 1 to %d are allowed", n, MaxSession)
@@ -54,7 +54,7 @@ func SetCommandsToProto(commands []chat.CommandSpec) *pluginv1.SetCommandsReques
 	return &pluginv1.SetCommandsRequest{Commands: each(commands[:min(len(commands), MaxMenu)], CommandSpecToProto)}
 }
 
-// SetCommandsFromProto converts a menu of commands. Their names are checked.
+// SetCommandsFromProto converts a menu of commands and checks their names.
 func SetCommandsFromProto(p *pluginv1.SetCommandsRequest) ([]chat.CommandSpec, error) {
 	if err := count("commands", len(p.GetCommands()), MaxMenu); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func SetCommandsFromProto(p *pluginv1.SetCommandsRequest) ([]chat.CommandSpec, e
 			return nil, err
 		}
 		if named[spec.Name] {
-			return nil, field("commands", "%q is there twice", spec.Name)
+			return nil, field("commands", "duplicate name %q", spec.Name)
 		}
 		named[spec.Name] = true
 		commands = append(commands, spec)

@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// What a login may hold.
+// Limits of a login.
 const (
 	MaxQR      = 2953 // bytes; a QR code holds no more
 	MaxAnswers = 32
@@ -28,7 +28,7 @@ func LoginStepToProto(s chat.LoginStep) *pluginv1.LoginResponse {
 	return p
 }
 
-// LoginEndToProto converts the end of a login: the account, or why there is none.
+// LoginEndToProto converts the end of a login: the account, or the failure.
 func LoginEndToProto(account chat.UserID, failure *pluginv1.Failure) *pluginv1.LoginResponse {
 	if failure != nil {
 		return &pluginv1.LoginResponse{Step: &pluginv1.LoginResponse_Failure{Failure: failure}}
@@ -38,8 +38,8 @@ func LoginEndToProto(account chat.UserID, failure *pluginv1.Failure) *pluginv1.L
 	}}
 }
 
-// LoginFromProto converts what a login says: a step, or with nil its end, which is an account or an error. The error is a
-// [*chat.Failure] where the network or the person is at fault.
+// LoginFromProto converts a message of a login: a step, or (with a nil step) its end, which is an account or an error. The
+// error is a [*chat.Failure] if the network or the person is at fault.
 func LoginFromProto(p *pluginv1.LoginResponse) (*chat.LoginStep, chat.UserID, error) {
 	s := &chat.LoginStep{ID: p.GetStepId(), Instructions: Cut(p.GetInstructions(), MaxDetail)}
 	if err := id("step_id", s.ID); err != nil {
@@ -65,7 +65,7 @@ func LoginFromProto(p *pluginv1.LoginResponse) (*chat.LoginStep, chat.UserID, er
 	}
 }
 
-// sized refuses a text that is empty or too long.
+// sized checks that a text is neither empty nor too long.
 func sized(name, value string, most int) error {
 	if value == "" || len(value) > most {
 		return field(name, "has %d bytes; it must have 1 to %d", len(value), most)
@@ -73,10 +73,10 @@ func sized(name, value string, most int) error {
 	return nil
 }
 
-// AnswersFromProto converts the answers to earlier steps of a login, by their ids.
+// AnswersFromProto converts the answers to previous steps of a login, keyed by step id.
 func AnswersFromProto(p *pluginv1.LoginRequest) (map[string]string, error) {
 	if n := len(p.GetAnswers()); n > MaxAnswers {
-		return nil, field("answers", "are %d; %d are allowed", n, MaxAnswers)
+		return nil, field("answers", "%d entries, at most %d are allowed", n, MaxAnswers)
 	}
 	answers := map[string]string{}
 	for step, answer := range p.GetAnswers() {

@@ -64,7 +64,7 @@ func (f *filler) fill(v reflect.Value) {
 			f.fill(v.Field(i))
 		}
 	case reflect.Interface:
-		// An event's body; each has its own test.
+		// An event's body; each type has its own test.
 	default:
 		panic("no way to fill a " + v.Type().String())
 	}
@@ -79,7 +79,7 @@ func filled[T any](t *testing.T) T {
 	return v
 }
 
-// unset lists the fields of a protocol message, and of those in it, that are not set: a field that was added to the
+// unset lists the fields of a protocol message, including nested ones, that are not set: a field that was added to the
 // protocol and forgotten in the conversion is one. Of a oneof one field suffices.
 func unset(m protoreflect.Message, path string) (missing []string) {
 	fields := m.Descriptor().Fields()
@@ -110,7 +110,7 @@ func unset(m protoreflect.Message, path string) (missing []string) {
 	return missing
 }
 
-// there checks one conversion and its way back.
+// there checks a conversion and its inverse.
 func there[C any, P proto.Message](t *testing.T, value C, to func(C) P, from func(P) (C, error)) {
 	t.Helper()
 	p := to(value)
@@ -195,8 +195,8 @@ func TestRoundTripOfFailure(t *testing.T) {
 	}
 }
 
-// TestEnumerationsAreComplete holds the tables against the protocol: each value but the unspecified one has its own
-// value in package chat, and comes back as itself.
+// TestEnumerationsAreComplete checks the tables against the protocol: each value except the unspecified one has a distinct
+// value in package chat, and survives a round trip.
 func TestEnumerationsAreComplete(t *testing.T) {
 	t.Parallel()
 	enum[pluginv1.ChatKind](t, wire.KindFromProto, wire.KindToProto)

@@ -47,7 +47,7 @@ func CallerToProto(c chat.Caller) *pluginv1.Caller {
 	}
 }
 
-// EventToProto converts an event. A nil body gives an event without one, which FromProto refuses.
+// EventToProto converts an event. A nil body gives an event without a body, which FromProto refuses.
 func EventToProto(e chat.Event) *pluginv1.Event {
 	p := &pluginv1.Event{
 		EventId:     string(e.ID),
@@ -129,8 +129,8 @@ func MediaToProto(m chat.Media) *pluginv1.Media {
 	}
 }
 
-// FileErrorToProto converts why a channel did not bring a file. An error that is neither a [*chat.FileError] nor a
-// [*chat.Failure] may pass.
+// FileErrorToProto converts the reason why a channel did not provide a file. An error that is neither a [*chat.FileError]
+// nor a [*chat.Failure] is temporary.
 func FileErrorToProto(err error) *pluginv1.FetchFailure {
 	p := &pluginv1.FetchFailure{Message: Cut(err.Error(), MaxDetail), NoRoom: noRoom(err)}
 	if f, ok := errors.AsType[*chat.FileError](err); ok {
@@ -141,7 +141,7 @@ func FileErrorToProto(err error) *pluginv1.FetchFailure {
 	return p
 }
 
-// noRoom reports whether an error is a want of this machine's, which passes.
+// noRoom reports whether an error is a temporary lack of this machine's resources.
 func noRoom(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(want error) bool {
 		return errors.Is(err, want)
@@ -173,8 +173,8 @@ func ButtonsToProto(rows [][]chat.Button) []*pluginv1.ButtonRow {
 // ReceiptToProto converts a receipt.
 func ReceiptToProto(r chat.Receipt) *pluginv1.Sent { return &pluginv1.Sent{MessageIds: ids(r.IDs)} }
 
-// FailureToProto converts what a channel's method returned. Nil stays nil; an error that is no [*chat.Failure] is a
-// temporary one with unknown outcome.
+// FailureToProto converts the error of a channel's method. Nil stays nil; an error that is not a [*chat.Failure] is
+// temporary with an unknown outcome.
 func FailureToProto(err error) *pluginv1.Failure {
 	if err == nil {
 		return nil
@@ -196,7 +196,7 @@ func FailureToProto(err error) *pluginv1.Failure {
 	return p
 }
 
-// LimitsToProto converts what a channel can in one kind of chat.
+// LimitsToProto converts a channel's limits in one kind of chat.
 func LimitsToProto(l chat.Limits) *pluginv1.GetCapabilitiesResponse {
 	p := &pluginv1.GetCapabilitiesResponse{
 		Text:           textLimit(l.Text),
@@ -267,7 +267,7 @@ func duration(d time.Duration) *durationpb.Duration {
 	return durationpb.New(d)
 }
 
-// unsigned clamps n to what the wire can carry. A negative number becomes the largest, which no check lets through.
+// unsigned clamps n to what the wire can carry. A negative number becomes the largest, which every check refuses.
 func unsigned(n int) uint32 {
 	if n < 0 || n > math.MaxUint32 {
 		return math.MaxUint32

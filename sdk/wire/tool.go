@@ -8,21 +8,21 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// What a plugin's tools may be, and what a call of one may bring.
+// Limits of a plugin's tools and their results.
 const (
-	MaxTools           = 50       // of a plugin; more are refused
+	MaxTools           = 50       // per plugin; more are refused
 	MaxToolDescription = 4 << 10  // bytes; longer ones are refused
 	MaxToolSchema      = 16 << 10 // bytes; longer ones are refused
 	MaxArguments       = 256 << 10
-	MaxToolText        = 64 << 10 // bytes of a result; what is more is cut, which the text then says
-	MaxToolMedia       = 8        // files of a result
+	MaxToolText        = 64 << 10 // bytes of a result; longer ones are cut, and say so
+	MaxToolMedia       = 8        // files per result
 	MaxToolDetails     = 64 << 10 // bytes; longer ones are dropped
 )
 
-// toolCut ends a text that was cut.
+// toolCut marks a text that was cut.
 const toolCut = "\n[The rest is left out: the result is too long.]"
 
-// ValidToolName tells whether a tool may have this name: that which a command may have.
+// ValidToolName reports whether a tool may have this name; the rules are those of commands.
 func ValidToolName(name string) bool { return ValidCommandName(name) }
 
 // ToolSpecToProto converts the description of a tool.
@@ -30,8 +30,8 @@ func ToolSpecToProto(s chat.ToolSpec) *pluginv1.ToolSpec {
 	return &pluginv1.ToolSpec{Name: s.Name, Description: Repair(s.Description), InputSchemaJson: s.InputSchema}
 }
 
-// ToolSpecsFromProto converts the tools of a plugin. Their names are checked, and that each schema is one of an object;
-// whether it is a schema at all is not.
+// ToolSpecsFromProto converts the tools of a plugin. It checks their names, and that each schema is a JSON object of type
+// "object", but not that it is a valid schema.
 func ToolSpecsFromProto(p *pluginv1.ListToolsResponse) ([]chat.ToolSpec, error) {
 	if err := count("tools", len(p.GetTools()), MaxTools); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func ToolSpecsFromProto(p *pluginv1.ListToolsResponse) ([]chat.ToolSpec, error) 
 			return nil, err
 		}
 		if named[spec.Name] {
-			return nil, field("tools", "%q is there twice", spec.Name)
+			return nil, field("tools", "duplicate name %q", spec.Name)
 		}
 		named[spec.Name] = true
 		list = append(list, spec)
@@ -71,7 +71,7 @@ func toolSpecFrom(p *pluginv1.ToolSpec) (chat.ToolSpec, error) {
 		Type json.RawMessage `json:"type"`
 	}
 	if json.Unmarshal(schema, &object) != nil || string(object.Type) != `"object"` {
-		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q is no JSON Schema of type object", p.GetName())
+		return chat.ToolSpec{}, field("tool.input_schema_json", "that of %q is not a JSON Schema of type object", p.GetName())
 	}
 	return chat.ToolSpec{Name: p.GetName(), Description: Repair(p.GetDescription()), InputSchema: schema}, nil
 }
@@ -83,14 +83,14 @@ func ToolCallToProto(c chat.ToolCall) *pluginv1.CallToolRequest {
 	}
 }
 
-// ToolCallFromProto converts a call. Its arguments are bounded, not looked at.
+// ToolCallFromProto converts a call. The size of the arguments is checked, not their content.
 func ToolCallFromProto(p *pluginv1.CallToolRequest) (chat.ToolCall, error) {
 	caller, err := CallerFromProto(p.GetCaller())
 	if err := first(err, id("turn_id", p.GetTurnId())); err != nil {
 		return chat.ToolCall{}, err
 	}
 	if !ValidToolName(p.GetName()) {
-		return chat.ToolCall{}, field("name", "%q is no tool's", Cut(p.GetName(), 2*MaxCommand))
+		return chat.ToolCall{}, field("name", "%q is not a valid tool name", Cut(p.GetName(), 2*MaxCommand))
 	}
 	if n := len(p.GetArgumentsJson()); n > MaxArguments {
 		return chat.ToolCall{}, field("arguments_json", "%d bytes, at most %d are allowed", n, MaxArguments)
@@ -98,7 +98,7 @@ func ToolCallFromProto(p *pluginv1.CallToolRequest) (chat.ToolCall, error) {
 	return chat.ToolCall{Name: p.GetName(), Arguments: p.GetArgumentsJson(), TurnID: p.GetTurnId(), Caller: caller}, nil
 }
 
-// ToolResultToProto converts a result. It keeps the bounds that FromProto does.
+// ToolResultToProto converts a result. It applies the same limits as FromProto.
 func ToolResultToProto(r chat.ToolResult) *pluginv1.CallToolResponse {
 	r = bounded(r)
 	p := &pluginv1.CallToolResponse{IsError: r.Failed, DetailsJson: r.Details}
@@ -111,8 +111,8 @@ func ToolResultToProto(r chat.ToolResult) *pluginv1.CallToolResponse {
 	return p
 }
 
-// ToolResultFromProto converts a result; several texts become one, each on a line of its own. A file without a ref is
-// none, and details that are no JSON are dropped.
+// ToolResultFromProto converts a result; several texts are joined with line ends. Files without a ref, and details that are
+// not JSON, are dropped.
 func ToolResultFromProto(p *pluginv1.CallToolResponse) (chat.ToolResult, error) {
 	r := chat.ToolResult{Failed: p.GetIsError(), Details: p.GetDetailsJson()}
 	var b strings.Builder
@@ -137,7 +137,7 @@ func ToolResultFromProto(p *pluginv1.CallToolResponse) (chat.ToolResult, error) 
 	return bounded(r), nil
 }
 
-// bounded is a result within the bounds.
+// bounded returns a result within the limits.
 func bounded(r chat.ToolResult) chat.ToolResult {
 	if len(r.Text) > MaxToolText {
 		r.Text = Cut(r.Text, MaxToolText-len(toolCut)) + toolCut

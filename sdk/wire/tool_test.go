@@ -61,7 +61,7 @@ func TestBadToolsAreRefused(t *testing.T) {
 		"no type":          {[]*pluginv1.ToolSpec{tool("a", "x", `{}`)}, "of type object"},
 		"several types":    {[]*pluginv1.ToolSpec{tool("a", "x", `{"type":["object"]}`)}, "of type object"},
 		"long schema":      {[]*pluginv1.ToolSpec{tool("a", "x", object+strings.Repeat(" ", 16<<10))}, "bytes"},
-		"twice":            {[]*pluginv1.ToolSpec{tool("a", "x", object), tool("a", "y", object)}, "twice"},
+		"twice":            {[]*pluginv1.ToolSpec{tool("a", "x", object), tool("a", "y", object)}, `duplicate name "a"`},
 		"too many":         {many, "51 entries"},
 	} {
 		specs, err := wire.ToolSpecsFromProto(&pluginv1.ListToolsResponse{Tools: tt.tools})
@@ -86,7 +86,7 @@ func TestBadToolCallsAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever a plugin answers, a result is within the bounds, and stays as it is on a second way.
+// Whatever a plugin returns, a result is within the limits, and a second conversion does not change it.
 func TestToolResultsAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

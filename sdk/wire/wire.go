@@ -1,10 +1,9 @@
-// Package wire converts between the vocabulary of package chat and the protocol's messages, once and in both
-// directions, for the sdk and for the host.
+// Package wire converts between the vocabulary of package chat and the protocol's messages, in both directions, for the sdk
+// and for the host.
 //
-// The two directions differ. ToProto trusts its caller and never fails; it only repairs text, because gRPC refuses a
-// string that is no UTF-8. FromProto trusts nobody: it bounds what comes in and names the field that it refuses. What
-// only people read (names, titles, quotes) is cut rather than refused, so that a stranger with a long name does not lose
-// messages.
+// The two directions differ. ToProto trusts its caller and never fails; it only repairs text, because gRPC refuses strings
+// that are not UTF-8. FromProto trusts nobody: it limits what it accepts and names the field that it refuses. What only
+// people read (names, titles, quotes) is cut rather than refused, so that somebody with a long name does not lose messages.
 package wire
 
 import (
@@ -13,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// What FromProto takes.
+// The limits of FromProto.
 const (
 	MaxText     = 256 << 10 // bytes of a message's text; longer ones are refused, longer quotes cut
-	MaxID       = 256       // bytes of any id but an event's; longer ones are refused
-	MaxName     = 256       // bytes of what people read as a name; longer ones are cut
-	MaxMedia    = 64        // of a message, together with those of the one that it quotes
+	MaxID       = 256       // bytes of any id except an event's; longer ones are refused
+	MaxName     = 256       // bytes of a name for people to read; longer ones are cut
+	MaxMedia    = 64        // per message, including those of its quote
 	MaxMentions = 256
 	MaxAliases  = 32
-	MaxButtons  = 100       // of a message, over all rows
+	MaxButtons  = 100       // per message, in all rows
 	MaxIDs      = 100       // message ids of a receipt
 	MaxDetail   = 1 << 10   // bytes of a failure's or a state's text; longer ones are cut
 	MaxCommand  = 32        // bytes of a command's name
@@ -33,7 +32,7 @@ const (
 	MaxData     = MaxID * 4 // bytes of a button's data
 )
 
-// Repair replaces each byte that is no part of a UTF-8 character by a question mark. Ranges into the text stay right.
+// Repair replaces each byte that is not part of valid UTF-8 by a question mark. Offsets into the text stay valid.
 func Repair(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -55,7 +54,7 @@ func Repair(s string) string {
 // Cut repairs s and cuts it to at most limit bytes, between characters.
 func Cut(s string, limit int) string {
 	if len(s) > limit {
-		// Cutting first keeps the work bounded; the characters that the cut divided are dropped.
+		// Cutting first limits the work; a character that the cut divides is dropped.
 		for limit > 0 && !utf8.RuneStart(s[limit]) {
 			limit--
 		}
@@ -64,7 +63,7 @@ func Cut(s string, limit int) string {
 	return Repair(s)
 }
 
-// field is a refusal that names the field.
+// field returns an error that names the field.
 func field(name, format string, args ...any) error {
 	return fmt.Errorf("%s: "+format, append([]any{name}, args...)...)
 }
@@ -88,7 +87,7 @@ func requiredID(name, value string) error {
 	return id(name, value)
 }
 
-// text repairs and bounds a text that must not be cut.
+// text repairs a text that must not be cut, and checks its length.
 func text(name, value string) (string, error) {
 	if len(value) > MaxText {
 		return "", field(name, "%d bytes, at most %d are allowed", len(value), MaxText)
@@ -96,7 +95,7 @@ func text(name, value string) (string, error) {
 	return Repair(value), nil
 }
 
-// count bounds the length of a list.
+// count checks the length of a list.
 func count(name string, n, limit int) error {
 	if n > limit {
 		return field(name, "%d entries, at most %d are allowed", n, limit)

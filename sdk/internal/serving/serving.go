@@ -1,5 +1,5 @@
-// Package serving is what package sdk shows of a plugin to those who serve it within their own process, as package
-// sdktest does. Authors see none of it.
+// Package serving defines the part of a plugin that in-process callers such as package sdktest use. It is hidden from
+// authors.
 package serving
 
 import "google.golang.org/grpc"
@@ -9,11 +9,11 @@ type Dial func(id uint32, options ...grpc.DialOption) (*grpc.ClientConn, error)
 
 // Plugin is the serving side of a plugin.
 type Plugin interface {
-	// NewServer makes the gRPC server that the plugin is registered on: it bounds messages, turns a panic into an error of
-	// the call and keeps secrets out of errors.
+	// NewServer returns the gRPC server that the plugin is registered on. It limits message sizes, turns a panic into an
+	// error of the call and redacts secrets in errors.
 	NewServer(options []grpc.ServerOption) *grpc.Server
 	// Register registers the services of the plugin's capabilities, and only those.
 	Register(s grpc.ServiceRegistrar, dial Dial)
-	// Failed receives the error of a service whose Run ended before it was told to.
+	// Failed receives the error of a service whose Run ended before its context.
 	Failed() <-chan error
 }

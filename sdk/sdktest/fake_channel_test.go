@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	password = "the-password-of-the-village"
+	password = "the-password"
 	mostText = 100
 	mostFile = 1000
 	mostMenu = 10
 )
 
 type settings struct {
-	// Password is no sdk.Secret, of which the sdk takes care.
+	// Password is not an sdk.Secret, which the sdk would redact.
 	Password string `json:"password"`
 }
 
-// resident is the channel of a village. It keeps to the contract but for one sin.
-type resident struct {
-	sin     string
-	village *village
-	log     *slog.Logger
-	media   sdk.Media
-	life    int
+// fakeChannel is the channel of a fakeNetwork. It follows the contract except for one defect.
+type fakeChannel struct {
+	defect      string
+	fakeNetwork *fakeNetwork
+	log         *slog.Logger
+	media       sdk.Media
+	life        int
 }
 
-// fickle is a resident whose limits are never the same.
-type fickle struct{ *resident }
+// fickle is a fakeChannel whose limits change with every call.
+type fickle struct{ *fakeChannel }
 
 func (fickle) Limits(chat.Kind) chat.Limits {
-	limits := villageLimits()
+	limits := networkLimits()
 	limits.Text.Max += rand.IntN(1 << 30)
 	return limits
 }
 
-func villageLimits() chat.Limits {
+func networkLimits() chat.Limits {
 	limits := chat.Limits{
 		Text: chat.TextLimit{Max: mostText, Unit: chat.Runes}, Markup: chat.Plain,
 		TypingTTL: time.Second, Draft: chat.NativeDraft, Buttons: chat.ButtonLimits{Rows: 2, Columns: 3, DataBytes: 20},
@@ -59,11 +59,11 @@ func villageLimits() chat.Limits {
 	return limits
 }
 
-// resides is the setup of a channel with a sin; empty: with none.
-func resides(sin string) Setup {
+// setupWith is the setup of a channel with a defect; empty: none.
+func setupWith(defect string) Setup {
 	v := newVillage()
-	open := func(_ context.Context, env sdk.Env, c settings) (*resident, error) {
-		if c.Password != password && sin != "takes any config" {
+	open := func(_ context.Context, env sdk.Env, c settings) (*fakeChannel, error) {
+		if c.Password != password && defect != "takes any config" {
 			return nil, sdk.ConfigError("password", errors.New("nobody knows it"))
 		}
 		life := 0
@@ -71,14 +71,14 @@ func resides(sin string) Setup {
 			v.lives++
 			life = v.lives
 		})
-		r := &resident{sin: sin, village: v, log: env.Log, media: env.Media, life: life}
-		if sin == "logs the password" {
+		r := &fakeChannel{defect: defect, fakeNetwork: v, log: env.Log, media: env.Media, life: life}
+		if defect == "logs the password" {
 			env.Log.Info("moved in", "password", c.Password)
 		}
 		return r, nil
 	}
 	s := Setup{
-		Component: sdk.NewChannel(villageLimits(), open),
+		Component: sdk.NewChannel(networkLimits(), open),
 		New: func(t testing.TB) (Network, any) {
 			v = newVillage()
 			closed := v.closed
@@ -89,12 +89,12 @@ func resides(sin string) Setup {
 		BadConfigs: []any{map[string]any{"password": "a-wrong-one"}},
 		Secrets:    []string{password, "a-wrong-one"},
 	}
-	if sin == "keeps repeats to itself" {
-		limits := villageLimits()
+	if defect == "keeps repeats to itself" {
+		limits := networkLimits()
 		limits.IdempotentSend = false
 		s.Component = sdk.NewChannel(limits, open)
 	}
-	if sin == "changes its limits" {
+	if defect == "changes its limits" {
 		s.Component = sdk.NewChannel(chat.Limits{}, func(ctx context.Context, env sdk.Env, c settings) (fickle, error) {
 			r, err := open(ctx, env, c)
 			return fickle{r}, err
@@ -103,16 +103,16 @@ func resides(sin string) Setup {
 	return s
 }
 
-func (r *resident) Run(ctx context.Context, in sdk.Inbox) error {
-	if r.sin == "leaves a goroutine" {
-		go func() { <-r.village.closed }()
+func (r *fakeChannel) Run(ctx context.Context, in sdk.Inbox) error {
+	if r.defect == "leaves a goroutine" {
+		go func() { <-r.fakeNetwork.closed }()
 	}
-	if r.sin == "ends slowly" {
+	if r.defect == "ends slowly" {
 		defer func() { <-time.After(2 * endsWithin) }()
 	}
 	was := chat.State(0)
 	for {
-		v := r.village
+		v := r.fakeNetwork
 		v.mu.Lock()
 		changed, away, revoked := v.changed, v.away, v.revoked
 		l := r.next()
@@ -126,7 +126,7 @@ func (r *resident) Run(ctx context.Context, in sdk.Inbox) error {
 			in.Report(state, "")
 		}
 		switch {
-		case revoked && r.sin == "gives up for no reason":
+		case revoked && r.defect == "gives up for no reason":
 			return errors.New("something is wrong")
 		case revoked:
 			return fmt.Errorf("%w: evicted", sdk.ErrBadCredentials)
@@ -136,7 +136,7 @@ func (r *resident) Run(ctx context.Context, in sdk.Inbox) error {
 			}
 			continue
 		}
-		if away && r.sin == "waits for the network alone" {
+		if away && r.defect == "waits for the network alone" {
 			<-v.closed
 		}
 		select {
@@ -147,10 +147,10 @@ func (r *resident) Run(ctx context.Context, in sdk.Inbox) error {
 	}
 }
 
-// next is the letter that is due; nil: there is none.
-func (r *resident) next() *letter {
-	var due []*letter
-	for _, l := range r.village.post {
+// next is the delivery that is due; nil: none.
+func (r *fakeChannel) next() *delivery {
+	var due []*delivery
+	for _, l := range r.fakeNetwork.post {
 		if !l.acknowledged {
 			due = append(due, l)
 		}
@@ -158,51 +158,51 @@ func (r *resident) next() *letter {
 	switch {
 	case len(due) == 0:
 		return nil
-	case r.sin == "reorders":
+	case r.defect == "reorders":
 		return due[len(due)-1]
 	default:
 		return due[0]
 	}
 }
 
-// shelve describes a file that the village keeps.
-func (r *resident) shelve(f File) chat.Media {
+// shelve describes a file on the network.
+func (r *fakeChannel) shelve(f File) chat.Media {
 	token := fmt.Sprintf("%d/%s/%s", r.life, f.Name, f.Content)
 	return chat.Media{Kind: chat.File, FileName: f.Name, Token: chat.FileToken(token)}
 }
 
-// FetchFile implements sdk.FileFetcher. The token says all that there is to be known.
-func (r *resident) FetchFile(_ context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
+// FetchFile implements sdk.FileFetcher. The token contains everything needed.
+func (r *fakeChannel) FetchFile(_ context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
 	parts := strings.SplitN(string(token), "/", 3)
-	if r.sin == "forgets its tokens" && parts[0] != fmt.Sprint(r.life) {
+	if r.defect == "forgets its tokens" && parts[0] != fmt.Sprint(r.life) {
 		return nil, &chat.FileError{Problem: "is forgotten"}
 	}
-	if r.sin == "cuts files" {
+	if r.defect == "cuts files" {
 		parts[2] = parts[2][1:]
 	}
 	return io.NopCloser(strings.NewReader(parts[2])), nil
 }
 
-// take hands a letter over.
-func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
-	acknowledge := func() { r.village.do(func() { l.acknowledged = true }) }
+// take submits a delivery.
+func (r *fakeChannel) take(ctx context.Context, in sdk.Inbox, l *delivery) error {
+	acknowledge := func() { r.fakeNetwork.do(func() { l.acknowledged = true }) }
 	e := l.event
-	if l.file != nil && r.sin != "brings no files" {
+	if l.file != nil && r.defect != "brings no files" {
 		m := e.Body.(chat.Message)
 		m.Media = []chat.Media{r.shelve(*l.file)}
 		e.Body = m
 	}
-	if l.quoted != nil && r.sin != "brings no quoted files" {
+	if l.quoted != nil && r.defect != "brings no quoted files" {
 		m := e.Body.(chat.Message)
 		quoted := r.shelve(*l.quoted)
-		if m.ReplyTo.IsSelf && r.sin == "uploads its own" || !m.ReplyTo.IsSelf && r.sin == "uploads all that is quoted" {
+		if m.ReplyTo.IsSelf && r.defect == "uploads its own" || !m.ReplyTo.IsSelf && r.defect == "uploads all that is quoted" {
 			var err error
 			if quoted, err = r.media.Upload(ctx, quoted, bytes.NewReader(l.quoted.Content)); err != nil {
 				return err
 			}
 		}
 		quote := *m.ReplyTo
-		if quote.Media = []chat.Media{quoted}; r.sin == "takes quoted files for its own" {
+		if quote.Media = []chat.Media{quoted}; r.defect == "takes quoted files for its own" {
 			m.Media, quote.Media = quote.Media, nil
 		}
 		m.ReplyTo = &quote
@@ -210,7 +210,7 @@ func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
 	}
 	switch body := e.Body.(type) {
 	case chat.Message:
-		switch r.sin {
+		switch r.defect {
 		case "loses texts":
 			body.Text = ""
 		case "thinks all is for it":
@@ -220,25 +220,25 @@ func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
 		}
 		e.Body = body
 	case chat.ButtonPress:
-		if r.sin == "cuts what buttons say" {
+		if r.defect == "cuts what buttons say" {
 			body.Data = body.Data[:10]
 		}
 		e.Body = body
 	case chat.Reaction:
-		if r.sin == "loses emojis" {
+		if r.defect == "loses emojis" {
 			body.Emoji = ""
 		}
 		e.Body = body
 	case chat.Edited:
-		if r.sin == "gives all edits of a message one id" {
+		if r.defect == "gives all edits of a message one id" {
 			e.ID = chat.EventID("v:edit:" + body.ID)
 		}
 	case chat.Deleted:
-		if r.sin == "tells of another deletion" {
+		if r.defect == "tells of another deletion" {
 			e.Body = chat.Deleted{ID: "another"}
 		}
 	}
-	switch r.sin {
+	switch r.defect {
 	case "takes groups for direct chats":
 		e.Chat.Kind = chat.Direct
 	case "knows no threads":
@@ -255,12 +255,12 @@ func (r *resident) take(ctx context.Context, in sdk.Inbox, l *letter) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if _, err := in.Submit(ctx, e); err != nil {
-		if r.sin == "acknowledges at its end" {
+		if r.defect == "acknowledges at its end" {
 			acknowledge()
 		}
 		return err
 	}
-	if r.sin == "never acknowledges" {
+	if r.defect == "never acknowledges" {
 		<-ctx.Done()
 		return nil
 	}

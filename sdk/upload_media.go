@@ -11,20 +11,22 @@ import (
 )
 
 const (
-	// bringTime bounds the fetching of a message's files for a host that does not ask for them. The message waits as long.
-	bringTime = 30 * time.Second
-	// bringMost is the size of the largest file that is fetched so, in bytes: the host takes none that is larger.
-	bringMost = 1 << 30
+	// uploadTimeout bounds the fetching of a message's files for a host that does not fetch them itself. The message waits
+	// meanwhile.
+	uploadTimeout = 30 * time.Second
+	// maxUpload is the size of the largest file that is fetched in this way, in bytes. The host accepts none that is
+	// larger.
+	maxUpload = 1 << 30
 )
 
-// bring uploads the files of a message that have tokens, for a host that does not fetch them.
-func (in *inbox) bring(ctx context.Context, e chat.Event) chat.Event {
+// fetchAndUpload uploads the files of a message that have tokens, for a host that does not fetch them itself.
+func (in *inbox) fetchAndUpload(ctx context.Context, e chat.Event) chat.Event {
 	message, said := e.Body.(chat.Message)
 	channel, fetches := find[FileFetcher](in.plugin, pluginv1.Capability_CAPABILITY_CHANNEL_FETCH)
 	if !said || !fetches {
 		return e
 	}
-	ctx, cancel := context.WithTimeout(ctx, bringTime)
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
 	message.Media = in.upload(ctx, channel, message.Media)
 	if message.ReplyTo != nil && !message.ReplyTo.IsSelf {
@@ -44,7 +46,7 @@ func (in *inbox) upload(ctx context.Context, channel FileFetcher, files []chat.M
 		}
 		stored, err := in.move(ctx, channel, m)
 		if err != nil {
-			in.plugin.log.Warn("a file could not be fetched; its message goes on without it", "kind", m.Kind, "error", err)
+			in.plugin.log.Warn("a file could not be fetched; its message is submitted without it", "kind", m.Kind, "error", err)
 			stored, stored.Problem = m, FileProblem(err)
 		}
 		stored.Token = ""
@@ -55,7 +57,7 @@ func (in *inbox) upload(ctx context.Context, channel FileFetcher, files []chat.M
 
 // move streams a file from the network to the host.
 func (in *inbox) move(ctx context.Context, channel FileFetcher, m chat.Media) (chat.Media, error) {
-	file, err := channel.FetchFile(ctx, m.Token, bringMost)
+	file, err := channel.FetchFile(ctx, m.Token, maxUpload)
 	if err != nil {
 		return chat.Media{}, err
 	}

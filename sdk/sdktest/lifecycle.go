@@ -18,7 +18,7 @@ func endsRun(t testing.TB, s Setup) {
 	h, _ = s.start(t, config)
 	network.Deliver(s.Chats[0], "after")
 	for {
-		// The first message may come once more, if its acknowledgement was cut off; this host has not seen it.
+		// The first message may be delivered again if its acknowledgement was cut off; this host has not seen it.
 		if m, ok := h.NextEvent().Body.(chat.Message); ok && m.Text == "after" {
 			return
 		}
@@ -46,7 +46,7 @@ func endsRunSubmitting(t testing.TB, s Setup, submit SubmitFunc) {
 	run.Stop()
 }
 
-// connected runs the channel on a network that shows a feature, and waits until it is connected.
+// connected runs the channel on a network with a feature, and waits until it is connected.
 func connected[N Network](t testing.TB, s Setup, f Feature) (network N, h *Harness, run *Run, ok bool) {
 	t.Helper()
 	n, config := s.network(t)
@@ -74,26 +74,26 @@ func outlivesAbsence(t testing.TB, s Setup) {
 	}
 	network.Deliver(s.Chats[0], "before")
 	h.NextEvent()
-	eventually(t, "the channel is well", h.Health, is[error](nil))
+	eventually(t, "the channel is healthy", h.Health, is[error](nil))
 	network.Leave()
 	run.waitForNot(chat.Connected)
 	if h.Health() == nil {
-		t.Error("the channel is well, though the network is away")
+		t.Error("the channel is healthy, though the network is down")
 	}
 	_, err := h.Send(chat.Outgoing{Key: "away", To: s.first(), Text: "nobody is there"})
 	if f, ok := errors.AsType[*chat.Failure](err); !ok || !f.Reason.Retryable() {
-		t.Errorf("a message while the network is away gives %v, want a failure that may pass", err)
+		t.Errorf("a message while the network is down gives %v, want a temporary failure", err)
 	}
 	network.Deliver(s.Chats[0], "meanwhile")
 	network.Return()
 	for {
-		// The first message may come once more: its acknowledgement may have been cut off, and the host knows its id.
+		// The first message may be delivered again: its acknowledgement may have been cut off, and the host knows its id.
 		if m, ok := h.NextEvent().Body.(chat.Message); ok && m.Text == "meanwhile" {
 			break
 		}
 	}
 	run.WaitFor(chat.Connected)
-	eventually(t, "the channel is well again", h.Health, is[error](nil))
+	eventually(t, "the channel is healthy again", h.Health, is[error](nil))
 	acknowledged(t, network, "meanwhile")
 	s.say(t, h, "there again")
 	eventually(t, "a message arrives again", sentTo(network, s.Chats[0]), has("there again"))
@@ -111,10 +111,10 @@ func tellsRevocation(t testing.TB, s Setup) {
 		}
 	}
 	if err := run.Wait(); err == nil {
-		t.Error("Run ends as if it had been told to, though its account is gone")
+		t.Error("Run returns nil, though its account is gone")
 	}
 	if h.Health() == nil {
-		t.Error("the channel is well, though its account is gone")
+		t.Error("the channel is healthy, though its account is gone")
 	}
 }
 
@@ -124,11 +124,11 @@ func leavesNothing(t testing.TB, s Setup) {
 	network.Deliver(s.Chats[0], "a message")
 	h.NextEvent()
 	h.Shutdown()
-	h.left(s)
+	h.checkLeaks(s)
 }
 
-// left fails the test if goroutines of a plugin that was shut down do not end.
-func (h *Harness) left(s Setup) {
+// checkLeaks fails the test if goroutines of a plugin remain after its shutdown.
+func (h *Harness) checkLeaks(s Setup) {
 	h.t.Helper()
 	var left string
 	for range polls {

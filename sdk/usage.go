@@ -14,8 +14,8 @@ import (
 	pluginv1 "github.com/clawhost/clawhost/proto/clawhost/plugin/v1"
 )
 
-// startedByHand tells a person who ran the binary what it is for.
-func startedByHand(w io.Writer, binary string, d *pluginv1.DescribeResponse, components []Component) {
+// printUsage explains to a person who ran the binary what it is for.
+func printUsage(w io.Writer, binary string, d *pluginv1.DescribeResponse, components []Component) {
 	fmt.Fprintf(w, "%s %s is a plugin of clawhost. It does nothing by itself: clawhost starts it.\n\n", d.GetName(), d.GetVersion())
 	fmt.Fprintf(w, "Put the binary into clawhost's plugin_dir and this block into its config file:\n\n")
 	fmt.Fprintf(w, "plugin %q {\n", d.GetName())
@@ -46,7 +46,7 @@ func startedByHand(w io.Writer, binary string, d *pluginv1.DescribeResponse, com
 	}
 }
 
-// writeAttributes writes examples of an object's properties, below a path that names their variables; what may be left out is
+// writeAttributes writes examples of an object's properties. The path prefix names their variables. Optional properties are
 // commented out.
 func writeAttributes(w io.Writer, indent, path string, schema []byte) {
 	var object jsonschema.Schema
@@ -98,13 +98,14 @@ func exampleValue(path string, p *jsonschema.Schema) string {
 	}
 }
 
-// property is one of an object's, with its schema.
+// property is a property of an object, with its schema.
 type property struct {
 	name   string
 	schema json.RawMessage
 }
 
-// propertiesOf returns an object's properties in the order of its schema's text, which is that of the author's struct.
+// propertiesOf returns an object's properties in the order in which its schema lists them, which is the field order of the
+// author's struct.
 func propertiesOf(schema []byte) (list []property) {
 	var outer struct {
 		Properties json.RawMessage `json:"properties"`
