@@ -136,7 +136,7 @@ func (x *RunCommandRequest) GetCaller() *Caller {
 	return nil
 }
 
-// Caller is who asks, where, and with what authority.
+// Caller is the person on whose behalf the plugin is called, with the chat and the person's authority.
 type Caller struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SessionKey    string                 `protobuf:"bytes,1,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
@@ -262,7 +262,7 @@ type BeforeAgentStartRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	TurnId string                 `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	Caller *Caller                `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
-	// What the people wrote, without envelope.
+	// What people wrote, without the envelope.
 	Prompt        string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -321,7 +321,7 @@ func (x *BeforeAgentStartRequest) GetPrompt() string {
 
 type BeforeAgentStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Put before the prompt, as context. At most 64 KiB; more is cut.
+	// Put before the prompt, as context. At most 64 KiB; the rest is cut.
 	PrependContext string `protobuf:"bytes,1,opt,name=prepend_context,json=prependContext,proto3" json:"prepend_context,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -823,7 +823,7 @@ type CallToolResponse struct {
 	// For the model.
 	Content []*Content `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
 	IsError bool       `protobuf:"varint,2,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
-	// For the host: display, diagnostics. Bounded; the model never sees it.
+	// For the host: display, diagnostics. Its size is limited; it is never shown to the model.
 	DetailsJson   []byte `protobuf:"bytes,3,opt,name=details_json,json=detailsJson,proto3" json:"details_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -134,7 +134,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Hooks join a turn. Each RPC is optional, by capability.
+// Hooks are called while a message is processed. Each RPC is optional, by capability.
 type HooksClient interface {
 	// CAPABILITY_HOOK_BEFORE_AGENT_START.
 	BeforeAgentStart(ctx context.Context, in *BeforeAgentStartRequest, opts ...grpc.CallOption) (*BeforeAgentStartResponse, error)
@@ -186,7 +186,7 @@ func (c *hooksClient) TranscriptAppended(ctx context.Context, in *TranscriptAppe
 // All implementations must embed UnimplementedHooksServer
 // for forward compatibility.
 //
-// Hooks join a turn. Each RPC is optional, by capability.
+// Hooks are called while a message is processed. Each RPC is optional, by capability.
 type HooksServer interface {
 	// CAPABILITY_HOOK_BEFORE_AGENT_START.
 	BeforeAgentStart(context.Context, *BeforeAgentStartRequest) (*BeforeAgentStartResponse, error)

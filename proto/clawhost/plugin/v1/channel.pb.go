@@ -29,9 +29,9 @@ const (
 	ChannelState_CHANNEL_STATE_CONNECTING           ChannelState = 1
 	ChannelState_CHANNEL_STATE_CONNECTED            ChannelState = 2
 	ChannelState_CHANNEL_STATE_TRANSIENT_DISCONNECT ChannelState = 3
-	// Terminal: a restart would not help.
+	// Terminal: a restart does not help.
 	ChannelState_CHANNEL_STATE_BAD_CREDENTIALS ChannelState = 4
-	// Terminal: somebody has to pair the account again.
+	// Terminal: the account must be paired again.
 	ChannelState_CHANNEL_STATE_LOGGED_OUT ChannelState = 5
 )
 
@@ -82,14 +82,14 @@ func (ChannelState) EnumDescriptor() ([]byte, []int) {
 	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{0}
 }
 
-// Markup is what the channel shows of how a text looks.
+// Markup is the text formatting that the channel supports.
 type Markup int32
 
 const (
 	Markup_MARKUP_UNSPECIFIED Markup = 0
-	// Nothing: it is sent plain text.
+	// None: the host sends plain text.
 	Markup_MARKUP_PLAIN Markup = 1
-	// The Markdown that it is sent.
+	// The host sends Markdown.
 	Markup_MARKUP_MARKDOWN Markup = 2
 )
 
@@ -257,7 +257,7 @@ func (Reason) EnumDescriptor() ([]byte, []int) {
 	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{3}
 }
 
-// Delivery says whether the message may have reached the chat all the same.
+// Delivery says whether the message may have reached the chat in spite of the failure.
 type Delivery int32
 
 const (
@@ -398,9 +398,9 @@ func (*RunRequest) Descriptor() ([]byte, []int) {
 type RunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	State ChannelState           `protobuf:"varint,1,opt,name=state,proto3,enum=clawhost.plugin.v1.ChannelState" json:"state,omitempty"`
-	// One line for the operator. It holds no secret.
+	// One line for the operator. It must not contain secrets.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
-	// Where a person opens this channel, for channels that serve a page of their own. It may hold a secret: the host
+	// The address at which a person opens this channel, for channels that serve a web page. It may contain a secret: the host
 	// shows it to its operator and never logs it.
 	OpenUrl       string `protobuf:"bytes,3,opt,name=open_url,json=openUrl,proto3" json:"open_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -505,24 +505,25 @@ func (x *GetCapabilitiesRequest) GetChatKind() ChatKind {
 type GetCapabilitiesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  *TextLimit             `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Nobody reads it.
+	// Unused.
 	//
 	// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
 	Caption *TextLimit  `protobuf:"bytes,2,opt,name=caption,proto3" json:"caption,omitempty"`
 	Markup  Markup      `protobuf:"varint,3,opt,name=markup,proto3,enum=clawhost.plugin.v1.Markup" json:"markup,omitempty"`
 	Edit    *EditLimits `protobuf:"bytes,4,opt,name=edit,proto3" json:"edit,omitempty"`
-	// How long one SetTyping shows; unset: there is no typing.
+	// How long a typing signal is shown; unset: typing is not supported.
 	TypingTtl *durationpb.Duration `protobuf:"bytes,5,opt,name=typing_ttl,json=typingTtl,proto3" json:"typing_ttl,omitempty"`
 	Draft     DraftKind            `protobuf:"varint,6,opt,name=draft,proto3,enum=clawhost.plugin.v1.DraftKind" json:"draft,omitempty"`
 	Buttons   *ButtonLimits        `protobuf:"bytes,7,opt,name=buttons,proto3" json:"buttons,omitempty"`
-	// Nobody reads it.
+	// Unused.
 	//
 	// Deprecated: Marked as deprecated in clawhost/plugin/v1/channel.proto.
 	Threads  bool          `protobuf:"varint,8,opt,name=threads,proto3" json:"threads,omitempty"`
 	Replies  bool          `protobuf:"varint,9,opt,name=replies,proto3" json:"replies,omitempty"`
 	MediaIn  []*MediaLimit `protobuf:"bytes,10,rep,name=media_in,json=mediaIn,proto3" json:"media_in,omitempty"`
 	MediaOut []*MediaLimit `protobuf:"bytes,11,rep,name=media_out,json=mediaOut,proto3" json:"media_out,omitempty"`
-	// The same idempotency key sent twice shows one message. Of any other channel the host warns before it sends one again.
+	// The same idempotency key sent twice shows one message. For other channels the host warns before it sends a message
+	// again.
 	IdempotentSend bool `protobuf:"varint,12,opt,name=idempotent_send,json=idempotentSend,proto3" json:"idempotent_send,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -863,15 +864,16 @@ func (x *MediaLimit) GetMaxBytes() int64 {
 
 type SendMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The outbox's id of the piece. The same key again means: the same message, the outcome of the first try is unknown.
+	// The id of the outbox item. A repeated key means that this is the same message and that the outcome of the first attempt
+	// is unknown.
 	IdempotencyKey string   `protobuf:"bytes,1,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Address        *Address `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// CommonMark. It fits the text limit.
+	// CommonMark within the text limit.
 	Text      string       `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	Media     []*Media     `protobuf:"bytes,4,rep,name=media,proto3" json:"media,omitempty"`
 	ReplyToId string       `protobuf:"bytes,5,opt,name=reply_to_id,json=replyToId,proto3" json:"reply_to_id,omitempty"`
 	Buttons   []*ButtonRow `protobuf:"bytes,6,rep,name=buttons,proto3" json:"buttons,omitempty"`
-	// Without a notification, where the network can.
+	// Without a notification, if the network supports that.
 	Silent        bool `protobuf:"varint,7,opt,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1136,7 +1138,7 @@ func (*SendMessageResponse_Failure) isSendMessageResponse_Outcome() {}
 
 type Sent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The network's ids; more than one where the plugin had to split.
+	// The network's ids; several if the plugin split the message.
 	MessageIds    []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1185,7 +1187,7 @@ type Failure struct {
 	Reason     Reason                 `protobuf:"varint,1,opt,name=reason,proto3,enum=clawhost.plugin.v1.Reason" json:"reason,omitempty"`
 	Delivery   Delivery               `protobuf:"varint,2,opt,name=delivery,proto3,enum=clawhost.plugin.v1.Delivery" json:"delivery,omitempty"`
 	RetryAfter *durationpb.Duration   `protobuf:"bytes,3,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// It holds no secret.
+	// It must not contain secrets.
 	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1254,7 +1256,7 @@ type EditMessageRequest struct {
 	Address   *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	Text      string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// None: the message has no buttons any more.
+	// None: the edit removes the message's buttons.
 	Buttons       []*ButtonRow `protobuf:"bytes,4,rep,name=buttons,proto3" json:"buttons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1662,7 +1664,7 @@ func (x *SetTypingResponse) GetFailure() *Failure {
 type UpdateDraftRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Address *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// One number a draft; not zero.
+	// One number per draft; not zero.
 	DraftId int64 `protobuf:"varint,2,opt,name=draft_id,json=draftId,proto3" json:"draft_id,omitempty"`
 	// Empty: the draft has just begun.
 	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
@@ -1855,7 +1857,7 @@ func (x *SetCommandsResponse) GetFailure() *Failure {
 
 type LoginRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Answers to earlier need_input steps, by step id.
+	// Answers to previous need_input steps, by step id.
 	Answers       map[string]string `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2091,7 +2093,7 @@ func (x *LoginComplete) GetAccountId() string {
 type FetchFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Token string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The host takes no more bytes than these. Of a file that has more, a failure may say so at once.
+	// The host accepts at most this many bytes. For a larger file the plugin may fail at once.
 	MaxBytes      int64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2217,7 +2219,7 @@ type FetchFileResponse_Chunk struct {
 }
 
 type FetchFileResponse_Failure struct {
-	// Last: what came before is not the whole file. A stream that ends without one has brought all of it.
+	// Last: the chunks before it are not the whole file. A stream that ends without it has transferred the whole file.
 	Failure *FetchFailure `protobuf:"bytes,2,opt,name=failure,proto3,oneof"`
 }
 
@@ -2225,16 +2227,16 @@ func (*FetchFileResponse_Chunk) isFetchFileResponse_Part() {}
 
 func (*FetchFileResponse_Failure) isFetchFileResponse_Part() {}
 
-// FetchFailure says why a file was not fetched.
+// FetchFailure is the reason why a file was not fetched.
 type FetchFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why the file can never be had, as in Media.problem. Empty: another try may succeed.
+	// Why the file is permanently unavailable, as in Media.problem. Empty: a retry may succeed.
 	Problem string `protobuf:"bytes,1,opt,name=problem,proto3" json:"problem,omitempty"`
-	// The network asks for so long a wait before the next try.
+	// The wait that the network asks for before a retry.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,2,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// This machine has no room on its disk, or no descriptors: the host waits, and does not count the try.
+	// This machine is out of disk space or file descriptors: the host waits, and does not count the attempt.
 	NoRoom bool `protobuf:"varint,4,opt,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"`
-	// For the operator. It holds no secret.
+	// For the operator. It must not contain secrets.
 	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

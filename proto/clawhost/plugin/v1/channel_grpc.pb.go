@@ -38,10 +38,10 @@ const (
 //
 // Channel connects one account of one chat network.
 type ChannelClient interface {
-	// Run connects and receives until the host cancels, and tells each change of the connection's state. A clean end is
-	// OK; any other end has the plugin restarted, but for the terminal states.
+	// Run connects and receives until the host cancels, and reports each change of the connection's state. A clean end is OK;
+	// after any other end the host restarts the plugin, except in the terminal states.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunResponse], error)
-	// GetCapabilities tells what the network can in one kind of conversation. It is pure.
+	// GetCapabilities returns what the network supports in one kind of conversation. It is pure.
 	GetCapabilities(ctx context.Context, in *GetCapabilitiesRequest, opts ...grpc.CallOption) (*GetCapabilitiesResponse, error)
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (*SendMessageResponse, error)
 	// CAPABILITY_CHANNEL_EDIT.
@@ -56,10 +56,10 @@ type ChannelClient interface {
 	UpdateDraft(ctx context.Context, in *UpdateDraftRequest, opts ...grpc.CallOption) (*UpdateDraftResponse, error)
 	// CAPABILITY_CHANNEL_COMMANDS.
 	SetCommands(ctx context.Context, in *SetCommandsRequest, opts ...grpc.CallOption) (*SetCommandsResponse, error)
-	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: steps stream until one is terminal.
+	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: it streams steps until one is terminal.
 	Login(ctx context.Context, in *LoginRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LoginResponse], error)
-	// CAPABILITY_CHANNEL_FETCH. FetchFile brings a file that an event named by a token. The host asks when a turn needs the file,
-	// and again after a failure that may pass.
+	// CAPABILITY_CHANNEL_FETCH. FetchFile streams a file that an event named by a token. The host calls it when a turn needs
+	// the file, and again after a temporary failure.
 	FetchFile(ctx context.Context, in *FetchFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchFileResponse], error)
 }
 
@@ -214,10 +214,10 @@ type Channel_FetchFileClient = grpc.ServerStreamingClient[FetchFileResponse]
 //
 // Channel connects one account of one chat network.
 type ChannelServer interface {
-	// Run connects and receives until the host cancels, and tells each change of the connection's state. A clean end is
-	// OK; any other end has the plugin restarted, but for the terminal states.
+	// Run connects and receives until the host cancels, and reports each change of the connection's state. A clean end is OK;
+	// after any other end the host restarts the plugin, except in the terminal states.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error
-	// GetCapabilities tells what the network can in one kind of conversation. It is pure.
+	// GetCapabilities returns what the network supports in one kind of conversation. It is pure.
 	GetCapabilities(context.Context, *GetCapabilitiesRequest) (*GetCapabilitiesResponse, error)
 	SendMessage(context.Context, *SendMessageRequest) (*SendMessageResponse, error)
 	// CAPABILITY_CHANNEL_EDIT.
@@ -232,10 +232,10 @@ type ChannelServer interface {
 	UpdateDraft(context.Context, *UpdateDraftRequest) (*UpdateDraftResponse, error)
 	// CAPABILITY_CHANNEL_COMMANDS.
 	SetCommands(context.Context, *SetCommandsRequest) (*SetCommandsResponse, error)
-	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: steps stream until one is terminal.
+	// CAPABILITY_CHANNEL_LOGIN. Login pairs an account: it streams steps until one is terminal.
 	Login(*LoginRequest, grpc.ServerStreamingServer[LoginResponse]) error
-	// CAPABILITY_CHANNEL_FETCH. FetchFile brings a file that an event named by a token. The host asks when a turn needs the file,
-	// and again after a failure that may pass.
+	// CAPABILITY_CHANNEL_FETCH. FetchFile streams a file that an event named by a token. The host calls it when a turn needs
+	// the file, and again after a temporary failure.
 	FetchFile(*FetchFileRequest, grpc.ServerStreamingServer[FetchFileResponse]) error
 	mustEmbedUnimplementedChannelServer()
 }

@@ -27,9 +27,9 @@ type Verdict int32
 const (
 	Verdict_VERDICT_UNSPECIFIED Verdict = 0
 	Verdict_VERDICT_ACCEPTED    Verdict = 1
-	// The host had it already.
+	// The host already has the event.
 	Verdict_VERDICT_DUPLICATE Verdict = 2
-	// It will never be taken: not allowed, too old, or malformed.
+	// Permanently refused: not allowed, too old, or malformed.
 	Verdict_VERDICT_REJECTED Verdict = 3
 )
 
@@ -175,7 +175,7 @@ func (x *SubmitResponse) GetReason() string {
 
 type PostRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The same key again posts nothing. At most 200 bytes.
+	// A repeated key posts nothing. At most 200 bytes.
 	IdempotencyKey string   `protobuf:"bytes,1,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Address        *Address `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	// CommonMark of any length up to 256 KiB.
@@ -237,7 +237,7 @@ func (x *PostRequest) GetText() string {
 
 type PostResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the first piece.
+	// The id of the first outbox item.
 	OutboxId      int64 `protobuf:"varint,1,opt,name=outbox_id,json=outboxId,proto3" json:"outbox_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -450,7 +450,7 @@ func (*RunTurnResponse_Result) isRunTurnResponse_Event() {}
 
 type TurnQueued struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages before it in the lane.
+	// The number of messages before it in the lane.
 	Position      uint32 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -496,7 +496,7 @@ func (x *TurnQueued) GetPosition() uint32 {
 type TurnResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Empty when the turn went well; else what a user would be told.
+	// Empty if the turn succeeded; otherwise what a user would read.
 	Error         string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -768,7 +768,7 @@ type PutValueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	Value []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Only if the revision is this; zero: only if the key is absent. Unset: in any case.
+	// Write only if the key has this revision; zero: only if the key does not exist. Unset: write unconditionally.
 	IfRevision    *uint64 `protobuf:"varint,3,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -827,9 +827,9 @@ func (x *PutValueRequest) GetIfRevision() uint64 {
 
 type PutValueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False: if_revision did not hold, and nothing was written.
+	// False: the key has another revision, and nothing was written.
 	Written bool `protobuf:"varint,1,opt,name=written,proto3" json:"written,omitempty"`
-	// The revision that the key has now.
+	// The key's current revision.
 	Revision      uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

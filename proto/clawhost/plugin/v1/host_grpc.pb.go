@@ -26,9 +26,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Inbox takes events in.
+// Inbox accepts events.
 type InboxClient interface {
-	// Submit answers once the event is durable, or is known never to be taken. In each case the plugin may acknowledge it
+	// Submit returns once the event is durable, or has been permanently refused. In each case the plugin may acknowledge it
 	// upstream. A gRPC error means that the host does not have the event: submit it again.
 	Submit(ctx context.Context, in *SubmitRequest, opts ...grpc.CallOption) (*SubmitResponse, error)
 }
@@ -55,9 +55,9 @@ func (c *inboxClient) Submit(ctx context.Context, in *SubmitRequest, opts ...grp
 // All implementations must embed UnimplementedInboxServer
 // for forward compatibility.
 //
-// Inbox takes events in.
+// Inbox accepts events.
 type InboxServer interface {
-	// Submit answers once the event is durable, or is known never to be taken. In each case the plugin may acknowledge it
+	// Submit returns once the event is durable, or has been permanently refused. In each case the plugin may acknowledge it
 	// upstream. A gRPC error means that the host does not have the event: submit it again.
 	Submit(context.Context, *SubmitRequest) (*SubmitResponse, error)
 	mustEmbedUnimplementedInboxServer()
@@ -136,9 +136,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Outbox sends through the host's own way out: chunking, order, retry.
+// Outbox sends messages through the host's outbox: chunking, order, retry.
 type OutboxClient interface {
-	// Post answers once the message is durable, not when it is delivered. Other channels' chats need a grant.
+	// Post returns once the message is durable, not when it is delivered. Other channels' chats need a grant.
 	Post(ctx context.Context, in *PostRequest, opts ...grpc.CallOption) (*PostResponse, error)
 }
 
@@ -164,9 +164,9 @@ func (c *outboxClient) Post(ctx context.Context, in *PostRequest, opts ...grpc.C
 // All implementations must embed UnimplementedOutboxServer
 // for forward compatibility.
 //
-// Outbox sends through the host's own way out: chunking, order, retry.
+// Outbox sends messages through the host's outbox: chunking, order, retry.
 type OutboxServer interface {
-	// Post answers once the message is durable, not when it is delivered. Other channels' chats need a grant.
+	// Post returns once the message is durable, not when it is delivered. Other channels' chats need a grant.
 	Post(context.Context, *PostRequest) (*PostResponse, error)
 	mustEmbedUnimplementedOutboxServer()
 }
@@ -246,8 +246,8 @@ const (
 //
 // Turns runs the agent for a plugin.
 type TurnsClient interface {
-	// RunTurn queues the prompt in the lane of the address's session and streams what becomes of it. It is as durable as a
-	// message from a chat: a plugin that lost the stream may ask again under the same key and gets the same turn.
+	// RunTurn queues the prompt in the lane of the address's session and streams its progress. It is as durable as a message
+	// from a chat: a plugin that lost the stream may call again with the same key and gets the same turn.
 	RunTurn(ctx context.Context, in *RunTurnRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunTurnResponse], error)
 }
 
@@ -284,8 +284,8 @@ type Turns_RunTurnClient = grpc.ServerStreamingClient[RunTurnResponse]
 //
 // Turns runs the agent for a plugin.
 type TurnsServer interface {
-	// RunTurn queues the prompt in the lane of the address's session and streams what becomes of it. It is as durable as a
-	// message from a chat: a plugin that lost the stream may ask again under the same key and gets the same turn.
+	// RunTurn queues the prompt in the lane of the address's session and streams its progress. It is as durable as a message
+	// from a chat: a plugin that lost the stream may call again with the same key and gets the same turn.
 	RunTurn(*RunTurnRequest, grpc.ServerStreamingServer[RunTurnResponse]) error
 	mustEmbedUnimplementedTurnsServer()
 }
@@ -357,7 +357,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Sessions reads what was said.
+// Sessions reads transcripts.
 type SessionsClient interface {
 	// ReadHistory returns the newest entries of the address's session, oldest first. Other channels' chats need a grant.
 	ReadHistory(ctx context.Context, in *ReadHistoryRequest, opts ...grpc.CallOption) (*ReadHistoryResponse, error)
@@ -385,7 +385,7 @@ func (c *sessionsClient) ReadHistory(ctx context.Context, in *ReadHistoryRequest
 // All implementations must embed UnimplementedSessionsServer
 // for forward compatibility.
 //
-// Sessions reads what was said.
+// Sessions reads transcripts.
 type SessionsServer interface {
 	// ReadHistory returns the newest entries of the address's session, oldest first. Other channels' chats need a grant.
 	ReadHistory(context.Context, *ReadHistoryRequest) (*ReadHistoryResponse, error)
@@ -468,7 +468,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// State is a key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB.
+// State is a key-value store private to the instance. Keys are at most 256 bytes, values at most 1 MiB.
 type StateClient interface {
 	GetValue(ctx context.Context, in *GetValueRequest, opts ...grpc.CallOption) (*GetValueResponse, error)
 	PutValue(ctx context.Context, in *PutValueRequest, opts ...grpc.CallOption) (*PutValueResponse, error)
@@ -528,7 +528,7 @@ func (c *stateClient) ListKeys(ctx context.Context, in *ListKeysRequest, opts ..
 // All implementations must embed UnimplementedStateServer
 // for forward compatibility.
 //
-// State is a key-value store of the instance's own. Keys are at most 256 bytes, values at most 1 MiB.
+// State is a key-value store private to the instance. Keys are at most 256 bytes, values at most 1 MiB.
 type StateServer interface {
 	GetValue(context.Context, *GetValueRequest) (*GetValueResponse, error)
 	PutValue(context.Context, *PutValueRequest) (*PutValueResponse, error)
@@ -686,7 +686,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// MediaStore moves bytes; events and messages carry only refs. A ref is the instance's own.
+// MediaStore transfers file contents; events and messages carry only refs. A ref is valid for one instance only.
 type MediaStoreClient interface {
 	Upload(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadRequest, UploadResponse], error)
 	Download(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DownloadResponse], error)
@@ -736,7 +736,7 @@ type MediaStore_DownloadClient = grpc.ServerStreamingClient[DownloadResponse]
 // All implementations must embed UnimplementedMediaStoreServer
 // for forward compatibility.
 //
-// MediaStore moves bytes; events and messages carry only refs. A ref is the instance's own.
+// MediaStore transfers file contents; events and messages carry only refs. A ref is valid for one instance only.
 type MediaStoreServer interface {
 	Upload(grpc.ClientStreamingServer[UploadRequest, UploadResponse]) error
 	Download(*DownloadRequest, grpc.ServerStreamingServer[DownloadResponse]) error

@@ -185,12 +185,12 @@ func (MemberChange_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_clawhost_plugin_v1_message_proto_rawDescGZIP(), []int{14, 0}
 }
 
-// Address names a conversation: which plugin instance, which chat, which thread.
+// Address identifies a conversation: plugin instance, chat and thread.
 type Address struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plugin instance. The host fills it in for a plugin's own events.
+	// The plugin instance. The host sets it for a plugin's own events.
 	Channel string `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	// In what the host sends it may be a person's id, which is meant for their direct chat.
+	// In a request of the host it may be a person's id, which means their direct chat.
 	ChatId string `protobuf:"bytes,2,opt,name=chat_id,json=chatId,proto3" json:"chat_id,omitempty"`
 	// Empty outside threads.
 	ThreadId      string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
@@ -319,7 +319,7 @@ func (x *Chat) GetParentId() string {
 	return ""
 }
 
-// Sender is who caused an event.
+// Sender is the person or bot that caused an event.
 type Sender struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -406,17 +406,17 @@ func (x *Sender) GetIsBot() bool {
 	return false
 }
 
-// Event is one thing that happened in a chat. It is what Inbox.Submit takes.
+// Event is one thing that happened in a chat. Plugins pass it to Inbox.Submit.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minted by the plugin from the network's ids and the event's version, the same at every redelivery; the host
-	// de-duplicates by it for 30 days. At most 200 bytes.
+	// Derived by the plugin from the network's ids and the event's version, and the same at every redelivery; the host
+	// deduplicates by it for 30 days. At most 200 bytes.
 	EventId    string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	Chat       *Chat                  `protobuf:"bytes,2,opt,name=chat,proto3" json:"chat,omitempty"`
 	ThreadId   string                 `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	Sender     *Sender                `protobuf:"bytes,4,opt,name=sender,proto3" json:"sender,omitempty"`
 	HappenedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=happened_at,json=happenedAt,proto3" json:"happened_at,omitempty"`
-	// The thread is a conversation of its own: it does not go on with that of its chat.
+	// The thread is a conversation of its own: it does not continue that of its chat.
 	ThreadApart bool `protobuf:"varint,6,opt,name=thread_apart,json=threadApart,proto3" json:"thread_apart,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
@@ -662,9 +662,9 @@ type Message struct {
 	ReplyTo   *Quote     `protobuf:"bytes,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	Forwarded *Forward   `protobuf:"bytes,5,opt,name=forwarded,proto3" json:"forwarded,omitempty"`
 	Mentions  []*Mention `protobuf:"bytes,6,rep,name=mentions,proto3" json:"mentions,omitempty"`
-	// The message names the plugin's own account or answers one of its messages.
+	// The message mentions the plugin's own account or replies to one of its messages.
 	MentionsSelf bool `protobuf:"varint,7,opt,name=mentions_self,json=mentionsSelf,proto3" json:"mentions_self,omitempty"`
-	// What a thread began with, for its first message that the plugin sees.
+	// The text that started the thread, for the first message of it that the plugin sees.
 	ThreadStarter string `protobuf:"bytes,8,opt,name=thread_starter,json=threadStarter,proto3" json:"thread_starter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -756,7 +756,7 @@ func (x *Message) GetThreadStarter() string {
 	return ""
 }
 
-// Quote is the message that another one answers.
+// Quote is the message that another one replies to.
 type Quote struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -764,7 +764,8 @@ type Quote struct {
 	Text       string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The quoted message is the plugin's own.
 	IsSelf bool `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
-	// Its files. They count with the message's own. One that cannot be had has neither ref nor token, and a problem that says why.
+	// Its files. They count with the message's own. An unavailable file has neither ref nor token, and a problem that says
+	// why.
 	Media         []*Media `protobuf:"bytes,5,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -835,7 +836,7 @@ func (x *Quote) GetMedia() []*Media {
 	return nil
 }
 
-// Forward tells where a forwarded message comes from.
+// Forward is the origin of a forwarded message.
 type Forward struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	From          string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
@@ -888,9 +889,9 @@ func (x *Forward) GetSentAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Mention is a range of a message's text that names somebody. Without a user it names something else, such as a channel or a role,
-// or holds words that the sender did not write: a preview of a link, an address card. In none but the agent's own does the host
-// look for commands.
+// Mention is a range of a message's text that mentions somebody. Without a user it refers to something else, such as a
+// channel or a role, or is text that the sender did not write, such as a link preview or an address card. The host looks
+// for commands in no mention other than those of the agent itself.
 type Mention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In bytes of the text.
@@ -899,8 +900,8 @@ type Mention struct {
 	// May be empty.
 	UserId string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	IsSelf bool   `protobuf:"varint,4,opt,name=is_self,json=isSelf,proto3" json:"is_self,omitempty"`
-	// What the person is called, where the range says only a number or an id: the host tells the agent both. It looks for commands
-	// and for its own name in the text alone. At most 256 bytes; the rest is cut.
+	// The person's name if the range contains only a number or an id: the agent reads both. The host looks for commands, and
+	// for the agent's name, in the text only. At most 256 bytes; the rest is cut.
 	Name          string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1079,7 +1080,7 @@ func (x *MessageDeleted) GetId() string {
 type Reaction struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// Empty when the reaction was taken back.
+	// Empty if the reaction was removed.
 	Emoji         string `protobuf:"bytes,2,opt,name=emoji,proto3" json:"emoji,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1132,7 +1133,7 @@ func (x *Reaction) GetEmoji() string {
 type ButtonPress struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// The data of the button as it was sent.
+	// The button's data as it was sent.
 	Data          string `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1182,7 +1183,7 @@ func (x *ButtonPress) GetData() string {
 	return ""
 }
 
-// NativeCommand comes from the network's own command menu.
+// NativeCommand is a command from the network's own command menu.
 type NativeCommand struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Without a slash.
@@ -1236,7 +1237,7 @@ func (x *NativeCommand) GetArgs() string {
 	return ""
 }
 
-// StopRequest comes from a native stop control (the stop button of a draft).
+// StopRequest is a press of a native stop control (the stop button of a draft).
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1325,7 +1326,7 @@ func (x *MemberChange) GetMember() *Sender {
 	return nil
 }
 
-// ChatMigrated says that a chat goes on under another id.
+// ChatMigrated says that a chat now has another id.
 type ChatMigrated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NewChatId     string                 `protobuf:"bytes,1,opt,name=new_chat_id,json=newChatId,proto3" json:"new_chat_id,omitempty"`
@@ -1370,19 +1371,20 @@ func (x *ChatMigrated) GetNewChatId() string {
 	return ""
 }
 
-// Media is a file beside a message. The bytes are in the host's media store, or still with the network.
+// Media is a file of a message. Its content is in the host's media store, or still on the network.
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minted by MediaStore.Upload; empty while the file is with the network, or when it cannot be had.
+	// Created by MediaStore.Upload; empty while the file is on the network, or if it is unavailable.
 	Ref      string    `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Kind     MediaKind `protobuf:"varint,2,opt,name=kind,proto3,enum=clawhost.plugin.v1.MediaKind" json:"kind,omitempty"`
 	MimeType string    `protobuf:"bytes,3,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	FileName string    `protobuf:"bytes,4,opt,name=file_name,json=fileName,proto3" json:"file_name,omitempty"`
 	Size     int64     `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
-	// Why the file cannot be had, to be read behind "it", such as "is larger than 20 MB". Empty: it can, or nobody knows.
+	// Why the file is unavailable, as the continuation of "it", such as "is larger than 20 MB". Empty: it is available, or
+	// nobody knows.
 	Problem string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
-	// What Channel.FetchFile fetches the file by, in this life of the plugin or a later one. It means nothing to the host, which
-	// may hand it back days later. Text of at most 2 KiB. CAPABILITY_CHANNEL_FETCH.
+	// Identifies the file for Channel.FetchFile, in this or a later process of the plugin. It is opaque to the host, which
+	// may use it days later. Text of at most 2 KiB. CAPABILITY_CHANNEL_FETCH.
 	Token         string `protobuf:"bytes,7,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

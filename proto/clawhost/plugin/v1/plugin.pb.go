@@ -111,7 +111,7 @@ func (Capability) EnumDescriptor() ([]byte, []int) {
 	return file_clawhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{0}
 }
 
-// Authority is what the host knows of a sender.
+// Authority is what a sender may do.
 type Authority int32
 
 const (
@@ -343,7 +343,7 @@ type CommandSpec struct {
 	Name    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Usage   string `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
 	Summary string `protobuf:"bytes,3,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The least authority that may use it; unspecified: whoever may use commands.
+	// The minimum authority required; unspecified: that for commands in general.
 	LeastAuthority Authority `protobuf:"varint,4,opt,name=least_authority,json=leastAuthority,proto3,enum=clawhost.plugin.v1.Authority" json:"least_authority,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -409,7 +409,7 @@ func (x *CommandSpec) GetLeastAuthority() Authority {
 
 type CheckConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// An object that fits the schema of Describe.
+	// An object that matches the schema of Describe.
 	ConfigJson    []byte `protobuf:"bytes,1,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -498,15 +498,15 @@ func (x *CheckConfigResponse) GetDiagnostics() []*Diagnostic {
 
 type ConfigureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// An object that fits the schema of Describe.
+	// An object that matches the schema of Describe.
 	ConfigJson []byte `protobuf:"bytes,1,opt,name=config_json,json=configJson,proto3" json:"config_json,omitempty"`
-	// The brokered connection on which the host serves what host.proto lists.
+	// The brokered connection with the host's services, which host.proto defines.
 	HostBrokerId uint32 `protobuf:"varint,2,opt,name=host_broker_id,json=hostBrokerId,proto3" json:"host_broker_id,omitempty"`
 	// The label of the plugin's block: the channel's name in session keys.
 	Instance string `protobuf:"bytes,3,opt,name=instance,proto3" json:"instance,omitempty"`
-	// A folder of the plugin's own (0700), there when Configure is called.
+	// A folder private to the plugin (0700), which exists when Configure is called.
 	StateDir string `protobuf:"bytes,4,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
-	// The host fetches files by their tokens. To one that does not, a plugin uploads them before it submits their message.
+	// The host fetches files by their tokens. Otherwise the plugin uploads them before it submits their message.
 	FetchesFiles  bool `protobuf:"varint,5,opt,name=fetches_files,json=fetchesFiles,proto3" json:"fetches_files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -579,7 +579,7 @@ func (x *ConfigureRequest) GetFetchesFiles() bool {
 
 type ConfigureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any error among them: the plugin is not started.
+	// If there is any error, the plugin is not started.
 	Diagnostics   []*Diagnostic `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -622,13 +622,13 @@ func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
-// Diagnostic is a finding about the config. The host adds the place in the file.
+// Diagnostic is a problem in the config. The host adds its place in the file.
 type Diagnostic struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Severity Diagnostic_Severity    `protobuf:"varint,1,opt,name=severity,proto3,enum=clawhost.plugin.v1.Diagnostic_Severity" json:"severity,omitempty"`
 	Summary  string                 `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
 	Detail   string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// From the config's root to the value that is meant; empty: the config as a whole.
+	// The path from the config's root to the value; empty: the config as a whole.
 	Path          []*PathStep `protobuf:"bytes,4,rep,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,12 +34,12 @@ const (
 type PluginClient interface {
 	// Describe is pure: no network, no files, no config. The host calls it once after start.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
-	// CheckConfig tells what is wrong with a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be
-	// called at any time after Describe.
+	// CheckConfig validates a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be called at
+	// any time after Describe.
 	CheckConfig(ctx context.Context, in *CheckConfigRequest, opts ...grpc.CallOption) (*CheckConfigResponse, error)
-	// Configure hands over the checked config and the way back to the host. It is called once, after Describe.
+	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
-	// CheckHealth answers within a second, from what the plugin already knows.
+	// CheckHealth returns within a second, without I/O.
 	CheckHealth(ctx context.Context, in *CheckHealthRequest, opts ...grpc.CallOption) (*CheckHealthResponse, error)
 	// Shutdown drains. When it returns the plugin may be killed.
 	Shutdown(ctx context.Context, in *ShutdownRequest, opts ...grpc.CallOption) (*ShutdownResponse, error)
@@ -111,12 +111,12 @@ func (c *pluginClient) Shutdown(ctx context.Context, in *ShutdownRequest, opts .
 type PluginServer interface {
 	// Describe is pure: no network, no files, no config. The host calls it once after start.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
-	// CheckConfig tells what is wrong with a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be
-	// called at any time after Describe.
+	// CheckConfig validates a config by itself: no network, no files. It needs CAPABILITY_CHECK_CONFIG and may be called at
+	// any time after Describe.
 	CheckConfig(context.Context, *CheckConfigRequest) (*CheckConfigResponse, error)
-	// Configure hands over the checked config and the way back to the host. It is called once, after Describe.
+	// Configure passes the checked config and the connection to the host. It is called once, after Describe.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
-	// CheckHealth answers within a second, from what the plugin already knows.
+	// CheckHealth returns within a second, without I/O.
 	CheckHealth(context.Context, *CheckHealthRequest) (*CheckHealthResponse, error)
 	// Shutdown drains. When it returns the plugin may be killed.
 	Shutdown(context.Context, *ShutdownRequest) (*ShutdownResponse, error)
