@@ -19,8 +19,10 @@ import (
 // messageNamespace is the namespace of the messages' uuids. It never changes: claude knows a message again by its uuid.
 var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
 
-// uuid is the id of an event's message for claude.
-func uuidOf(m domain.Message, e event) string { return messageUUID(e.channel, cmp.Or(m.Edition, e.id)) }
+// uuidOf is the id of an event's message for claude.
+func uuidOf(edition chat.EventID, e event) string {
+	return messageUUID(e.channel, cmp.Or(edition, e.id))
+}
 
 // messageUUID is the id of an event's message for claude, the same in every life of the host.
 func messageUUID(channel string, id chat.EventID) string {
@@ -63,11 +65,16 @@ func checkEvent(id chat.EventID, channel, session string) error {
 	return nil
 }
 
-// encoded is what an inbox row holds of a message.
+// encoded is what an inbox row holds of a message as text.
 type encoded struct {
 	message   string
 	share     string
 	overrides string
+}
+
+// hasFiles reports whether a message, or what it quotes, has files.
+func hasFiles(m domain.Message) bool {
+	return len(m.Media) > 0 || m.ReplyTo != nil && len(m.ReplyTo.Media) > 0
 }
 
 func encode(in domain.Inbound) (encoded, error) {
@@ -179,10 +186,12 @@ func (t *tx) put(in domain.Inbound, e encoded, p place, previousAt sql.NullInt64
 	}
 	reacts := in.Reacts && id != ""
 	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, share, overrides, size, burst, burst_by, message_id, receipt, reacts)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
+			mode, steers, share, overrides, size, burst, burst_by, message_id, receipt, reacts,
+			authority, origin, fresh, edition, files)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(in.Lane, t.now), p.readyAt, previousAt,
-		in.Queue.Mode, e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, reacts)
+		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, reacts,
+		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message))
 	if err != nil || !reacts {
 		return err
 	}
@@ -230,19 +239,16 @@ func (t *tx) place(in domain.Inbound) (place, error) {
 	return p, err
 }
 
-// ownersHead reports whether a message i, the head of its lane, is an owner's, as in lanes.owner. Its share begins with the
-// authority.
-const ownersHead = `CASE WHEN i.share LIKE '3 %' THEN 1 ELSE 0 END`
-
 // rearm makes a lane that does not run ready when its head is. It is called where the head, or its time, may be another
 // than before. A lane that was ready already keeps its place before others.
 func (t *tx) rearm(session string, lane domain.Lane) error {
 	_, err := t.exec(`UPDATE lanes SET (ready_at, owner) =
 			(SELECT CASE WHEN lanes.run_id IS NOT NULL THEN NULL WHEN i.ready_at >= ?3 THEN i.ready_at
 					WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
-					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END, `+ownersHead+`
+					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END,
+					CASE WHEN i.authority = ?4 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
-		WHERE session = ?1 AND lane = ?2`, session, lane, t.now)
+		WHERE session = ?1 AND lane = ?2`, session, lane, t.now, chat.Owner)
 	return err
 }
 
@@ -382,8 +388,8 @@ func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	told, err := t.exec(`UPDATE inbox SET mode = ?3 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND mode != ?3
-			AND (received_at < ?4 OR received_at > ?5)`, session, lane, withdrawn, before, t.now+domain.MaxSkew.Milliseconds())
+	told, err := t.exec(`UPDATE inbox SET withdrawn = 1 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND withdrawn = 0
+			AND (received_at < ?3 OR received_at > ?4)`, session, lane, before, t.now+domain.MaxSkew.Milliseconds())
 	if err != nil || len(dropped) == 0 {
 		return int(told), err
 	}

@@ -42,7 +42,7 @@ func (r *inboxRow) scan(rows *sql.Rows) error {
 
 func (r *inboxRow) decode() error {
 	err := json.Unmarshal([]byte(r.message), &r.Message)
-	r.UUID = uuidOf(r.Message, r.id)
+	r.UUID = uuidOf(r.Message.Edition, r.id)
 	return err
 }
 

@@ -147,11 +147,10 @@ func said(done []removed) []chat.TranscriptEntry {
 	var entries []chat.TranscriptEntry
 	for _, r := range done {
 		var m struct { // of a Message, which takes longer to read as a whole
-			Text   string        `json:"text"`
-			Raw    string        `json:"raw"`
-			Origin domain.Origin `json:"origin"`
+			Text string `json:"text"`
+			Raw  string `json:"raw"`
 		}
-		if json.Unmarshal([]byte(r.message), &m) != nil || m.Origin != "" && m.Origin != domain.OriginPlugin {
+		if r.origin != "" && r.origin != domain.OriginPlugin || json.Unmarshal([]byte(r.message), &m) != nil {
 			continue
 		}
 		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: moment(r.receivedAt)})
@@ -162,18 +161,14 @@ func said(done []removed) []chat.TranscriptEntry {
 // covered takes the messages with these uuids out of the inbox.
 func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	var seqs []int64
-	// Only what was edited is looked into for its id. Within a text the quotes of the pattern have a backslash before them.
-	err := t.each(`SELECT channel, event_id, seq, CASE WHEN message LIKE '%"edition":"%' THEN message ELSE '{}' END FROM inbox
-		WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
+	err := t.each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows *sql.Rows) error {
 		var e event
 		var seq int64
-		var message string
-		if err := rows.Scan(&e.channel, &e.id, &seq, &message); err != nil {
+		var edition chat.EventID
+		if err := rows.Scan(&e.channel, &e.id, &seq, &edition); err != nil {
 			return err
 		}
-		var m domain.Message
-		_ = json.Unmarshal([]byte(message), &m) // one that cannot be read was not edited
-		if slices.Contains(uuids, uuidOf(m, e)) {
+		if slices.Contains(uuids, uuidOf(edition, e)) {
 			seqs = append(seqs, seq)
 		}
 		return nil
@@ -207,10 +202,12 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 	if err != nil || !fresh {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3)`,
+	if _, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
+			authority, origin, fresh, edition, files)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?3, ?11, ?12, ?13, ?14, ?15)`,
 		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(h.lane, t.now), e.share,
-		len(in.Message.Text), t.now); err != nil {
+		len(in.Message.Text), t.now,
+		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message)); err != nil {
 		return err
 	}
 	_, err = t.exec(`UPDATE lanes SET queued = queued + 1 WHERE session = ?1 AND lane = ?2`, h.session, h.lane)
@@ -223,10 +220,11 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 func (t *tx) free(h held, gone int) (untold bool, err error) {
 	var queued int64
 	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
-			(ready_at, owner) = (SELECT MAX(i.ready_at, ?4), `+ownersHead+` FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
+			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
+				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
 		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
-		[]any{h.session, h.lane, gone, t.now}, &queued, &untold)
+		[]any{h.session, h.lane, gone, t.now, chat.Owner}, &queued, &untold)
 	if err == nil && queued > 0 {
 		t.after.ready(h.lane)
 	}

@@ -17,6 +17,8 @@ type removed struct {
 	batch      int64  // 0: none
 	claude     string // the claude session that it was claimed for; "": none
 	consumed   bool   // claude has read it
+	fresh      bool   // a claude session was to begin with it
+	origin     domain.Origin
 	message    string // JSON
 	receivedAt int64
 	preview    int64 // what was shown of its answer; 0: nothing was
@@ -25,7 +27,7 @@ type removed struct {
 }
 
 // removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, message, received_at, preview, receipt, reacts`
+const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, fresh, origin, message, received_at, preview, receipt, reacts`
 
 // decode returns the message, unless it cannot be read.
 func (r removed) decode() (m domain.Message, ok bool) {
@@ -38,7 +40,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	err := t.each(query, args, func(rows *sql.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
+		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin, &r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
 	})
 	if err != nil {
 		return nil, err
@@ -53,10 +55,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 }
 
 // begins tells whether a conversation was to begin with the message, and has not begun yet.
-func (r removed) begins() bool {
-	m, ok := r.decode()
-	return ok && m.Fresh && r.claude == ""
-}
+func (r removed) begins() bool { return r.fresh && r.claude == "" }
 
 // cancel ends messages that have no run of their own: who waits for their runs is told. A conversation that was to begin
 // with one of them begins all the same: who asks for that does not mean the old one with what comes then.

@@ -3,7 +3,6 @@ package store
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/domain"
@@ -14,14 +13,14 @@ import (
 const interrupted = "interrupted by a later message"
 
 // mayInterrupt tells whether a message ends what runs and drops what waits: where it is to, and none of that is of a higher
-// authority, which its share begins with.
+// authority.
 func (t *tx) mayInterrupt(in domain.Inbound, p place) (bool, error) {
 	if in.Queue.Mode != domain.Interrupt || p.queued == 1 {
 		return false, nil
 	}
 	var higher bool
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND share >= ?2)`,
-		[]any{in.Session, fmt.Sprintf("%d", in.Message.Authority+1)}, &higher)
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND authority > ?2)`,
+		[]any{in.Session, in.Message.Authority}, &higher)
 	return !higher, err
 }
 

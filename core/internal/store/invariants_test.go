@@ -45,7 +45,7 @@ var invariants = map[string]string{
 		SELECT COUNT(*) FROM lanes l WHERE ready_at < (SELECT ready_at FROM inbox i
 			WHERE i.session = l.session AND i.lane = l.lane ORDER BY seq LIMIT 1)`,
 	"a lane tells whose its head is": `
-		SELECT COUNT(*) FROM lanes l WHERE queued > 0 AND owner IS NOT (SELECT CASE WHEN share LIKE '3 %' THEN 1 ELSE 0 END FROM inbox i
+		SELECT COUNT(*) FROM lanes l WHERE queued > 0 AND owner IS NOT (SELECT CASE WHEN authority = 3 THEN 1 ELSE 0 END FROM inbox i
 			WHERE i.session = l.session AND i.lane = l.lane ORDER BY seq LIMIT 1)`,
 	"what runs is a batch of its own": `
 		SELECT COUNT(*) FROM runs r JOIN inbox i ON i.session = r.session AND i.lane = r.lane AND i.seq = r.seq

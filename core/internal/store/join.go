@@ -29,17 +29,18 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 		return nil, err
 	}
 	var found []inboxRow
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, mode, share, overrides, receipt, reacts, COALESCE(claude_session, ?4) FROM inbox
+	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, share, overrides, receipt, reacts, COALESCE(claude_session, ?4), steers != 0 AND fresh = 0 AND origin = ''
+		FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
 		[]any{h.session, h.lane, most, current}, func(rows *sql.Rows) error {
 			var m inboxRow
 			var receivedAt int64
 			var of string
-			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.mode, &m.share, &m.overrides, &m.receipt, &m.reacts, &of); err != nil {
+			var may bool
+			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.share, &m.overrides, &m.receipt, &m.reacts, &of, &may); err != nil {
 				return err
 			}
-			if of != claude || !(domain.Queueing{Mode: m.mode}).Steers() || m.share != share || m.overrides != overrides ||
-				m.decode() != nil || m.Message.Fresh || m.Message.Origin != "" {
+			if !may || of != claude || m.share != share || m.overrides != overrides || m.decode() != nil {
 				return errEnough
 			}
 			m.ReceivedAt = moment(receivedAt)
@@ -67,12 +68,9 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 	return list, err
 }
 
-// withdrawn is the mode of a message that was joined to a run and cleared then: unless the run covers it, it is dropped.
-const withdrawn domain.Mode = "withdrawn"
-
 // part makes the messages that were joined to a run wait again, but for those that were cleared meanwhile.
 func (t *tx) part(h held, runID int64) error {
-	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND mode = ?2 RETURNING `+removedColumns, runID, withdrawn)
+	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+removedColumns, runID)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -134,5 +136,72 @@ func TestNotesOutliveAnUpgrade(t *testing.T) {
 	}
 	if run, _, err := s.ClaimNow(t.Context(), domain.TurnLane); err != nil || run == nil || run.Dropped != 3 {
 		t.Errorf("the run is %+v, %v, want 3 dropped messages", run, err)
+	}
+}
+
+// What the messages of a build said in their JSON alone, that steps select them by, is in the columns.
+func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	type columns struct {
+		authority                       chat.Authority
+		origin                          domain.Origin
+		edition                         chat.EventID
+		fresh, files, steers, withdrawn bool
+	}
+	files := []chat.Media{{Ref: "r"}}
+	messages := []struct {
+		message domain.Message
+		mode    string
+		text    string // in place of the message, if it is not empty
+		want    columns
+	}{
+		{message: domain.Message{Text: "hello"}},
+		{message: domain.Message{Text: `{"origin":"plugin","fresh":true,"edition":"e","media":[1]}`}},
+		{message: domain.Message{Authority: chat.Owner}, mode: "steer", want: columns{authority: chat.Owner, steers: true}},
+		{message: domain.Message{Authority: chat.Other}, mode: "steer-backlog", want: columns{authority: chat.Other, steers: true}},
+		{message: domain.Message{Authority: chat.Authorised}, mode: "collect", want: columns{authority: chat.Authorised}},
+		{message: domain.Message{Origin: domain.OriginHeartbeat}, want: columns{origin: domain.OriginHeartbeat}},
+		{message: domain.Message{Fresh: true}, want: columns{fresh: true}},
+		{message: domain.Message{Edition: "e"}, want: columns{edition: "e"}},
+		{message: domain.Message{Media: files}, want: columns{files: true}},
+		{message: domain.Message{ReplyTo: &chat.Quote{Media: files}}, want: columns{files: true}},
+		{message: domain.Message{ReplyTo: &chat.Quote{Text: "hello"}}},
+		{
+			message: domain.Message{Fresh: true, Origin: domain.OriginPlugin, Media: files}, mode: "withdrawn",
+			want: columns{fresh: true, origin: domain.OriginPlugin, files: true, withdrawn: true},
+		},
+		{text: "{", message: domain.Message{Authority: chat.Owner}, want: columns{authority: chat.Owner}},
+	}
+	var inserts []string
+	for i, m := range messages {
+		text := m.text
+		if text == "" {
+			encoded, err := json.Marshal(m.message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(encoded)
+		}
+		share := ""
+		if m.message.Authority != 0 {
+			share = fmt.Sprintf(`%d "c" "a" ""`, m.message.Authority)
+		}
+		inserts = append(inserts, fmt.Sprintf(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, burst, mode, share)
+			VALUES ('a', 'turn', %d, 'c', 'a%d', '%s', 1, 1, %d, '%s', '%s')`, i+1, i+1, text, i+1, m.mode, share))
+	}
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	writeOld(t, path, 21, inserts...)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for i, m := range messages {
+		var got columns
+		err := s.view(t.Context()).row(`SELECT authority, origin, edition, fresh, files, steers, withdrawn FROM inbox WHERE seq = ?1`, []any{i + 1},
+			&got.authority, &got.origin, &got.edition, &got.fresh, &got.files, &got.steers, &got.withdrawn)
+		if err != nil || got != m.want {
+			t.Errorf("message %d, %+v in mode %q, has the columns %+v, %v; want %+v", i+1, m.message, m.mode, got, err, m.want)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // be sent. It reads all of them, and is meant for the rare times at which files must go.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
-	err := s.view(ctx).each(`SELECT message FROM inbox WHERE message LIKE '%"media":%' OR message LIKE '%"Media":%'`, nil, func(rows *sql.Rows) error {
+	err := s.view(ctx).each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows *sql.Rows) error {
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err

@@ -34,7 +34,7 @@ func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acce
 			return err
 		case over > 0 && in.Queue.Drop == domain.DropNew && b.id == 0:
 			accepted.Seq = 0
-			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, message: e.message}}, tooMany)
+			return t.drop(in.Session, in.Lane, []removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, fresh: in.Message.Fresh}}, tooMany)
 		case over > 0 && in.Queue.Drop != domain.DropNew:
 			for _, burst := range droppable[:min(over, len(droppable))] {
 				if err := t.overflow(in, p, burst); err != nil {
@@ -82,8 +82,7 @@ func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 const tooMany = "dropped: too many messages wait"
 
 // mayDrop is which messages may be dropped for a cap: none that no person wrote, and none that somebody wants to come next.
-// Within a text of the message's the quotes of the pattern have a backslash before them.
-const mayDrop = `batch IS NULL AND urgent = 0 AND message NOT LIKE '%"origin":"%'`
+const mayDrop = `batch IS NULL AND urgent = 0 AND origin = ''`
 
 // overCap tells how many bursts too many wait with a message, which joins one of them or begins its own, and which of the
 // others may be dropped, in order.

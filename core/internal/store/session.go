@@ -128,9 +128,8 @@ func (t *tx) makeClaudeSession(key string, replacedAt sql.NullInt64) (string, er
 func (t *tx) bindWaiting(session string, before int64) error {
 	for {
 		var fresh int64
-		// Within a text of the message's the quotes of this pattern have a backslash before them.
 		err := t.row(`SELECT seq FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL
-				AND message LIKE '%"fresh":true%' ORDER BY seq LIMIT 1`, []any{session, before}, &fresh)
+				AND fresh != 0 ORDER BY seq LIMIT 1`, []any{session, before}, &fresh)
 		if noRows(err) != nil {
 			return err
 		}

@@ -35,14 +35,14 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 // turn, nobody wrote what the turn is for, or something waits before it that is not told either. False: it may yet be, or no
 // turn runs.
 func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
-	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.message LIKE '%"origin":"%' OR h.claude_session != s.claude_session
+	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.origin != '' OR h.claude_session != s.claude_session
 			OR EXISTS (SELECT 1 FROM inbox w WHERE w.session = l.session AND w.lane = l.lane AND w.batch IS NULL AND w.joined_run IS NULL
 				AND (w.share != h.share OR w.overrides != h.overrides OR COALESCE(w.claude_session, s.claude_session) != h.claude_session
-					OR w.mode NOT IN (?5, ?6) OR w.message LIKE '%"origin":"%' OR w.message LIKE '%"fresh":true%'))
+					OR w.steers = 0 OR w.origin != '' OR w.fresh != 0))
 		FROM lanes l JOIN runs r ON r.id = l.run_id JOIN sessions s ON s.key = l.session
 			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`,
-		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides, domain.Steer, domain.SteerBacklog}, &waits)
+		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides}, &waits)
 	return waits, noRows(err)
 }
 
@@ -122,8 +122,8 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 			COALESCE((SELECT h.claude_session FROM runs r JOIN inbox h ON h.session = r.session AND h.lane = r.lane AND h.seq = r.seq
 				WHERE r.id = inbox.joined_run), ''),
 			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
-		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND mode != ?6`,
-		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting, withdrawn}, func(rows *sql.Rows) error {
+		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND withdrawn = 0`,
+		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows *sql.Rows) error {
 			got := found{event: event{channel: channel}}
 			var message string
 			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession, &got.Standing); err != nil {
@@ -132,7 +132,7 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 			if json.Unmarshal([]byte(message), &got.Message) != nil || got.Message.Chat.ID != in {
 				return nil
 			}
-			got.UUID = uuidOf(got.Message, got.event)
+			got.UUID = uuidOf(got.Message.Edition, got.event)
 			f = got
 			return errEnough
 		})
@@ -173,9 +173,10 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 			}
 		}
 		// What begins a conversation, or is no person's words, ends the burst that it is in.
-		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END
+		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END,
+				origin = ?7, fresh = ?8, edition = ?9, files = ?10
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
-			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "")
+			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "", m.Origin, m.Fresh, m.Edition, hasFiles(m))
 		return domain.StandingWaiting, err
 	})
 }

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What SQL selects by is a column, and so it is found by an index, and in PostgreSQL by the same words: no pattern looks into the
+// JSON of a row, or into several values that are packed in one.
+func TestNoQueryLooksIntoAText(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := regexp.MustCompile(`\b(LIKE|ILIKE|GLOB|REGEXP|MATCH|SIMILAR|SUBSTR|SUBSTRING|INSTR|POSITION)\b|(?i)json|->`)
+	statement := regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|CASE)\b`)
+	looked := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING || !statement.MatchString(text.Value) {
+				return true
+			}
+			looked++
+			if found := pattern.FindString(text.Value); found != "" {
+				t.Errorf("%s: %s in %s", path, found, text.Value)
+			}
+			return true
+		})
+	}
+	if looked < 100 {
+		t.Errorf("only %d texts of SQL were looked at", looked)
+	}
+}
