@@ -21,8 +21,9 @@ import (
 
 // Output takes what a process writes to stdout.
 type Output interface {
-	// Line takes a line, which is valid until it returns. Its error says that the line is no event.
-	Line(line []byte) error
+	// Line takes a line, which is valid until it returns. More says that another one has come already. Patience is how long what
+	// follows may wait to be read, so that much of it is read together. The error says that the line is no event.
+	Line(line []byte, more bool) (patience time.Duration, err error)
 	// End comes once, after the last line of a process that has ended.
 	End()
 }
@@ -109,14 +110,15 @@ func (p *Process) Start(output Output) error {
 		return err
 	}
 	p.stdin = stdin
+	events := &batchReader{file: stdout}
 	var readers sync.WaitGroup
-	readers.Go(func() { p.read(stdout) })
+	readers.Go(func() { p.read(events) })
 	readers.Go(func() { p.stderr.read(stderr) })
 	readers.Go(p.write)
 	go func() {
 		defer close(p.exited)
 		defer release()
-		p.wait(&readers, stdout, stderr)
+		p.wait(&readers, events, stderr)
 	}()
 	return nil
 }
@@ -165,7 +167,7 @@ func (p *Process) closeChildEnds() {
 }
 
 // wait reaps the process and then ends its other goroutines.
-func (p *Process) wait(readers *sync.WaitGroup, stdout, stderr *os.File) {
+func (p *Process) wait(readers *sync.WaitGroup, stdout *batchReader, stderr *os.File) {
 	const drain = 250 * time.Millisecond // for what was written before the exit; a tool may hold the pipes for ever
 	p.exit = p.command.family.children.Wait(p.cmd)
 	p.command.family.leave(p.session)

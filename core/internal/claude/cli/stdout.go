@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
 // read takes the lines from stdout until it ends.
-func (p *Process) read(stdout io.Reader) {
+func (p *Process) read(stdout *batchReader) {
 	buffered := bufio.NewReaderSize(stdout, 64<<10)
 	for {
 		line, err := protocol.ReadLine(buffered)
@@ -20,11 +19,16 @@ func (p *Process) read(stdout io.Reader) {
 			p.condemn("it wrote a line over the limit")
 			return
 		}
+		more := followed(buffered)
+		var patience time.Duration
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			p.line(line)
+			patience = p.line(line, more)
 		}
 		if err != nil {
 			break
+		}
+		if patience > 0 && buffered.Buffered() == 0 {
+			stdout.Pause(patience, p.gone)
 		}
 	}
 	p.suppressed(p.noise.End())
@@ -53,14 +57,22 @@ func (p *Process) condemn(fault string) {
 	p.Kill()
 }
 
+// followed reports whether another whole line was read already.
+func followed(r *bufio.Reader) bool {
+	rest, _ := r.Peek(r.Buffered())
+	return bytes.IndexByte(rest, '\n') >= 0
+}
+
 // line hands a line on. No text of one that is no event is logged.
-func (p *Process) line(line []byte) {
-	if p.output.Line(line) == nil {
-		return
+func (p *Process) line(line []byte, more bool) time.Duration {
+	patience, err := p.output.Line(line, more)
+	if err == nil {
+		return patience
 	}
 	logs, missing := p.noise.Take(0)
 	p.suppressed(missing)
 	if logs {
 		p.log.Warn("claude wrote a line that is no event", "bytes", len(line))
 	}
+	return 0
 }

@@ -35,17 +35,18 @@ type Client struct {
 
 	telling sync.Mutex // held while the running turn is told of its progress, so that it is not told when it is over
 
-	mu       sync.Mutex
-	exchange *exchange.Exchange // the running turn
-	tell     func(agent.Progress)
-	requests *requests     // of the running turn, or of that which the process was started for; nil: no turn
-	moved    chan struct{} // closed and replaced when the running turn comes to another stage
-	heard    time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
-	isReady  bool
-	meter    exchange.Meter
-	expected map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids
-	spent    map[string]bool                   // the ids of withdrawn lines, which the process would not run
-	intruder *int                              // the process that wrote into the session; nil: none has
+	mu        sync.Mutex
+	exchange  *exchange.Exchange // the running turn
+	tell      func(agent.Progress)
+	requests  *requests     // of the running turn, or of that which the process was started for; nil: no turn
+	moved     chan struct{} // closed and replaced when the running turn comes to another stage
+	heard     time.Time     // the last line; the monotonic clock, which stands still while the machine sleeps
+	streaming time.Time     // the first piece of the text that is being streamed; zero: none is
+	isReady   bool
+	meter     exchange.Meter
+	expected  map[string]chan<- *protocol.Event // answers to requests of the host's, by their ids
+	spent     map[string]bool                   // the ids of withdrawn lines, which the process would not run
+	intruder  *int                              // the process that wrote into the session; nil: none has
 }
 
 // Limits bound a turn in time.

@@ -6,31 +6,56 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/protocol"
 )
 
-// Line takes one line, and tells the running turn of its progress with no lock held that somebody else could want.
-func (c *Client) Line(line []byte) error {
+// Line takes one line, and tells the running turn of its progress with no lock held that somebody else could want. Of pieces of a
+// text that have come together it tells once.
+func (c *Client) Line(line []byte, more bool) (patience time.Duration, err error) {
 	e, err := protocol.Parse(line)
 	c.mu.Lock()
 	c.heard = time.Now()
 	if err != nil {
 		c.mu.Unlock()
-		return err
+		return 0, err
 	}
 	c.observe(e)
-	tell := c.tell
-	if tell == nil {
+	piece := e.Type == "stream_event" && e.Stream.Type == "content_block_delta"
+	if piece {
+		patience = c.patience()
+	} else {
+		c.streaming = time.Time{}
+	}
+	if c.tell == nil || piece && more {
 		c.mu.Unlock()
-		return nil
+		return patience, nil
 	}
 	progress, changed := c.exchange.Progress()
 	if !changed {
 		c.mu.Unlock()
-		return nil
+		return patience, nil
 	}
+	tell := c.tell
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	c.mu.Unlock()
 	tell(progress)
-	return nil
+	return patience, nil
+}
+
+// patience is how long the next piece of a text may wait to be read: so short a part of the time that the text has been streaming
+// that nobody sees it. The client is locked.
+func (c *Client) patience() time.Duration {
+	const (
+		part  = 20
+		least = time.Millisecond // a shorter wait saves nothing
+		most  = 10 * time.Millisecond
+	)
+	if c.streaming.IsZero() {
+		c.streaming = c.heard
+	}
+	wait := min(c.heard.Sub(c.streaming)/part, most)
+	if wait < least {
+		return 0
+	}
+	return wait
 }
 
 // End takes that there are no more lines.

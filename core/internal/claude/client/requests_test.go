@@ -52,7 +52,7 @@ func newUnstarted(t *testing.T, turn agent.Turn) unstarted {
 // line has the session take a line.
 func (s unstarted) line(t *testing.T, line []byte) {
 	t.Helper()
-	if err := s.Line(line); err != nil {
+	if _, err := s.Line(line, false); err != nil {
 		t.Fatal(err)
 	}
 }

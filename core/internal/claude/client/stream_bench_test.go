@@ -33,7 +33,7 @@ func BenchmarkTokens(b *testing.B) {
 		s := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
 		s.follow(exchange.New("m"), func(agent.Progress) { told++ })
 		for _, line := range lines {
-			if err := s.Line(line); err != nil {
+			if _, err := s.Line(line, false); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Event is a line of the CLI's stdout, of whatever type. What a type does not have is zero.
@@ -205,10 +207,17 @@ func Unmarshal(data []byte, v any) error {
 // errNoEvent is returned for a line that is no JSON object with a type.
 var errNoEvent = errors.New("not an event")
 
-// Parse reads a line of stdout.
+// Parse reads a line of stdout. The quick parser takes a third of the time of encoding/json, but stops at the first member of another
+// type than expected: such a line is read again.
 func Parse(line []byte) (*Event, error) {
 	e := new(Event)
-	if err := Unmarshal(line, e); err != nil || e.Type == "" {
+	if jsonv2.Unmarshal(line, e) != nil {
+		e = new(Event)
+		if Unmarshal(line, e) != nil {
+			return nil, errNoEvent
+		}
+	}
+	if e.Type == "" {
 		return nil, errNoEvent
 	}
 	return e, nil

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// batchReader reads a pipe that is written to in many small parts. Each part would wake the process, which costs more than reading
+// it, as the runtime watches all pipes that it has open. So while the reader pauses, it takes the pipe away from the runtime, and
+// gives it back once there is nothing to read.
+type batchReader struct {
+	mu       sync.Mutex
+	file     *os.File  // nil: the pipe is taken away, and detached is its descriptor
+	detached int       // does not block
+	deadline time.Time // zero: there is none
+}
+
+// Pause waits, at most until end is closed, while what is written to the pipe wakes nobody.
+func (r *batchReader) Pause(d time.Duration, end <-chan struct{}) {
+	if err := r.detach(); err != nil {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-end:
+	}
+}
+
+// Read reads what is there, or waits for something.
+func (r *batchReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	file := r.file
+	r.mu.Unlock()
+	if file != nil {
+		return file.Read(p)
+	}
+	for {
+		n, err := unix.Read(r.detached, p)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN):
+			return r.attach().Read(p)
+		case err != nil:
+			return 0, fmt.Errorf("read pipe: %w", err)
+		case n == 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// detach takes the pipe away from the runtime.
+func (r *batchReader) detach() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return nil
+	}
+	raw, err := r.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	if err := raw.Control(func(fd uintptr) {
+		r.detached, failure = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+	}); err != nil {
+		return err
+	}
+	if failure != nil {
+		return failure
+	}
+	r.file.Close() // which takes it away; what is left does not block, as before
+	r.file = nil
+	return nil
+}
+
+// attach gives the pipe back to the runtime.
+func (r *batchReader) attach() *os.File {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.file = os.NewFile(uintptr(r.detached), "stdout")
+	if !r.deadline.IsZero() {
+		_ = r.file.SetReadDeadline(r.deadline)
+	}
+	return r.file
+}
+
+// SetReadDeadline has the reading end at a time, at which somebody may still have the pipe open.
+func (r *batchReader) SetReadDeadline(t time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deadline = t
+	if r.file == nil {
+		return nil
+	}
+	return r.file.SetReadDeadline(t)
+}
+
+// Close closes the pipe. Nobody reads it any more.
+func (r *batchReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return unix.Close(r.detached)
+	}
+	return r.file.Close()
+}

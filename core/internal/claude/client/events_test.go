@@ -1,0 +1,63 @@
+package client
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/clawhost/clawhost/core/internal/agent"
+	"github.com/clawhost/clawhost/core/internal/claude/exchange"
+)
+
+const (
+	pieceLine   = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}}`
+	messageLine = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","content":[]}}}`
+)
+
+// The longer a text streams, the more of it may be read together, and what ends it waits no longer.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
+		c.follow(exchange.New("m"), func(agent.Progress) {})
+		step := func(after time.Duration, line string, want time.Duration) {
+			t.Helper()
+			time.Sleep(after)
+			if got, err := c.Line([]byte(line), false); err != nil || got != want {
+				t.Errorf("after %v more the next line may wait %v, %v; want %v", after, got, err, want)
+			}
+		}
+		piece := fmt.Sprintf(pieceLine, "word ")
+		step(0, messageLine, 0)
+		step(time.Minute, piece, 0)
+		step(10*time.Millisecond, piece, 0)
+		step(30*time.Millisecond, piece, 2*time.Millisecond)
+		step(time.Minute, piece, 10*time.Millisecond)
+		step(0, `{"type":"stream_event","event":{"type":"content_block_stop","index":0}}`, 0)
+		step(0, piece, 0)
+	})
+}
+
+// Pieces that come together are told together, and the last is not left behind.
+func TestToldTogether(t *testing.T) {
+	t.Parallel()
+	var told []string
+	c := &Client{Log: hclog.NewNullLogger(), moved: make(chan struct{})}
+	c.follow(exchange.New("m"), func(p agent.Progress) { told = append(told, p.Text) })
+	take := func(line string, more bool) {
+		t.Helper()
+		if _, err := c.Line([]byte(line), more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(messageLine, true)
+	for i, word := range []string{"one ", "two ", "three ", "four"} {
+		take(fmt.Sprintf(pieceLine, word), i%2 == 0)
+	}
+	if fmt.Sprintf("%q", told) != `["one two" "one two three four"]` {
+		t.Errorf("told %q", told)
+	}
+}
