@@ -13,21 +13,53 @@ import (
 // functions are the names of the functions in the Go files of a folder.
 func functions(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]bool{}
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range parsed(t, dir) {
 		for _, declaration := range file.Decls {
 			if f, ok := declaration.(*ast.FuncDecl); ok && f.Recv == nil {
 				found[f.Name.Name] = true
 			}
 		}
+	}
+	return found
+}
+
+// declared are the names of the functions, types and methods of a folder, a method with its type: "Handler.Handle".
+func declared(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := functions(t, dir)
+	for _, file := range parsed(t, dir) {
+		for _, declaration := range file.Decls {
+			switch d := declaration.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					found[receiver(d.Recv.List[0].Type).Name+"."+d.Name.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.TypeSpec); ok {
+						found[s.Name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// parsed are the Go files of a folder.
+func parsed(t *testing.T, dir string) (found []*ast.File) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, file)
 	}
 	return found
 }
@@ -56,5 +88,25 @@ func TestClaimsAreProven(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("only %d tests were seen", seen)
+	}
+}
+
+// The functions that the page about the architecture names on the way of a message exist.
+func TestTheLifeOfAMessageIsTrue(t *testing.T) {
+	t.Parallel()
+	const page = "docs/architecture.md"
+	_, text, found := strings.Cut(readPage(t, page), "\n## Life of a message\n")
+	text, _, ends := strings.Cut(text, "\n## ")
+	if !found || !ends {
+		t.Fatalf("%s has no section about the life of a message", page)
+	}
+	seen := 0
+	for _, found := range regexp.MustCompile("`([a-z]+(?:/[a-z]+)*)\\.([A-Za-z]+(?:\\.[A-Za-z]+)?)`").FindAllStringSubmatch(text, -1) {
+		if seen++; !declared(t, "core/internal/"+found[1])[found[2]] {
+			t.Errorf("%s: the package %s has no %s", page, found[1], found[2])
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d functions were seen", seen)
 	}
 }
