@@ -13,20 +13,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// fate is what Discord has told the person of an interaction.
-type fate int
+// interactionStatus is what Discord has shown the person of an interaction.
+type interactionStatus int
 
 const (
-	unknown      fate = iota // Discord could not be asked
-	acknowledged             // that it works
-	failed                   // that it does not
+	unknown      interactionStatus = iota // Discord could not be asked
+	acknowledged                          // accepted
+	failed                                // failed
 )
 
-// claim is an interaction that is acknowledged while what came before it is still handled.
+// claim is an interaction that is acknowledged while previous events are still being handled.
 type claim struct {
-	came    int           // the number of the connection on which it came
-	judged  chan struct{} // closed once fate and err are there
-	fate    fate
+	came    int           // the number of the connection on which it arrived
+	judged  chan struct{} // closed once the status and err are set
+	status  interactionStatus
 	err     error
 	verdict chan chat.Verdict // the host's; closed without one if the host was not asked
 }
@@ -35,30 +35,30 @@ func newClaim(came int) *claim {
 	return &claim{came: came, judged: make(chan struct{}), verdict: make(chan chat.Verdict, 1)}
 }
 
-func (c *claim) settle(what fate, err error) {
-	c.fate, c.err = what, err
+func (c *claim) settle(what interactionStatus, err error) {
+	c.status, c.err = what, err
 	close(c.judged)
 }
 
-func (c *claim) wait(ctx context.Context) (fate, error) {
+func (c *claim) wait(ctx context.Context) (interactionStatus, error) {
 	select {
 	case <-c.judged:
-		return c.fate, c.err
+		return c.status, c.err
 	case <-ctx.Done():
 		return unknown, ctx.Err()
 	}
 }
 
-// claims are the interactions whose turn has not come yet.
+// claims are the interactions that are not yet handled in order.
 type claims struct {
 	mu   sync.Mutex
 	byID map[string]*claim
 }
 
-// maxClaims is how many interactions are acknowledged before their turn.
+// maxClaims limits the interactions that are acknowledged ahead of their turn.
 const maxClaims = 1000
 
-// add makes a claim; nil: there is one already, or there are too many.
+// add adds a claim; nil if there is one already, or if there are too many.
 func (c *claims) add(id string, came int) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *claims) add(id string, came int) *claim {
 	return made
 }
 
-// take hands a claim to whoever handles the interaction.
+// take removes and returns the claim on an interaction, for its handler.
 func (c *claims) take(id string) (*claim, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *claims) take(id string) (*claim, bool) {
 	return found, ok
 }
 
-// drop ends a claim that nobody has taken.
+// drop removes a claim that nobody has taken.
 func (c *claims) drop(id string, made *claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *claims) drop(id string, made *claim) {
 	}
 }
 
-// comes reports whether the turn of an interaction is to come: its event has come on a connection of this session, the first
-// of which has a number.
+// comes reports whether an interaction is still to be handled in order: its event arrived on a connection of this session,
+// whose first connection has the given number.
 func (c *claims) comes(id string, first int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *claims) comes(id string, first int) bool {
 	return found != nil && found.came >= first
 }
 
-// orphaned reports whether there are any of a session before, whose turns do not come any more.
+// orphaned reports whether there are claims of a previous session, whose events will not be handled in order any more.
 func (c *claims) orphaned(first int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,11 +109,11 @@ func (c *claims) orphaned(first int) bool {
 	return false
 }
 
-// answerable is for how long Discord knows an interaction that was acknowledged.
+// answerable is how long Discord accepts responses to an acknowledged interaction.
 const answerable = 15 * time.Minute
 
-// answer is called when an interaction comes on a connection, before its turn, and returns what acknowledges it, which runs beside everything
-// else, and longer than the connection.
+// answer is called when an interaction arrives, before it is handled in order. It returns a function that acknowledges it,
+// which runs concurrently and may outlive the connection.
 func (r *receiver) answer(e *discordgo.Event, connection int) func(context.Context) {
 	var i interaction
 	if decode(e, &i) != nil || i.says() == nil {
@@ -128,7 +128,7 @@ func (r *receiver) answer(e *discordgo.Event, connection int) func(context.Conte
 		defer cancel()
 		defer r.claims.drop(i.ID, c)
 		c.settle(r.judge(ctx, i))
-		if c.err != nil || c.fate == unknown {
+		if c.err != nil || c.status == unknown {
 			return
 		}
 		select {
@@ -141,31 +141,31 @@ func (r *receiver) answer(e *discordgo.Event, connection int) func(context.Conte
 	}
 }
 
-// judge keeps an interaction, acknowledges it and reports what its person sees of that.
-func (r *receiver) judge(ctx context.Context, i interaction) (fate, error) {
+// judge stores an interaction, acknowledges it and returns what its person sees.
+func (r *receiver) judge(ctx context.Context, i interaction) (interactionStatus, error) {
 	if i.Token == "" {
-		return acknowledged, nil // An earlier version kept it, which did so after that.
+		return acknowledged, nil // a previous version stored it, which acknowledged first
 	}
 	if err := r.keep(ctx, i); err != nil {
 		return unknown, err
 	}
 	what := r.acknowledge(ctx, i)
 	if what == unknown && time.Since(i.at()) > answerable {
-		what = failed // Nobody can find out any more.
+		what = failed // it can no longer be determined
 	}
 	return what, nil
 }
 
-// Types of answers to interactions, and the flag that shows one to the person alone.
+// Types of responses to interactions, and the flag that shows one to the person only.
 const (
 	answerNow    = int(discordgo.InteractionResponseChannelMessageWithSource)
 	answerNoMore = int(discordgo.InteractionResponseDeferredMessageUpdate)
 	onlyToThem   = int(discordgo.MessageFlagsEphemeral)
 )
 
-// acknowledge tells the person that an interaction works, and reports whether they are told so, now or before. It asks until
-// that is certain, but not for ever.
-func (r *receiver) acknowledge(ctx context.Context, i interaction) fate {
+// acknowledge acknowledges an interaction and returns what the person sees, from this or a previous attempt. It retries
+// until that is known, for a limited time.
+func (r *receiver) acknowledge(ctx context.Context, i interaction) interactionStatus {
 	ctx, cancel := context.WithTimeout(ctx, r.pace.acknowledge)
 	defer cancel()
 	first := map[string]any{"type": answerNoMore}
@@ -178,7 +178,8 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) fate {
 		if found, certain := told(err, answeredAlready); certain && found {
 			return acknowledged
 		} else if certain {
-			// It is too late. Whether another life was in time, the answer itself tells, which is there or is not.
+			// It is too late. Whether a previous process acknowledged in time is shown by the response, which exists or
+			// does not.
 			err = r.rest.call(ctx, "GET answer", http.MethodGet, i.hook()+"/messages/@original", nil, nil)
 			if found, certain := told(err, unknownMessage); certain && found {
 				return acknowledged
@@ -187,14 +188,14 @@ func (r *receiver) acknowledge(ctx context.Context, i interaction) fate {
 			}
 		}
 		if e, _ := errors.AsType[*callError](err); e == nil || !network.Pause(ctx, tries.After(err)) {
-			r.log.Debug("Discord cannot be asked about an interaction", "id", i.ID, "error", err)
+			r.log.Debug("could not determine an interaction's state", "id", i.ID, "error", err)
 			return unknown
 		}
 	}
 }
 
-// told reports whether Discord has answered for certain, and with a yes: by doing what it was asked, or by the code of an
-// error that says as much.
+// told reports whether Discord gave a definite answer, and whether it was yes: success, or an error code that means the
+// same.
 func told(err error, yes int) (found, certain bool) {
 	e, ok := errors.AsType[*callError](err)
 	switch {
@@ -205,21 +206,21 @@ func told(err error, yes int) (found, certain bool) {
 	}
 }
 
-// hook is where what follows an acknowledgement goes.
+// hook returns the path for responses after the acknowledgement.
 func (i interaction) hook() string { return "webhooks/" + i.AppID + "/" + i.Token }
 
-// note is a text for the person alone.
+// note returns a text for the person only.
 func note(text string) map[string]any {
 	return map[string]any{"content": text, "flags": onlyToThem, "allowed_mentions": mentions{Parse: []string{}}}
 }
 
-// followUp says behind the acknowledgement that the host has refused.
+// followUp tells the person after the acknowledgement that the host has rejected the event.
 func (r *receiver) followUp(ctx context.Context, i interaction, v chat.Verdict) {
 	if v != chat.Rejected || i.Token == "" {
 		return
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
-		text := note("Commands are not taken here from you.")
+		text := note("You may not use commands here.")
 		delete(text, "flags")
 		r.insist(ctx, "PATCH answer", http.MethodPatch, i.hook()+"/messages/@original", text)
 		return
@@ -227,7 +228,7 @@ func (r *receiver) followUp(ctx context.Context, i interaction, v chat.Verdict) 
 	r.insist(ctx, "POST follow-up", http.MethodPost, i.hook(), note("This button is not for you."))
 }
 
-// insist makes a call on which nothing depends, a few times if that may help.
+// insist makes a call on which nothing depends, with a few retries.
 func (r *receiver) insist(ctx context.Context, what, method, path string, body any) {
 	for tries := r.tries(r.pace.first / 10); ; {
 		err := r.rest.call(ctx, what, method, path, body, nil)
@@ -235,7 +236,7 @@ func (r *receiver) insist(ctx context.Context, what, method, path string, body a
 			continue
 		}
 		if err != nil {
-			r.log.Debug("an interaction was not followed up", "error", err)
+			r.log.Debug("could not follow up an interaction", "error", err)
 		}
 		return
 	}

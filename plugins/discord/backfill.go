@@ -19,24 +19,24 @@ const (
 	backfillTries = 5
 )
 
-// ready is what a session begins with.
+// ready is the first event of a session.
 type ready struct {
 	SessionID string `json:"session_id"`
 	URL       string `json:"resume_gateway_url"`
 	Guilds    []struct{ ID string }
 }
 
-// guild is a server as Discord describes it, so far as the bot looks.
+// guild is a server, with the fields that the bot uses.
 type guild struct {
 	ID          string
 	Unavailable bool
 	JoinedAt    time.Time `json:"joined_at"`
 	Channels    []*discordgo.Channel
-	Threads     []*discordgo.Channel // those that are not archived
+	Threads     []*discordgo.Channel // not archived ones
 }
 
-// begun notes what a new session owes: what was written since the last one, which Discord does not send again. The direct
-// channels come at once, those of a server when Discord tells of it. The connection is the session's first.
+// begun records what a new session must catch up on: messages since the last session, which Discord does not resend. Direct
+// channels are known at once, those of a server when Discord describes it. The given connection is the session's first.
 func (r *receiver) begun(session ready, connection int) {
 	r.owed, r.recall, r.first = nil, true, connection
 	for _, channel := range slices.Sorted(maps.Keys(r.cursors.at)) {
@@ -50,10 +50,10 @@ func (r *receiver) begun(session ready, connection int) {
 	}
 }
 
-// settled tells whether nothing is owed any more: the session can be resumed by another life.
+// settled reports whether nothing is left to catch up on, so that another process can resume the session.
 func (r *receiver) settled() bool { return len(r.owed) == 0 && len(r.awaited) == 0 && !r.recall }
 
-// settle submits what is owed, so far as it can be had.
+// settle catches up, as far as possible.
 func (r *receiver) settle(ctx context.Context) error {
 	if r.recall {
 		if err := r.recallInteractions(ctx); err != nil {
@@ -63,7 +63,7 @@ func (r *receiver) settle(ctx context.Context) error {
 	}
 	for len(r.owed) > 0 {
 		channel := r.owed[0]
-		if _, known := r.cursors.at[channel]; known { // It may have been forgotten for another one.
+		if _, known := r.cursors.at[channel]; known { // it may have been evicted
 			if err := r.backfill(ctx, channel, "", r.cursors.after(channel)); err != nil {
 				return fmt.Errorf("catch up in channel %s: %w", channel, err)
 			}
@@ -73,14 +73,14 @@ func (r *receiver) settle(ctx context.Context) error {
 	return nil
 }
 
-// idle is called when all events that came are handled.
+// idle is called when all received events are handled.
 func (r *receiver) idle(ctx context.Context) error {
 	r.recall, r.again = r.again, false
 	return r.settle(ctx)
 }
 
-// meetGuild learns a server's channels and catches up in them. A channel where the bot has heard nobody yet is asked for
-// what was written since the bot was last there, or was let in.
+// meetGuild records a server's channels and catches up on them. For a channel without a known message it requests what was
+// written since the bot was last online, or was added.
 func (r *receiver) meetGuild(ctx context.Context, g *guild) error {
 	if g.Unavailable {
 		return nil
@@ -106,7 +106,7 @@ func (r *receiver) meetGuild(ctx context.Context, g *guild) error {
 			return fmt.Errorf("catch up in channel %s: %w", c.ID, err)
 		}
 	}
-	// Those that were archived meanwhile.
+	// Threads that were archived meanwhile.
 	for _, channel := range slices.Sorted(maps.Keys(r.cursors.at)) {
 		if r.cursors.at[channel].guild != g.ID || listed[channel] {
 			continue
@@ -119,7 +119,7 @@ func (r *receiver) meetGuild(ctx context.Context, g *guild) error {
 	return nil
 }
 
-// leaveGuild forgets a server that the bot was taken off; one that is broken comes back.
+// leaveGuild removes a server that the bot was removed from; an unavailable server comes back.
 func (r *receiver) leaveGuild(ctx context.Context, g *guild) error {
 	if g.Unavailable {
 		return nil
@@ -157,9 +157,9 @@ func (r *receiver) backfill(ctx context.Context, channel, guild string, after sn
 		if err != nil {
 			return err
 		}
-		for _, m := range slices.Backward(page) { // The newest comes first.
+		for _, m := range slices.Backward(page) { // newest first
 			if m == nil || parseID(m.ID) <= after {
-				return errors.New("the channel's messages do not go on")
+				return errors.New("the channel's history does not advance")
 			}
 			after, m.GuildID = parseID(m.ID), guild
 			if err := r.message(ctx, m); err != nil {
@@ -175,7 +175,7 @@ func (r *receiver) backfill(ctx context.Context, channel, guild string, after sn
 	}
 }
 
-// page asks for the next messages, again if that may help.
+// page requests the next messages, with retries.
 func (r *receiver) page(ctx context.Context, channel string, after snowflake) ([]*discordgo.Message, error) {
 	path := fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", channel, after, pageSize)
 	var page []*discordgo.Message
@@ -186,7 +186,7 @@ func (r *receiver) page(ctx context.Context, channel string, after snowflake) ([
 	return page, err
 }
 
-// persist makes a call again, some times, if that may help.
+// persist retries a call a limited number of times.
 func (r *receiver) persist(ctx context.Context, call func() error) error {
 	for tries := r.tries(r.pace.first); ; {
 		if err := call(); !tries.Again(ctx, err) {
@@ -195,7 +195,7 @@ func (r *receiver) persist(ctx context.Context, call func() error) error {
 	}
 }
 
-// tries are those of a call that is not made for ever.
+// tries returns the backoff of a call with limited retries.
 func (r *receiver) tries(first time.Duration) network.Backoff {
 	return network.Backoff{First: first, Longest: r.pace.longest, Tries: backfillTries}
 }

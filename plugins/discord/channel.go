@@ -24,7 +24,7 @@ var (
 	_ sdk.Stopper       = (*channel)(nil)
 )
 
-// textLimit is that of a message. Discord counts characters; in UTF-16 code units it is never too long.
+// textLimit is the limit of a message. Discord counts characters; UTF-16 code units never count less.
 var textLimit = chat.TextLimit{Max: 2000, Unit: chat.UTF16}
 
 // channel is one bot.
@@ -32,7 +32,7 @@ type channel struct {
 	rest    *rest
 	token   string
 	content bool // the bot may read all messages
-	flags   int  // of every message
+	flags   int  // set on every message
 	env     sdk.Env
 	log     *slog.Logger
 	pace    pace
@@ -41,7 +41,7 @@ type channel struct {
 	status  network.Status
 }
 
-// open makes a channel; it talks to nobody yet.
+// open returns a channel without connecting it.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	r, err := newREST(cfg.Token.Reveal(), cfg.TestEndpoint)
 	if err != nil {

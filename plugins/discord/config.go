@@ -18,10 +18,10 @@ type config struct {
 	TestEndpoint   string     `json:"test_endpoint"   default:""     jsonschema:"a server for tests on this machine in place of Discord, such as http://127.0.0.1:8080"`
 }
 
-// tokenShape is the bot's id in base64, a time and a secret.
+// tokenShape matches the bot's id in base64, a time and a secret.
 var tokenShape = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{20,}$`)
 
-// Check finds what the schema cannot.
+// Check validates what the schema cannot.
 func (c config) Check() error {
 	return errors.Join(
 		sdk.ConfigError("token", checkToken(c.Token.Reveal())),
@@ -29,7 +29,7 @@ func (c config) Check() error {
 	)
 }
 
-// checkToken never quotes the token.
+// checkToken validates the token. Errors never quote it.
 func checkToken(token string) error {
 	switch {
 	case token == "":
@@ -39,28 +39,28 @@ func checkToken(token string) error {
 	case strings.HasPrefix(token, "Bot "):
 		return errors.New(`the token is written without "Bot " before it`)
 	case !tokenShape.MatchString(token):
-		return errors.New("this is no bot token: three parts of letters with dots between them. The public key, the client secret and the application id are others")
+		return errors.New("this is not a bot token, which has three parts separated by dots. The public key, the client secret and the application id are something else")
 	default:
 		return nil
 	}
 }
 
-// checkEndpoint takes addresses of this machine only: whoever else got the requests would get the token.
+// checkEndpoint accepts addresses of this machine only: another server would receive the token.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("this is no address of a server for tests, such as http://127.0.0.1:8080")
+		return errors.New("this is not the address of a test server, such as http://127.0.0.1:8080")
 	}
 	if !loopback(u.Hostname()) {
-		return errors.New("the server for tests must be on this machine, at 127.0.0.1 or [::1]")
+		return errors.New("the test server must be on this machine, at 127.0.0.1 or [::1]")
 	}
 	return nil
 }
 
-// loopback reports whether a host is this machine, by an address and not by a name.
+// loopback reports whether a host is a loopback address; names are not accepted.
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.IsLoopback()

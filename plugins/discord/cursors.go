@@ -12,34 +12,34 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 )
 
-// cursors know up to which message the host has what was written in each channel, over restarts. Discord confirms nothing
-// and keeps nothing for a bot: this is what a bot that was away goes on from. One goroutine uses it.
+// cursors records the last message that the host has of each channel, across restarts. Discord confirms nothing and keeps
+// nothing for a bot: a bot that was offline catches up from here. It is used by one goroutine.
 //
-// A channel is written down before its first message is submitted, so that a message that the host could not take is not
-// forgotten with the channel. How far the host is in it is written later: what comes twice the host knows by its id.
+// A channel is stored before its first message is submitted, so that a message that the host could not accept is not lost
+// with the channel. The position in it is stored later: the host recognises repeated messages by their ids.
 type cursors struct {
 	state   sdk.State
 	at      map[string]cursor // by channel
 	dirty   map[string]bool
-	present snowflake // up to this moment the bot has heard all that it may read
-	saved   snowflake // present as it is written down
+	present snowflake // up to this time the bot has received everything
+	saved   snowflake // present as it is stored
 }
 
-// cursor is how far the host is in a channel.
+// cursor is the host's position in a channel.
 type cursor struct {
-	last  snowflake // the last message that it has
-	guild string    // whose the channel is; empty: it is a direct one
-	heard bool      // in this life it has gone on
+	last  snowflake // the last message that the host has
+	guild string    // the channel's server; empty: a direct channel
+	heard bool      // whether it has advanced in this process
 }
 
 const (
 	cursorPrefix = "channel/"
 	presentKey   = "present"
-	// slack is by how much Discord's clock and the order of its ids may differ from what one expects.
+	// slack is the tolerance for Discord's clock and the order of its ids.
 	slack = 5 * time.Second
-	// presentEvery is how often the bot's presence is written down.
+	// presentEvery is how often present is stored.
 	presentEvery = time.Minute
-	// maxCursors is how many channels are known. Anybody may open a direct one.
+	// maxCursors limits the known channels. Anybody may open a direct one.
 	maxCursors = 5000
 )
 
@@ -47,7 +47,7 @@ func newCursors(state sdk.State) cursors {
 	return cursors{state: state, at: map[string]cursor{}, dirty: map[string]bool{}}
 }
 
-// load reads what was saved, or begins.
+// load reads the stored positions, or starts anew.
 func (c *cursors) load(ctx context.Context) error {
 	raw, _, err := c.state.Get(ctx, presentKey)
 	switch {
@@ -96,8 +96,8 @@ func each(ctx context.Context, state sdk.State, prefix string, f func(name strin
 	}
 }
 
-// meet writes a channel down that is new, as one whose next message is this one. Of too many that has been silent for the
-// longest is forgotten.
+// meet stores a new channel, whose next message is the given one. If there are too many, the one that has been silent
+// longest is evicted.
 func (c *cursors) meet(ctx context.Context, channel, guild string, next snowflake) error {
 	if _, known := c.at[channel]; known {
 		return nil
@@ -121,30 +121,30 @@ func (c *cursors) put(ctx context.Context, channel string, at cursor) error {
 	return err
 }
 
-// first tells whether a message is the one that its channel was met with.
+// first reports whether a message is the one with which its channel was added.
 func (c *cursors) first(channel string, id snowflake) bool {
 	at := c.at[channel]
 	return !at.heard && at.last == id-1
 }
 
-// passed notes that the host has a message.
+// passed records that the host has a message.
 func (c *cursors) passed(channel string, id snowflake) {
 	if at := c.at[channel]; id > at.last {
 		c.at[channel], c.dirty[channel] = cursor{id, at.guild, true}, true
 	}
 }
 
-// drop forgets a channel that is gone.
+// drop removes a deleted channel.
 func (c *cursors) drop(ctx context.Context, channel string) error {
 	delete(c.at, channel)
 	delete(c.dirty, channel)
 	return c.state.Delete(ctx, cursorPrefix+channel)
 }
 
-// there notes that up to a moment the bot has heard all.
+// there records that up to a time the bot has received everything.
 func (c *cursors) there(at time.Time) { c.present = max(c.present, snowflakeAt(at.Add(-2*slack))) }
 
-// save writes what has changed. What could not be written stays changed.
+// save stores the changes. If that fails they are stored next time.
 func (c *cursors) save(ctx context.Context) {
 	for channel := range c.dirty {
 		if c.put(ctx, channel, c.at[channel]) != nil {
@@ -157,7 +157,7 @@ func (c *cursors) save(ctx context.Context) {
 	}
 }
 
-// close saves all.
+// close stores all positions.
 func (c *cursors) close(ctx context.Context) {
 	c.save(ctx)
 	if c.present != c.saved {
@@ -173,8 +173,8 @@ func (c *cursors) savePresent(ctx context.Context) error {
 	return err
 }
 
-// after is from where a channel that the bot knows is asked: a little before the last message that the host has, for a
-// message may come after one with a higher id.
+// after returns the position from which a known channel is read: a little before the last message that the host has,
+// because a message may arrive after one with a higher id.
 func (c *cursors) after(channel string) snowflake {
 	last := c.at[channel].last
 	return last - min(last, snowflakes(slack))

@@ -10,10 +10,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// maxDirects is how many people's direct channels are remembered.
+// maxDirects limits the people whose direct channels are remembered.
 const maxDirects = 1000
 
-// directs are the direct channels of people whom the host names by their own ids, as it does who has not written yet.
+// directs are the direct channels of people whom the host addresses by their own ids, because they have not written yet.
 type directs struct {
 	mu sync.Mutex
 	of map[string]string // by the person's id
@@ -35,8 +35,8 @@ func (d *directs) learn(person, channel string) {
 	d.of[person] = channel
 }
 
-// at does something in the channel of an address. Where there is no such channel it may be a person: then it is done again,
-// in their direct channel.
+// at calls do with the channel of an address. If that does not exist, the id may be a person's: then do is called with
+// their direct channel.
 func (c *channel) at(ctx context.Context, to chat.Address, do func(channel string) error) error {
 	id, err := target(to)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *channel) at(ctx context.Context, to chat.Address, do func(channel strin
 	var direct struct{ ID string }
 	switch open := c.rest.call(ctx, "POST direct channel", http.MethodPost, "users/@me/channels", map[string]string{"recipient_id": id}, &direct); {
 	case refused(open) || open == nil && parseID(direct.ID) == 0:
-		return network.Failure(err) // It is no person either.
+		return network.Failure(err) // not a person either
 	case open != nil:
 		return network.Failure(open)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// Discord's codes of errors that mean something to the host.
+// Discord's error codes that mean something to the host.
 const (
 	unknownChannel     = 10003
 	tooLarge           = 40005
@@ -21,12 +21,12 @@ const (
 	replyTargetUnknown = 160002
 )
 
-// callError is a REST call that failed. It holds no secret.
+// callError is a failed REST call. It contains no secret.
 type callError struct {
 	network.CallError
 
 	code    int    // Discord's; zero: none
-	details string // of a form that Discord did not take
+	details string // of a form that Discord refused
 }
 
 func newCallError(what string, status int, message string) *callError {
@@ -41,12 +41,12 @@ func (e *callError) Error() string {
 	return fmt.Sprintf("%s (code %d)", e.CallError.Error(), e.code)
 }
 
-// gone tells whether the channel is not there or not for the bot.
+// gone reports whether the channel does not exist or is not accessible to the bot.
 func (e *callError) gone() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusForbidden
 }
 
-// Reason adds what Discord's codes say to what the status does.
+// Reason refines the reason by Discord's codes.
 func (e *callError) Reason() chat.Reason {
 	known := e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
 	switch {

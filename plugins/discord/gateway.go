@@ -31,12 +31,12 @@ const (
 )
 
 const (
-	// maxFrame is the largest frame that is read, in bytes: a server with many channels comes in one.
+	// maxFrame is the maximum size of a frame, in bytes: a server with many channels arrives in one.
 	maxFrame = 32 << 20
-	// greetTime bounds the dialling and the gateway's first word.
+	// greetTime limits connecting and waiting for the gateway's first frame.
 	greetTime = 20 * time.Second
 	writeTime = 10 * time.Second
-	// closeResumable is a code of the bot's own. By 1000 and 1001 it would end its session.
+	// closeResumable is a close code of the bot's own. The codes 1000 and 1001 would end its session.
 	closeResumable = 4000
 )
 
@@ -58,12 +58,12 @@ type resume struct {
 	Seq       int64  `json:"seq"`
 }
 
-// closedError is a connection that Discord closed, or asked the bot to.
+// closedError is the end of a connection that Discord closed, or asked the bot to close.
 type closedError struct {
 	code  int    // of the websocket; zero: none
-	text  string // Discord's, or what happened
-	lost  bool   // the session cannot be resumed
-	asked bool   // Discord wants a new connection at once
+	text  string // from Discord, or what happened
+	lost  bool   // whether the session cannot be resumed
+	asked bool   // whether Discord wants a new connection at once
 }
 
 // Error implements error.
@@ -74,7 +74,7 @@ func (e *closedError) Error() string {
 	return fmt.Sprintf("Discord closed the connection: %d %s", e.code, e.text)
 }
 
-// sessionEnded reports whether Discord will not resume the session.
+// sessionEnded reports whether the session cannot be resumed.
 func (e *closedError) sessionEnded() bool {
 	return e.lost || e.code == 4003 || e.code == 4007 || e.code == 4009
 }
@@ -83,12 +83,12 @@ func (e *closedError) sessionEnded() bool {
 type link struct {
 	ws       *websocket.Conn
 	interval time.Duration // between heartbeats
-	seq      atomic.Int64  // the last event that came
-	heard    atomic.Int64  // when something came last, in Unix milliseconds
+	seq      atomic.Int64  // the last received event
+	heard    atomic.Int64  // when data last arrived, in Unix milliseconds
 	writing  sync.Mutex
 }
 
-// dial connects and waits for the gateway's greeting. Its transport tells which server it may be.
+// dial connects and waits for the gateway's hello. The transport decides which servers are allowed.
 func dial(ctx context.Context, to *transport, address string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
@@ -105,7 +105,7 @@ func dial(ctx context.Context, to *transport, address string) (*link, error) {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
 	}
 	ws.SetReadLimit(maxFrame)
-	// The answer to a close would be the same code, and 1000 or 1001 from the bot ends its session.
+	// The library would reply with the same code, and 1000 or 1001 from the bot ends its session.
 	ws.SetCloseHandler(func(int, string) error { return nil })
 	l := &link{ws: ws}
 	defer context.AfterFunc(ctx, func() { _ = ws.Close() })()
@@ -120,22 +120,23 @@ func dial(ctx context.Context, to *transport, address string) (*link, error) {
 	}
 	if e.Operation != opHello || json.Unmarshal(e.RawData, &hello) != nil || hello.Interval <= 0 || hello.Interval > 600_000 {
 		_ = ws.Close()
-		return nil, errors.New("the gateway does not greet")
+		return nil, errors.New("the gateway sent no hello")
 	}
 	l.interval = time.Duration(hello.Interval) * time.Millisecond
 	return l, nil
 }
 
-// gatewayAddress adds the version and the encoding, and keeps the token from others than Discord.
+// gatewayAddress adds the version and the encoding, and refuses servers other than Discord's, which must not receive the
+// token.
 func gatewayAddress(to *transport, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", errors.New("the gateway has no proper address")
+		return "", errors.New("the gateway's address is invalid")
 	}
 	discord := u.Scheme == "wss" && (u.Hostname() == "discord.gg" || strings.HasSuffix(u.Hostname(), ".discord.gg"))
 	test := to.host != "" && u.Scheme == "ws" && loopback(u.Hostname())
 	if !discord && !test {
-		return "", errors.New("the gateway is no host of Discord")
+		return "", errors.New("the gateway is not a host of Discord")
 	}
 	u.RawQuery = "v=" + discordgo.APIVersion + "&encoding=json"
 	return u.String(), nil
@@ -153,16 +154,16 @@ func (l *link) next() (*discordgo.Event, error) {
 	l.heard.Store(time.Now().UnixMilli())
 	e := &discordgo.Event{}
 	if json.Unmarshal(frame, e) != nil {
-		return nil, errors.New("the gateway sent what is no event")
+		return nil, errors.New("the gateway sent an invalid event")
 	}
 	return e, nil
 }
 
-// read passes events on until the connection ends. Interactions, which have to be answered within 3 seconds, it also shows
-// to at once.
+// read forwards events until the connection ends. It also passes interactions, which must be answered within 3 seconds, to
+// at immediately.
 func (l *link) read(ctx context.Context, events chan<- *discordgo.Event, at func(*discordgo.Event)) error {
 	for {
-		// Each heartbeat is answered: when nothing comes for two of them, nobody is there.
+		// Each heartbeat is acknowledged: if nothing arrives for two of them, the connection is dead.
 		_ = l.ws.SetReadDeadline(time.Now().Add(2*l.interval + l.interval/2))
 		e, err := l.next()
 		if err != nil {
@@ -191,7 +192,7 @@ func (l *link) read(ctx context.Context, events chan<- *discordgo.Event, at func
 	}
 }
 
-// beat sends heartbeats until ctx ends. That one fails the reader sees too.
+// beat sends heartbeats until ctx ends. The reader notices a failed heartbeat, too.
 func (l *link) beat(ctx context.Context) {
 	if !network.Pause(ctx, rand.N(l.interval)) {
 		return
@@ -211,7 +212,7 @@ func (l *link) beat(ctx context.Context) {
 	}
 }
 
-// last is the last event that came, as a heartbeat says it.
+// last returns the last received event's number for a heartbeat.
 func (l *link) last() any {
 	if seq := l.seq.Load(); seq > 0 {
 		return seq
@@ -229,7 +230,7 @@ func (l *link) write(op int, data any) error {
 	return nil
 }
 
-// close leaves the session to be resumed.
+// close closes the connection so that the session can be resumed.
 func (l *link) close() {
 	_ = l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(closeResumable, ""), time.Now().Add(time.Second))
 	_ = l.ws.Close()

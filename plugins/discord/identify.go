@@ -13,11 +13,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// identifiedKey has the time at which the bot began a session last, in Unix milliseconds. Discord takes one beginning in 5
-// seconds, whatever became of the process that sent the one before.
+// identifiedKey stores when the bot last started a session, in Unix milliseconds. Discord allows one start in 5 seconds,
+// also across processes.
 const identifiedKey = "identified"
 
-// awaitIdentify waits until the bot may begin a session.
+// awaitIdentify waits until the bot may start a session.
 func (s *session) awaitIdentify(ctx context.Context) error {
 	last := s.identified
 	if last.IsZero() {
@@ -28,14 +28,14 @@ func (s *session) awaitIdentify(ctx context.Context) error {
 		at, _ := strconv.ParseInt(string(raw), 10, 64)
 		last = time.UnixMilli(at)
 	}
-	// A clock that was set back makes nobody wait for longer.
+	// The wait is limited in case the clock was set back.
 	if wait := min(s.pace.identify, time.Until(last.Add(s.pace.identify))); wait > 0 && !network.Pause(ctx, wait) {
 		return ctx.Err()
 	}
 	return nil
 }
 
-// noteIdentify writes down that a session is about to begin, so that a next life knows, however this one ends.
+// noteIdentify stores that a session is about to start, for the next process.
 func (s *session) noteIdentify(ctx context.Context) error {
 	s.identified = time.Now()
 	if _, err := s.state.Put(ctx, identifiedKey, strconv.AppendInt(nil, s.identified.UnixMilli(), 10)); err != nil {
@@ -44,8 +44,8 @@ func (s *session) noteIdentify(ctx context.Context) error {
 	return nil
 }
 
-// address is where to connect. Discord counts the sessions that a bot begins in a day, and gives a new token to whom begins
-// too many: then the bot waits.
+// address returns the gateway's address. Discord limits the sessions that a bot starts in a day, and resets the token of a
+// bot that exceeds the limit: then the bot waits.
 func (s *session) address(ctx context.Context) (string, error) {
 	if s.ID != "" && s.URL != "" {
 		return s.URL, nil
@@ -62,7 +62,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if found.Starts != nil && found.Starts.Remaining <= 0 && s.ID == "" {
-		e := newCallError(what, http.StatusTooManyRequests, "the bot has begun as many sessions as Discord lets it in a day")
+		e := newCallError(what, http.StatusTooManyRequests, "the bot has started as many sessions as Discord allows in a day")
 		e.RetryAfter = min(24*time.Hour, time.Duration(found.Starts.ResetAfter)*time.Millisecond)
 		return "", e
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// inbound makes what the host reads of what Discord writes.
+// inbound converts Discord's messages for the host.
 type inbound struct {
 	self   string // the bot's id
 	places *places
 }
 
-// message is what a person wrote; false: nothing, such as that somebody joined.
+// message returns a person's message, or false for other messages, such as that somebody joined.
 func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Message, bool, error) {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply:
@@ -56,7 +56,7 @@ func (in inbound) message(ctx context.Context, m *discordgo.Message) (chat.Messa
 	return body, body.Text != "" || len(body.Media) > 0, nil
 }
 
-// quote is the message that another one answers.
+// quote returns the message that another one replies to.
 func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, answer *discordgo.Message) (*chat.Quote, error) {
 	quote, m := &chat.Quote{ID: chat.MessageID(ref.MessageID)}, answer.ReferencedMessage
 	if m == nil {
@@ -78,12 +78,12 @@ func (in inbound) quote(ctx context.Context, ref *discordgo.MessageReference, an
 	return quote, nil
 }
 
-// below is what only a message's embeds, its poll and its stickers say.
+// below returns the texts of a message's embeds, poll and stickers.
 func below(m *discordgo.Message) string {
 	text := ""
 	for _, e := range m.Embeds {
 		if e == nil || e.Type != "" && e.Type != discordgo.EmbedTypeRich {
-			continue // Discord's preview of a link, whose address is in the text.
+			continue // Discord's preview of a link, whose address is in the text
 		}
 		text = joined(text, embedded(e))
 	}
@@ -103,7 +103,7 @@ func below(m *discordgo.Message) string {
 	return text
 }
 
-// embedded is what an embed says, from above to below as it is shown.
+// embedded returns the text of an embed, from top to bottom.
 func embedded(e *discordgo.MessageEmbed) string {
 	text := ""
 	if e.Author != nil {
@@ -124,7 +124,7 @@ func embedded(e *discordgo.MessageEmbed) string {
 	return text
 }
 
-// joined puts texts that are not empty under each other.
+// joined joins the texts that are not empty with line breaks.
 func joined(texts ...string) string {
 	var full []string
 	for _, t := range texts {
@@ -135,18 +135,18 @@ func joined(texts ...string) string {
 	return strings.Join(full, "\n")
 }
 
-// nameShape is how a text names users, roles, channels, emojis and commands.
+// nameShape matches references to users, roles, channels, emojis and commands in a text.
 var nameShape = regexp.MustCompile(`<(@!?|@&|#)([0-9]{1,20})>|<a?:([0-9A-Za-z_]{1,32}):[0-9]{1,20}>|</([^:<>\n]{1,100}):[0-9]{1,20}>`)
 
 // cleaned is a text as people see it.
 type cleaned struct {
 	text     string
 	mentions []chat.Mention
-	self     bool // it names the bot
+	self     bool // whether it mentions the bot
 }
 
-// read is what a message says, with what is shown below its text behind that. A preview comes from the page of its link, so that
-// all below the text is marked as a mention: the host looks for no command there.
+// read returns a message's text, followed by what is shown below it. A preview is from the page of its link, so everything
+// below the text is marked as a mention: the host looks for no command there.
 func (in inbound) read(ctx context.Context, m *discordgo.Message) (cleaned, error) {
 	out, err := in.clean(ctx, m, m.Content)
 	if err != nil {
@@ -162,7 +162,7 @@ func (in inbound) read(ctx context.Context, m *discordgo.Message) (cleaned, erro
 	return out, nil
 }
 
-// mention adds a mention, as far as the host takes them.
+// mention adds a mention, up to the host's limit.
 func (c *cleaned) mention(m chat.Mention) bool {
 	c.self = c.self || m.IsSelf
 	if len(c.mentions) == wire.MaxMentions {
@@ -172,7 +172,7 @@ func (c *cleaned) mention(m chat.Mention) bool {
 	return true
 }
 
-// clean puts names in place of ids. Whoever has a name has chosen it: where one stands is marked as a mention.
+// clean replaces ids by names. People choose their names, so each name is marked as a mention.
 func (in inbound) clean(ctx context.Context, m *discordgo.Message, text string) (cleaned, error) {
 	users := map[string]string{}
 	for _, u := range m.Mentions {
@@ -203,7 +203,7 @@ func (in inbound) clean(ctx context.Context, m *discordgo.Message, text string) 
 		case group(4) != "":
 			name = "/" + group(4)
 		case name == "" || !out.mention(mention):
-			continue // Nobody knows it, or there are too many.
+			continue // unknown, or too many
 		}
 		said.WriteString(name)
 		end = found[1]
@@ -213,8 +213,8 @@ func (in inbound) clean(ctx context.Context, m *discordgo.Message, text string) 
 	return out, nil
 }
 
-// named is what people see of an id, and whom it mentions. A bot's own role is the bot: Discord's app offers both by one
-// name, and many choose the role.
+// named returns the name that people see for an id, and the mention. A bot's own role counts as the bot: Discord's app
+// offers both under one name, and many people choose the role.
 func (in inbound) named(ctx context.Context, guild string, users map[string]string, sign, id string) (string, chat.Mention, error) {
 	switch sign {
 	case "@", "@!":
@@ -250,14 +250,14 @@ func (in inbound) sender(u *discordgo.User, member *discordgo.Member) chat.Sende
 	}
 }
 
-// author is who wrote a message. What writes through a webhook is no person.
+// author returns the sender of a message. A webhook is not a person.
 func (in inbound) author(m *discordgo.Message) chat.Sender {
 	sender := in.sender(m.Author, m.Member)
 	sender.IsBot = sender.IsBot || m.WebhookID != ""
 	return sender
 }
 
-// nameOf is what people see: the name on the server, else the person's own, else the account's.
+// nameOf returns the name that people see: that on the server, else the person's own, else the account's.
 func nameOf(u *discordgo.User, member *discordgo.Member) string {
 	switch {
 	case member != nil && member.Nick != "":
@@ -269,7 +269,7 @@ func nameOf(u *discordgo.User, member *discordgo.Member) string {
 	}
 }
 
-// emojiOf is an emoji as people write it; one of a server's own by its name.
+// emojiOf returns an emoji as people write it; a custom one by its name.
 func emojiOf(e discordgo.Emoji) string {
 	if e.ID != "" {
 		return ":" + e.Name + ":"

@@ -12,18 +12,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// An interaction is a press of a button or a command of the menu. Discord has it in no history, so what is lost with a session
-// cannot be asked for again, and it shows its person that it failed unless it is acknowledged within 3 seconds: then they
-// repeat it. So the host is given an interaction if, and only if, it was acknowledged. One is kept in the plugin's state, then
-// acknowledged, then submitted, then forgotten. Where that was cut off, Discord knows how far it came: it takes the
-// acknowledgement, has it already, or does not know the interaction any more.
+// An interaction is a press of a button or a command of the menu. Discord has no history of interactions, so those that are
+// lost with a session cannot be requested again. It shows the person a failure unless the interaction is acknowledged
+// within 3 seconds; then people repeat it. So an interaction is submitted to the host if, and only if, it was acknowledged:
+// it is stored in the plugin's state, acknowledged, submitted, and removed from the state. After an interruption Discord
+// shows how far it got: it accepts the acknowledgement, has it already, or no longer knows the interaction.
 
-// interaction is what Discord says of one, so far as the bot looks.
+// interaction is an interaction, with the fields that the bot uses.
 type interaction struct {
 	ID        string                    `json:"id"`
 	AppID     string                    `json:"application_id"`
 	Type      discordgo.InteractionType `json:"type"`
-	Token     string                    `json:"token,omitempty"` // with which it is answered, for 15 minutes
+	Token     string                    `json:"token,omitempty"` // for responses, valid for 15 minutes
 	GuildID   string                    `json:"guild_id,omitempty"`
 	ChannelID string                    `json:"channel_id"`
 	User      *discordgo.User           `json:"user,omitempty"` // in a direct channel
@@ -46,7 +46,7 @@ type interactionData struct {
 	} `json:"options,omitempty"`
 }
 
-// who is the interaction's person.
+// who returns the interaction's person.
 func (i interaction) who() (*discordgo.User, *discordgo.Member) {
 	if i.User == nil && i.Member != nil {
 		return i.Member.User, &discordgo.Member{Nick: i.Member.Nick}
@@ -54,7 +54,7 @@ func (i interaction) who() (*discordgo.User, *discordgo.Member) {
 	return i.User, nil
 }
 
-// says is what an interaction says to the host; nil: nothing.
+// says returns the interaction's event for the host; nil: none.
 func (i interaction) says() chat.Body {
 	if user, _ := i.who(); user == nil || parseID(i.ID) == 0 || parseID(i.ChannelID) == 0 {
 		return nil
@@ -75,8 +75,8 @@ func (i interaction) says() chat.Body {
 	}
 }
 
-// interaction handles one, and reports what became of it. One of which Discord cannot be asked stays kept.
-func (r *receiver) interaction(ctx context.Context, i interaction) (fate, error) {
+// interaction handles an interaction and returns its status. It stays stored while Discord cannot be reached.
+func (r *receiver) interaction(ctx context.Context, i interaction) (interactionStatus, error) {
 	body := i.says()
 	if body == nil {
 		return failed, nil
@@ -95,7 +95,7 @@ func (r *receiver) interaction(ctx context.Context, i interaction) (fate, error)
 		r.again = true
 		return unknown, nil
 	case what == failed:
-		r.log.Warn("a command or a press came too late and is dropped: Discord shows it as failed", "id", i.ID)
+		r.log.Warn("dropping a command or button press that arrived too late: Discord shows it as failed", "id", i.ID)
 		return failed, r.release(ctx, i.ID)
 	}
 	event := chat.Event{ID: interactionEvent(i.ID), At: i.at(), Sender: r.inbound().sender(i.who()), Body: body}
@@ -112,13 +112,13 @@ func (r *receiver) interaction(ctx context.Context, i interaction) (fate, error)
 	return acknowledged, r.release(ctx, i.ID)
 }
 
-// at is when it was made.
+// at returns the time of the interaction.
 func (i interaction) at() time.Time { return time.UnixMilli(int64(parseID(i.ID)>>22) + epoch) }
 
-// interactionPrefix is of the keys under which interactions are kept.
+// interactionPrefix is the prefix of the keys under which interactions are stored.
 const interactionPrefix = "interaction/"
 
-// keep stores an interaction, with what it is acknowledged by.
+// keep stores an interaction, with what is needed to acknowledge it.
 func (r *receiver) keep(ctx context.Context, i interaction) error {
 	raw, err := json.Marshal(i)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *receiver) keep(ctx context.Context, i interaction) error {
 	return nil
 }
 
-// release forgets a kept interaction.
+// release deletes a stored interaction.
 func (r *receiver) release(ctx context.Context, id string) error {
 	if err := r.state.Delete(ctx, interactionPrefix+id); err != nil {
 		return fmt.Errorf("release an interaction: %w", err)
@@ -138,11 +138,11 @@ func (r *receiver) release(ctx context.Context, id string) error {
 	return nil
 }
 
-// recallInteractions handles those that are kept: of another life, or of a session that was lost.
+// recallInteractions handles the stored interactions of a previous process, or of a lost session.
 func (r *receiver) recallInteractions(ctx context.Context) error {
 	err := each(ctx, r.state, interactionPrefix, func(id string, raw []byte) error {
 		if r.claims.comes(id, r.first) {
-			return nil // It keeps its place behind what came before it.
+			return nil // it is handled in order
 		}
 		var i interaction
 		if err := json.Unmarshal(raw, &i); err != nil || i.says() == nil {
@@ -161,9 +161,9 @@ func (r *receiver) recallInteractions(ctx context.Context) error {
 	if errors.Is(err, errNotNow) {
 		err = nil
 	}
-	r.again = r.again || r.claims.orphaned(r.first) // One of them may be kept only now.
+	r.again = r.again || r.claims.orphaned(r.first) // one of them may be stored only now
 	return err
 }
 
-// errNotNow is returned where Discord cannot be asked about an interaction: the others wait, too.
+// errNotNow is returned if Discord cannot be asked about an interaction: the others wait, too.
 var errNotNow = errors.New("ask Discord about an interaction")

@@ -67,7 +67,7 @@ func TestRefusedInteractions(t *testing.T) {
 	used := f.server.Use("901", "7", "new", "")
 	f.server.Await(t, "the command is refused", func() bool {
 		a, _ := f.server.AnswerTo(used)
-		return a.Type == 4 && a.Edited == "Commands are not taken here from you." && a.Private
+		return a.Type == 4 && a.Edited == "You may not use commands here." && a.Private
 	})
 	pressed := f.server.Press(f.server.Say("901", "8", "buttons of somebody"), "7", "x")
 	f.server.Await(t, "the press is refused", func() bool {

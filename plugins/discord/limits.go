@@ -9,11 +9,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// limits know until when Discord takes no requests. It counts those that come all the same, and shuts out for hours who sends
-// too many of them; so they are refused here.
+// limits records until when Discord accepts no requests. Discord counts requests that ignore this, and blocks clients that
+// send too many for hours; so they are refused here.
 type limits struct {
 	mu    sync.Mutex
-	until map[string]time.Time // by route; everywhere is all of them
+	until map[string]time.Time // by route; everywhere stands for all
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 
 func newLimits() *limits { return &limits{until: map[string]time.Time{}} }
 
-// routeOf names what Discord counts together: calls of one kind for one channel, server or webhook.
+// routeOf returns the unit of Discord's rate limits: calls of one kind for one channel, server or webhook.
 func routeOf(what, path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	if parts := strings.SplitN(path, "/", 3); len(parts) > 2 {
@@ -34,7 +34,7 @@ func routeOf(what, path string) string {
 	return what + " " + path
 }
 
-// wait is for how long a route takes no requests.
+// wait returns how long a route accepts no requests.
 func (l *limits) wait(route string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *limits) learn(route string, header http.Header) {
 	}
 }
 
-// refused notes the answer 429: what it says of all routes, and how long to wait.
+// refused records a response 429: whether it applies to all routes, and how long to wait.
 func (l *limits) refused(route string, global bool, d time.Duration) {
 	if global {
 		route = everywhere

@@ -1,6 +1,5 @@
-// Command clawhost-discord is the Discord channel: one bot, whose direct messages, channels and threads are the host's
-// chats. It connects out to Discord's gateway, so the machine needs no address of its own. Discord keeps no message for a
-// bot that was away, so the bot asks for what it missed.
+// Command clawhost-discord is the Discord channel: one bot. It connects to Discord's gateway, so the machine needs no
+// public address. Discord keeps no messages for a bot that was offline, so the bot requests what it missed.
 package main
 
 import "github.com/clawhost/clawhost/sdk"

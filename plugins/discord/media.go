@@ -14,10 +14,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// maxFile is the largest file that is fetched, in bytes.
+// maxFile is the maximum size of a file that is fetched, in bytes.
 const maxFile = 25 << 20
 
-// media are a message's files. Those of a forwarded message are its own.
+// media returns a message's files. Those of a forwarded message are its own.
 func media(m *discordgo.Message) (list []chat.Media) {
 	all := slices.Clone(m.Attachments)
 	if m.MessageReference != nil && m.MessageReference.Type == discordgo.MessageReferenceTypeForward {
@@ -39,7 +39,7 @@ func media(m *discordgo.Message) (list []chat.Media) {
 func mediaOf(a *discordgo.MessageAttachment) chat.Media {
 	kind := chat.File
 	switch mime, _, _ := strings.Cut(a.ContentType, "/"); {
-	case a.Waveform != "": // Only a voice message has the picture of its sound.
+	case a.Waveform != "": // only voice messages have a waveform
 		kind = chat.Voice
 	case mime == "image":
 		kind = chat.Image
@@ -51,7 +51,7 @@ func mediaOf(a *discordgo.MessageAttachment) chat.Media {
 	return chat.Media{Kind: kind, MIMEType: a.ContentType, FileName: a.Filename, Size: int64(a.Size)}
 }
 
-// place is where an attachment is. Its address is good for a day or so; whoever asks for the message gets a fresh one.
+// origin identifies an attachment. Its address is valid for about a day; requesting the message gives a new one.
 type origin struct {
 	Channel    string `json:"channel"`
 	Message    string `json:"message"`
@@ -77,7 +77,7 @@ func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) 
 	return file, nil
 }
 
-// stale reports whether the address of a file, which was answered with the status, is not good any more.
+// stale reports whether a response with the status means that the file's address has expired.
 func stale(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusForbidden, http.StatusGone, http.StatusUnauthorized:
@@ -87,7 +87,7 @@ func stale(status int) bool {
 	}
 }
 
-// fresh is the address that an attachment has now.
+// fresh returns the current address of an attachment.
 func (r *rest) fresh(ctx context.Context, at origin) (string, error) {
 	const what = "GET message"
 	if parseID(at.Channel) == 0 || parseID(at.Message) == 0 {
@@ -108,10 +108,10 @@ func (r *rest) fresh(ctx context.Context, at origin) (string, error) {
 			return a.URL, nil
 		}
 	}
-	return "", newCallError(what, http.StatusNotFound, "the message has the file no longer")
+	return "", newCallError(what, http.StatusNotFound, "the message no longer has the file")
 }
 
-// file opens a file by its address, which comes from Discord; the transport asks no other host.
+// file opens a file by its address, which is from Discord; the transport refuses other hosts.
 func (r *rest) file(ctx context.Context, address string) (io.ReadCloser, error) {
 	client := &http.Client{Transport: r.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return network.Download(ctx, client, address, maxFile)

@@ -11,13 +11,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// What the bot's menu of commands takes.
+// Limits of the bot's menu of commands.
 const (
 	maxCommands    = 100
 	maxDescription = 100 // characters
 )
 
-// argsOption is the one option of each command: what is written behind its name.
+// argsOption is the only option of each command: the text after its name.
 const argsOption = "args"
 
 type menuEntry struct {
@@ -34,15 +34,15 @@ type menuOption struct {
 	Required    bool   `json:"required"`
 }
 
-// SetCommands implements sdk.CommandMenu. The menu is the one of all servers and direct channels. A command that somebody
-// picks comes back as a [chat.NativeCommand].
+// SetCommands implements sdk.CommandMenu. The menu applies to all servers and direct channels. A picked command arrives as
+// a [chat.NativeCommand].
 func (c *channel) SetCommands(ctx context.Context, commands []chat.CommandSpec) error {
 	menu := []menuEntry{}
 	for _, command := range commands[:min(len(commands), maxCommands)] {
 		menu = append(menu, menuEntry{
 			Name: command.Name, Description: description(command), Type: int(discordgo.ChatApplicationCommand),
 			Options: []menuOption{{
-				Name: argsOption, Description: "what comes behind the command", Type: int(discordgo.ApplicationCommandOptionString),
+				Name: argsOption, Description: "the text after the command", Type: int(discordgo.ApplicationCommandOptionString),
 			}},
 		})
 	}
@@ -53,7 +53,7 @@ func (c *channel) SetCommands(ctx context.Context, commands []chat.CommandSpec) 
 	return network.Failure(c.rest.call(ctx, "PUT commands", http.MethodPut, "applications/"+app.ID+"/commands", menu, nil))
 }
 
-// description is what the menu says of a command, which must be something.
+// description returns the menu's text for a command, which must not be empty.
 func description(command chat.CommandSpec) string {
 	for _, text := range []string{command.Summary, command.Usage} {
 		line := []rune(strings.Join(strings.Fields(text), " "))

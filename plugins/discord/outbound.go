@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// post is a message as Discord takes it. The library's own form has no nonce.
+// post is a message in Discord's format. The library's own type has no nonce.
 type post struct {
 	Content    string      `json:"content,omitempty"`
 	Nonce      string      `json:"nonce,omitempty"`
@@ -24,10 +24,10 @@ type post struct {
 	Mentions   mentions    `json:"allowed_mentions"`
 	Reference  *reference  `json:"message_reference,omitempty"`
 	Components []row       `json:"components,omitzero"`
-	Enclosures []enclosure `json:"attachments,omitempty"` // of files of which there is more to say
+	Enclosures []enclosure `json:"attachments,omitempty"` // for files with further properties
 }
 
-// mentions says whom a text may ping. Its zero value marshals as null, by which Discord would let it ping everybody.
+// mentions says whom a text may ping. The zero value marshals as null, which lets Discord ping everybody.
 type mentions struct {
 	Parse   []string `json:"parse"`
 	Replied bool     `json:"replied_user"`
@@ -51,7 +51,7 @@ type button struct {
 	Data  string `json:"custom_id"`
 }
 
-// What Discord takes of buttons.
+// Discord's limits for buttons.
 const (
 	maxLabel   = 80 // characters
 	maxRows    = 5
@@ -59,7 +59,7 @@ const (
 	maxData    = 100 // characters; the host counts bytes
 )
 
-// newPost is what sending and editing have in common. What the agent writes pings nobody.
+// newPost returns a post for sending or editing. The agent's texts ping nobody.
 func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	if strings.TrimSpace(text) == "" && !files {
 		return post{}, network.Refuse(chat.Invalid, "the message has no text")
@@ -80,8 +80,9 @@ func newPost(text string, buttons [][]chat.Button, files bool) (post, error) {
 	return p, nil
 }
 
-// Send implements sdk.Channel. A text and up to ten files are one message, more files are more, and a voice message is always
-// one of its own. The same key again is the same messages: Discord knows each by its nonce for some minutes.
+// Send implements sdk.Channel. A text and up to ten files are one message, more files are further messages, and a voice
+// message is always separate. A repeated key gives the same messages: Discord recognises each by its nonce for some
+// minutes.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	first, err := newPost(out.Text, out.Buttons, len(out.Media) > 0)
 	if err != nil {
@@ -92,10 +93,10 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 		return chat.Receipt{}, err
 	}
 	if len(files) > 0 && alone(files[0][0]) && strings.TrimSpace(out.Text) != "" {
-		files = slices.Insert(files, 0, nil) // The text goes before it.
+		files = slices.Insert(files, 0, nil) // the text is sent before it
 	}
 	if parseID(string(out.ReplyTo)) != 0 {
-		first.Reference = &reference{MessageID: string(out.ReplyTo)} // One that is gone is no reason not to answer.
+		first.Reference = &reference{MessageID: string(out.ReplyTo)} // a missing message does not prevent the reply
 	}
 	var receipt chat.Receipt
 	err = c.at(ctx, out.To, func(channel string) error {
@@ -132,7 +133,7 @@ func (c *channel) send(ctx context.Context, channel string, out chat.Outgoing, f
 	return receipt, nil
 }
 
-// postMessage is what the sending of a message is called.
+// postMessage is the name of the call that sends a message.
 const postMessage = "POST message"
 
 func (c *channel) post(ctx context.Context, path string, p post, files []chat.Media) (sent discordgo.Message, err error) {
@@ -156,11 +157,11 @@ func (c *channel) enclose(ctx context.Context, path string, p post, files []chat
 	return sent, c.rest.upload(ctx, postMessage, path, form, &sent)
 }
 
-// of does something with a message.
+// of calls do with the path of a message.
 func (c *channel) of(ctx context.Context, to chat.Address, id chat.MessageID, do func(path string) error) error {
 	return c.at(ctx, to, func(channel string) error {
 		if parseID(string(id)) == 0 {
-			return network.Refuse(chat.TargetGone, "this is no id of a message of Discord")
+			return network.Refuse(chat.TargetGone, "this is not the id of a Discord message")
 		}
 		return do("channels/" + channel + "/messages/" + string(id))
 	})
@@ -176,7 +177,7 @@ func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, 
 	return c.of(ctx, to, id, func(path string) error { return c.rest.call(ctx, "PATCH message", http.MethodPatch, path, p, nil) })
 }
 
-// Delete implements sdk.Deleter. A message that is not there is deleted.
+// Delete implements sdk.Deleter. Deleting a missing message succeeds.
 func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
 	return c.of(ctx, to, id, func(path string) error {
 		err := c.rest.call(ctx, "DELETE message", http.MethodDelete, path, nil, nil)
@@ -187,8 +188,8 @@ func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID
 	})
 }
 
-// React implements sdk.Reactor. An emoji takes the place of all that the bot put on the message before; an empty one takes it
-// back.
+// React implements sdk.Reactor. An emoji replaces all of the bot's previous reactions to the message; an empty one removes
+// them.
 func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	return c.of(ctx, to, id, func(path string) error {
 		err := c.react(ctx, path, id, emoji)
@@ -221,7 +222,7 @@ func (c *channel) react(ctx context.Context, path string, id chat.MessageID, emo
 	return c.rest.call(ctx, "PUT reaction", http.MethodPut, path+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil)
 }
 
-// put asks what the bot has put on a message: an earlier life may have.
+// put returns the bot's reactions to a message: a previous process may have added some.
 func (c *channel) put(ctx context.Context, path string) ([]string, error) {
 	var m discordgo.Message
 	if err := c.rest.call(ctx, "GET message", http.MethodGet, path, nil, &m); err != nil {
@@ -236,7 +237,7 @@ func (c *channel) put(ctx context.Context, path string) ([]string, error) {
 	return mine, nil
 }
 
-// Typing implements sdk.Typer. It shows for 10 seconds or until a message comes; it cannot be taken back.
+// Typing implements sdk.Typer. It is shown for 10 seconds or until a message arrives; it cannot be cancelled.
 func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
 	if !active {
 		return nil

@@ -253,7 +253,7 @@ func TestOnlyDiscordIsAsked(t *testing.T) {
 	}
 	for _, address := range []string{"http://discord.com/x", "https://127.0.0.1/x", "https://discord.com.example/x", "https://cdn.discordapp.com:444/x"} {
 		_, err := r.file(t.Context(), address)
-		if err == nil || !strings.Contains(err.Error(), "no host of Discord") {
+		if err == nil || !strings.Contains(err.Error(), "not a host of Discord") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

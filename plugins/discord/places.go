@@ -15,7 +15,7 @@ const (
 	maxGuilds = 200   // servers whose roles are remembered
 )
 
-// places knows what the channels are, and the roles that texts name. One goroutine uses it.
+// places caches channels, and the roles that texts mention. It is used by one goroutine.
 type places struct {
 	rest  *rest
 	byID  map[string]place
@@ -30,7 +30,7 @@ func newPlaces(r *rest) places {
 type place struct {
 	name   string
 	guild  string // empty: a direct channel
-	parent string // of a thread
+	parent string // if it is a thread
 	kind   discordgo.ChannelType
 }
 
@@ -39,7 +39,7 @@ type role struct {
 	ID   string
 	Name string
 	Tags struct {
-		BotID string `json:"bot_id"` // whose own role it is
+		BotID string `json:"bot_id"` // the bot whose own role it is
 	}
 }
 
@@ -55,8 +55,8 @@ func (p *places) learn(c *discordgo.Channel, guild string) {
 
 func (p *places) forget(id string) { delete(p.byID, id) }
 
-// find asks Discord for what it does not know. What is in no server is a direct channel. A channel that Discord does not
-// tell of is taken for one of text.
+// find returns a channel, and asks Discord if it is not cached. A channel without a server is a direct channel. One that
+// Discord does not know counts as a text channel.
 func (p *places) find(ctx context.Context, id, guild string) (place, error) {
 	if known, ok := p.byID[id]; ok {
 		return known, nil
@@ -76,7 +76,7 @@ func (p *places) find(ctx context.Context, id, guild string) (place, error) {
 	return p.byID[id], nil
 }
 
-// role is a role by its id; false: it is not known.
+// role returns a role by its id, or false if it is unknown.
 func (p *places) role(ctx context.Context, guild, id string) (role, bool, error) {
 	if guild == "" {
 		return role{}, false, nil
@@ -98,10 +98,10 @@ func (p *places) role(ctx context.Context, guild, id string) (role, bool, error)
 	return found, ok, nil
 }
 
-// forgetRoles has a server's roles be asked for again.
+// forgetRoles evicts a server's roles.
 func (p *places) forgetRoles(guild string) { delete(p.roles, guild) }
 
-// refused tells whether Discord has answered and will not answer otherwise.
+// refused reports whether Discord has answered definitively.
 func refused(err error) bool {
 	e, ok := errors.AsType[*callError](err)
 	return ok && !e.MayPass()
@@ -111,7 +111,7 @@ func isThread(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildPublicThread || t == discordgo.ChannelTypeGuildPrivateThread || t == discordgo.ChannelTypeGuildNewsThread
 }
 
-// locate fills in where an event is.
+// locate sets an event's chat and thread.
 func (p *places) locate(ctx context.Context, event *chat.Event, id, guild string) error {
 	here, err := p.find(ctx, id, guild)
 	if err != nil {
@@ -134,14 +134,14 @@ func (p *places) locate(ctx context.Context, event *chat.Event, id, guild string
 	return nil
 }
 
-// starter is what a thread began with: its name, and the message that it hangs on unless that is the given one. A thread
-// and the message that it began with have one id.
+// starter returns the start of a thread: its name, and the message that it belongs to unless that is the given one. A
+// thread and its first message have the same id.
 func (p *places) starter(ctx context.Context, in inbound, thread, message string) (string, error) {
 	here := p.byID[thread]
 	if thread == message || here.parent == "" {
 		return here.name, nil
 	}
-	for _, channel := range []string{here.parent, thread} { // Of a forum's post the first message is in the thread itself.
+	for _, channel := range []string{here.parent, thread} { // the first message of a forum post is in the thread itself
 		var m discordgo.Message
 		err := p.rest.call(ctx, "GET message", http.MethodGet, "channels/"+channel+"/messages/"+thread, nil, &m)
 		switch {

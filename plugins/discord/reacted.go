@@ -6,16 +6,16 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxReacted is how many messages are remembered that the bot reacted to.
+// maxReacted limits the messages whose reactions are remembered.
 const maxReacted = 1000
 
-// reacted remembers the bot's reactions: Discord takes many for a message, the host means one.
+// reacted remembers the bot's reactions: Discord allows several per message, the host sets one.
 type reacted struct {
 	mu sync.Mutex
 	by map[chat.MessageID]string
 }
 
-// swap remembers a message's reaction, empty for none, and returns those before, where they are known.
+// swap stores a message's reaction, empty for none, and returns the previous ones, if they are known.
 func (r *reacted) swap(id chat.MessageID, emoji string) (before []string, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

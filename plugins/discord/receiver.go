@@ -12,8 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// receiver takes events of the gateway to the host. One goroutine uses it, but for what acknowledges
-// interactions.
+// receiver submits the gateway's events to the host. It is used by one goroutine, except for acknowledging interactions.
 type receiver struct {
 	rest    *rest
 	in      sdk.Inbox
@@ -26,11 +25,11 @@ type receiver struct {
 
 	self    string          // the bot's id; empty: not known yet
 	name    string          // the bot's
-	owed    []string        // channels to catch up in
-	awaited map[string]bool // servers that the session has and Discord has not told of yet
-	recall  bool            // kept interactions are to be handled now
-	again   bool            // and once more, when nothing else is to be done
-	first   int             // the number of the session's first connection; zero: another life's
+	owed    []string        // channels to catch up on
+	awaited map[string]bool // servers that Discord has not described yet
+	recall  bool            // whether to handle stored interactions now
+	again   bool            // and once more, when idle
+	first   int             // the number of the session's first connection; zero: of a previous process
 }
 
 func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
@@ -46,7 +45,7 @@ func newReceiver(r *rest, env sdk.Env, in sdk.Inbox, p pace) *receiver {
 // begin is called once, before the first event.
 func (r *receiver) begin(ctx context.Context, self discordgo.User) error {
 	if err := r.cursors.load(ctx); err != nil {
-		return fmt.Errorf("read how far the host is: %w", err)
+		return fmt.Errorf("read the host's position: %w", err)
 	}
 	r.self, r.name = self.ID, self.Username
 	return nil
@@ -54,8 +53,8 @@ func (r *receiver) begin(ctx context.Context, self discordgo.User) error {
 
 func (r *receiver) inbound() inbound { return inbound{r.self, &r.places} }
 
-// handle returns nil once the host has what the event says, or it says nothing to the host. An event that cannot be read
-// is skipped: it would be no better the next time.
+// handle returns nil once the host has the event, or if it means nothing to the host. An event that cannot be decoded is
+// skipped: it would fail again.
 func (r *receiver) handle(ctx context.Context, session string, e *discordgo.Event) error {
 	if err := r.settle(ctx); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (r *receiver) handle(ctx context.Context, session string, e *discordgo.Even
 	return err
 }
 
-// unreadableError is an event that is not as Discord describes it.
+// unreadableError is the error of an event that violates Discord's documentation.
 type unreadableError struct{ err error }
 
 // Error implements error.
@@ -133,7 +132,7 @@ func (r *receiver) dispatch(ctx context.Context, session string, e *discordgo.Ev
 	}
 }
 
-// message submits a message and notes that the host has it. The bot's own are none.
+// message submits a message and records that the host has it. The bot's own messages are skipped.
 func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 	id := parseID(m.ID)
 	if id == 0 || parseID(m.ChannelID) == 0 || m.Author == nil {
@@ -166,7 +165,7 @@ func (r *receiver) message(ctx context.Context, m *discordgo.Message) error {
 	return nil
 }
 
-// submit hands an event over.
+// submit submits an event.
 func (r *receiver) submit(ctx context.Context, event chat.Event) (chat.Verdict, error) {
 	verdict, err := r.in.Submit(ctx, event)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// reconnect is how long the bot waits between two connections.
+// reconnect computes the waits between connections.
 type reconnect struct {
 	network.Backoff
 
-	sound time.Duration // how long a connection must be live for the waits to begin anew
+	sound time.Duration // how long a connection must be live to reset the waits
 }
 
 func newReconnect(p pace) reconnect {
 	return reconnect{network.Backoff{First: p.first, Longest: p.longest}, p.sound}
 }
 
-// after returns how long to wait after a connection that ended with err. It was live for some time, or never if that is zero.
-// Where Discord asks for a new connection it gets one at once, unless there was trouble shortly before: a server that always
-// asks is not asked any faster than one that is broken.
+// after returns how long to wait after a connection that ended with err. It was live for the given time; zero: never. If
+// Discord asks for a new connection it gets one at once, unless a failure was recent: a server that always asks is treated
+// like a broken one.
 func (r *reconnect) after(live time.Duration, err error) time.Duration {
 	if live >= r.sound {
 		r.Reset()
@@ -33,7 +33,7 @@ func (r *reconnect) after(live time.Duration, err error) time.Duration {
 		wait = 0
 	}
 	if ok && closed.lost {
-		wait = max(wait, r.First+rand.N(4*r.First)) // Discord wants 1 to 5 seconds.
+		wait = max(wait, r.First+rand.N(4*r.First)) // Discord requires 1 to 5 seconds
 	}
 	return wait
 }

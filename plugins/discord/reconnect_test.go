@@ -157,7 +157,7 @@ func TestWhoIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer discord.close()
-	const refused = "this is no host of Discord"
+	const refused = "this is not a host of Discord"
 	for _, c := range []struct {
 		of      *rest
 		address string

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// callTimeout bounds a REST call, but for the bytes of its files.
+	// callTimeout limits a REST call, without the time for its files.
 	callTimeout = 20 * time.Second
-	// maxAnswer is the largest answer of a call that is read, in bytes.
+	// maxAnswer is the maximum size of a response, in bytes.
 	maxAnswer = 8 << 20
 )
 
-// rest calls Discord's REST API with the library's session. That waits for nothing: a refused call comes back with the
-// time to wait, and whoever called decides.
+// rest calls Discord's REST API with the library's session. It never waits: a rate-limited call returns the time to wait,
+// and the caller decides.
 type rest struct {
 	session   *discordgo.Session
 	token     string
@@ -30,7 +30,7 @@ type rest struct {
 	limits    *limits
 }
 
-// newREST makes a client of Discord, or of the server for tests where there is one.
+// newREST returns a client of Discord, or of the test server if there is one.
 func newREST(token, endpoint string) (*rest, error) {
 	session, err := discordgo.New("Bot " + token)
 	if err != nil {
@@ -38,7 +38,7 @@ func newREST(token, endpoint string) (*rest, error) {
 	}
 	session.ShouldRetryOnRateLimit = false
 	session.MaxRestRetries = 0
-	session.LogLevel = -1 // It logs what it also returns.
+	session.LogLevel = -1 // it also returns what it logs
 	base, _ := http.DefaultTransport.(*http.Transport)
 	to := &transport{base: base.Clone()}
 	if endpoint != "" {
@@ -50,14 +50,14 @@ func newREST(token, endpoint string) (*rest, error) {
 
 func (r *rest) close() { r.transport.base.CloseIdleConnections() }
 
-// call sends body as JSON and reads the answer into result; both may be nil. Its error is a [*callError]. The path begins
-// behind the API's version.
+// call sends body as JSON and decodes the response into result; both may be nil. Its error is a [*callError]. The path is
+// relative to the API's version.
 func (r *rest) call(ctx context.Context, what, method, path string, body, result any) error {
 	var raw []byte
 	if body != nil {
 		var err error
 		if raw, err = json.Marshal(body); err != nil {
-			return newCallError(what, http.StatusBadRequest, "the request cannot be written")
+			return newCallError(what, http.StatusBadRequest, "the request cannot be encoded")
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -66,7 +66,7 @@ func (r *rest) call(ctx context.Context, what, method, path string, body, result
 	return r.do(ctx, x, what, method, path, "application/json", raw, result)
 }
 
-// upload is call with a form of files in place of a body.
+// upload is call with a form of files as its body.
 func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout+upload.Time(form.Length))
 	defer cancel()
@@ -75,7 +75,7 @@ func (r *rest) upload(ctx context.Context, what, path string, form *upload.Form,
 	if e, ok := errors.AsType[*callError](err); ok {
 		e.Files = true
 		if cause := form.Err(); cause != nil && e.Status == 0 && e.Ended == nil {
-			return r.unread(what, cause) // What Discord got was no whole request.
+			return r.unread(what, cause) // Discord received an incomplete request
 		}
 	}
 	return err
@@ -88,7 +88,7 @@ func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentT
 		return e
 	}
 	client := &http.Client{Transport: x, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	// The library's own buckets sleep with a lock held, and no context ends that.
+	// The library's own rate limiter sleeps with a lock held, and no context ends that.
 	bucket := discordgo.NewRatelimiter().LockBucket(path)
 	answer, err := r.session.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, contentType, raw, bucket, 0,
 		discordgo.WithClient(client), discordgo.WithContext(ctx))
@@ -96,27 +96,27 @@ func (r *rest) do(ctx context.Context, x *exchange, what, method, path, contentT
 		return r.failed(ctx, what, x, err)
 	}
 	if result != nil && json.Unmarshal(answer, result) != nil {
-		return newCallError(what, x.status, "the answer cannot be read")
+		return newCallError(what, x.status, "the response cannot be decoded")
 	}
 	return nil
 }
 
-// failed says what went wrong without a word that could be secret.
+// failed converts an error, without text that could be secret.
 func (r *rest) failed(ctx context.Context, what string, x *exchange, err error) *callError {
 	e := newCallError(what, x.status, http.StatusText(x.status))
 	e.Sent = x.progress.Sent()
 	if x.status == 0 {
 		e.Ended = ctx.Err()
-		e.Message = r.clean(network.WithoutAddress(err).Error()) // That of an answer to an interaction has a token in it.
+		e.Message = r.clean(network.WithoutAddress(err).Error()) // the address of a response to an interaction has a token
 		return e
 	}
 	if x.status == http.StatusTooManyRequests {
 		e.Message, e.RetryAfter = "too many requests", network.Seconds(x.header.Get("Retry-After"))
 		limited, own := errors.AsType[*discordgo.RateLimitError](err)
 		if own && limited.RetryAfter > 0 {
-			e.RetryAfter = limited.RetryAfter // The header has whole seconds.
+			e.RetryAfter = limited.RetryAfter // the header has whole seconds only
 		}
-		// What is not in Discord's words comes from the wall before it, which is closed as a whole.
+		// A response that is not Discord's own JSON is from the proxy before it, which blocks all routes.
 		r.limits.refused(x.route, !own || x.header.Get("X-RateLimit-Global") == "true", e.RetryAfter)
 	}
 	if refusal, ok := errors.AsType[*discordgo.RESTError](err); ok {
@@ -133,22 +133,22 @@ func (r *rest) failed(ctx context.Context, what string, x *exchange, err error) 
 
 func (r *rest) clean(text string) string { return strings.ReplaceAll(text, r.token, "<token>") }
 
-// transport carries requests to Discord, or to the server for tests. No other host is asked for anything.
+// transport sends requests to Discord, or to the test server. It refuses other hosts.
 type transport struct {
 	base *http.Transport
-	host string // of the server for tests; empty: Discord
+	host string // of the test server; empty: Discord
 }
 
-// hosts are those of the API and of people's files.
+// hosts are the hosts of the API and of people's files.
 var hosts = map[string]bool{"discord.com": true, "cdn.discordapp.com": true, "media.discordapp.net": true}
 
-// RoundTrip implements http.RoundTripper. A server for tests stands for all of Discord's hosts, and may have some of its own
-// on this machine, as for files.
+// RoundTrip implements http.RoundTripper. A test server replaces all of Discord's hosts, and may have further ones on this
+// machine, as for files.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	discord := request.URL.Scheme == "https" && hosts[request.URL.Host]
 	test := t.host != "" && request.URL.Scheme == "http" && loopback(request.URL.Hostname())
 	if !discord && !test {
-		return nil, errors.New("this is no host of Discord")
+		return nil, errors.New("this is not a host of Discord")
 	}
 	if discord && t.host != "" {
 		request = request.Clone(request.Context())
@@ -157,7 +157,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(request)
 }
 
-// exchange notes how far one request came, and has its files streamed: the library takes bodies as a whole.
+// exchange records how far a request got, and streams its files: the library needs bodies as a whole.
 type exchange struct {
 	to     *transport
 	limits *limits
@@ -184,10 +184,10 @@ func (x *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	x.status, x.header = response.StatusCode, response.Header.Clone()
 	x.limits.learn(x.route, x.header)
-	// The library would read the headers of its limits and sleep by them.
+	// The library would otherwise sleep according to these rate limit headers.
 	for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Global", "X-RateLimit-Reset-After", "Retry-After"} {
 		response.Header.Del(name)
 	}
-	response.Body = network.Bound(response.Body, maxAnswer, errors.New("the answer is too long"))
+	response.Body = network.Bound(response.Body, maxAnswer, errors.New("the response is too long"))
 	return response, nil
 }

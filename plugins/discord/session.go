@@ -17,31 +17,31 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// pace is how fast the bot does things.
+// pace holds the bot's timing.
 type pace struct {
 	first       time.Duration // the wait after a failure; it doubles
-	longest     time.Duration // of the waits
-	sound       time.Duration // how long a connection must be live for the waits to begin anew
-	identify    time.Duration // between the beginnings of two sessions
-	save        time.Duration // between two writes of how far the host is
-	acknowledge time.Duration // how long Discord is asked to take an acknowledgement
+	longest     time.Duration // maximum wait
+	sound       time.Duration // how long a connection must be live to reset the waits
+	identify    time.Duration // between the starts of two sessions
+	save        time.Duration // between two writes of the host's position
+	acknowledge time.Duration // how long an acknowledgement is retried
 }
 
 func usualPace() pace {
 	return pace{
 		first: time.Second, longest: time.Minute, sound: 5 * time.Second,
-		identify:    6 * time.Second, // Discord's 5, and one for the way.
+		identify:    6 * time.Second, // Discord's 5, and one for latency
 		save:        2 * time.Second,
-		acknowledge: 5 * time.Second, // It takes none after 3, and then knows whether it has.
+		acknowledge: 5 * time.Second, // Discord accepts none after 3; then its state is final
 	}
 }
 
-// maxResumes is how often a session is resumed in vain before it is given up.
+// maxResumes limits how often resuming a session may fail before it is abandoned.
 const maxResumes = 3
 
-// session is the bot's session with the gateway over its connections and the lives of its process. The library's own gives
-// up no session that Discord has closed for good, ends its sessions by how it closes, and lets events overtake each other;
-// so this one does it. An event counts as received when the host has it: what is resumed begins there.
+// session is the bot's gateway session, across connections and restarts of the process. The library's own does not abandon
+// sessions that Discord has closed for good, ends sessions by its close codes, and reorders events; so it is not used. An
+// event counts as received when the host has it: resuming continues from there.
 type session struct {
 	token    string
 	content  bool
@@ -54,15 +54,15 @@ type session struct {
 
 	resumption
 	saved      resumption
-	connection int       // the number of the one that is, or will be
-	vain       int       // connections in a row on which no event came
-	live       time.Time // since when all has come that was missed; zero: not yet, on this connection
-	identified time.Time // when this life began a session last; zero: never
+	connection int       // the number of the current or next one
+	vain       int       // consecutive connections without an event
+	live       time.Time // when this connection had caught up; zero: not yet
+	identified time.Time // when this process last started a session; zero: never
 }
 
-// resumption is what a session is resumed by. It can be for no longer than some minutes, and only by who began it.
+// resumption is what is needed to resume a session. That works for some minutes, and only for the bot that started it.
 type resumption struct {
-	ID      string `json:"id"` // empty: a new session is begun
+	ID      string `json:"id"` // empty: start a new session
 	URL     string `json:"url"`
 	Seq     int64  `json:"seq"` // the last event that the host has
 	Bot     string `json:"bot"`
@@ -109,7 +109,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// lived is for how long the connection that ended was live; zero: it never was.
+// lived returns how long the ended connection was live; zero: never.
 func (s *session) lived() time.Duration {
 	if s.live.IsZero() {
 		return 0
@@ -117,13 +117,13 @@ func (s *session) lived() time.Duration {
 	return max(1, time.Since(s.live))
 }
 
-// forget has the next connection begin a new session.
+// forget makes the next connection start a new session.
 func (s *session) forget() {
 	s.resumption, s.vain = resumption{Bot: s.Bot, Intents: s.Intents}, 0
 }
 
-// connect goes through one connection, and tells whether an event came. Its error, never nil, is why it ended. Interactions
-// it also shows to answer, as soon as they come.
+// connect runs one connection, and reports whether an event arrived. Its error, never nil, says why it ended. It also
+// passes interactions to answer as soon as they arrive.
 func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (came bool, err error) {
 	s.live = time.Time{}
 	s.connection++
@@ -149,7 +149,7 @@ func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (c
 	defer work.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The session stays, to be resumed, by a code of the bot's own.
+	// A close code of the bot's own keeps the session resumable.
 	defer context.AfterFunc(ctx, func() { link.close() })()
 	defer link.close()
 	if err := s.introduce(ctx, link); err != nil {
@@ -168,7 +168,7 @@ func (s *session) connect(ctx context.Context, answer func(*discordgo.Event)) (c
 	return link.seq.Load() > 0, ended
 }
 
-// signIn learns who the bot is, and what a life before this one left.
+// signIn loads the bot's identity, and the state of a previous process.
 func (s *session) signIn(ctx context.Context) error {
 	var self discordgo.User
 	if err := s.rest.call(ctx, "GET user", http.MethodGet, "users/@me", nil, &self); err != nil {
@@ -183,7 +183,7 @@ func (s *session) signIn(ctx context.Context) error {
 	return s.receiver.begin(ctx, self)
 }
 
-// recall goes on with the session of the life before, if it is one of this bot and of the same intents.
+// recall resumes the session of a previous process, if it is one of this bot with the same intents.
 func (s *session) recall(ctx context.Context, bot string) error {
 	s.Bot, s.Intents = bot, int(s.intents())
 	raw, _, err := s.state.Get(ctx, sessionKey)
@@ -198,8 +198,8 @@ func (s *session) recall(ctx context.Context, bot string) error {
 	return nil
 }
 
-// save writes down how far the host is, and the session, if it owes nothing: a life that resumed another one's would not
-// know what is owed.
+// save stores the host's position, and the session if it has caught up: a process that resumes the session would not know
+// what is missing.
 func (s *session) save(ctx context.Context) {
 	s.receiver.cursors.save(ctx)
 	if s.resumption == s.saved || !s.receiver.settled() {
@@ -214,7 +214,7 @@ func (s *session) save(ctx context.Context) {
 	}
 }
 
-// close saves though ctx has ended.
+// close saves even if ctx has ended.
 func (s *session) close(ctx context.Context) {
 	if s.receiver.self == "" {
 		return
@@ -225,7 +225,7 @@ func (s *session) close(ctx context.Context) {
 	s.receiver.cursors.close(ctx)
 }
 
-// introduce begins or resumes the session.
+// introduce starts or resumes the session.
 func (s *session) introduce(ctx context.Context, link *link) error {
 	if s.ID != "" {
 		return link.write(opResume, resume{Token: s.token, SessionID: s.ID, Seq: s.Seq})
@@ -247,7 +247,7 @@ func (s *session) intents() discordgo.Intent {
 	return intents
 }
 
-// take hands the events of a connection to the receiver, one after the other.
+// take passes the events of a connection to the receiver, one after the other.
 func (s *session) take(ctx context.Context, link *link, events <-chan *discordgo.Event) error {
 	ticker := time.NewTicker(s.pace.save)
 	defer ticker.Stop()
@@ -272,7 +272,7 @@ func (s *session) take(ctx context.Context, link *link, events <-chan *discordgo
 	}
 }
 
-// handle takes one event. What comes twice in a session is dropped here.
+// handle handles one event. Events that are repeated within a session are dropped here.
 func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -285,9 +285,9 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 		if err := decode(e, &begun); err != nil {
 			return err
 		}
-		// From here on the session can be resumed, even if what it owes cannot be had now.
+		// From here on the session can be resumed, even if it cannot catch up now.
 		s.ID, s.URL, s.Seq = begun.SessionID, begun.URL, e.Sequence
-		s.identified = time.Now() // Discord had it before now.
+		s.identified = time.Now() // Discord received it before now
 		s.receiver.begun(begun, s.connection)
 	}
 	if err := s.receiver.handle(ctx, s.ID, e); err != nil {
@@ -299,12 +299,12 @@ func (s *session) handle(ctx context.Context, e *discordgo.Event) error {
 		s.status.Report(chat.Connected, "as "+s.receiver.name)
 	}
 	if s.ID != s.saved.ID && s.receiver.settled() {
-		s.save(ctx) // A life that ends before the next tick has begun one for nothing.
+		s.save(ctx) // otherwise a process that ends before the next tick would waste a session
 	}
 	return nil
 }
 
-// fatal is what only a person can mend; nil: it may pass.
+// fatal returns the error that only a person can fix; nil if err may be temporary.
 func fatal(err error) error {
 	if e, ok := errors.AsType[*callError](err); ok && e.Status == http.StatusUnauthorized {
 		return fmt.Errorf("%w: %s", sdk.ErrBadCredentials, rejectedToken)
@@ -317,9 +317,9 @@ func fatal(err error) error {
 	return nil
 }
 
-const rejectedToken = "Discord rejected the token; make a new one in the developer portal, set it and restart the host"
+const rejectedToken = "Discord rejected the token; create a new one in the developer portal, set it and restart the host"
 
-// fatalCodes are the close codes after which Discord wants no new connection, and what to do.
+// fatalCodes are the close codes after which Discord forbids reconnecting, with advice.
 var fatalCodes = map[int]string{
 	4004: rejectedToken,
 	4010: "Discord refused the shard",

@@ -9,7 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// edit submits a person's change of a message. Discord also tells so of what it adds itself, such as previews of links.
+// edit submits a person's edit. Discord also sends this event for its own additions, such as link previews.
 func (r *receiver) edit(ctx context.Context, m *discordgo.Message) error {
 	if m.Author == nil || m.Author.ID == r.self || m.EditedTimestamp == nil {
 		return nil
@@ -35,7 +35,7 @@ type deletion struct {
 	GuildID   string `json:"guild_id"`
 }
 
-// deletion submits that messages are gone. Discord does not say who deleted them.
+// deletion submits deletions. Discord does not say who deleted a message.
 func (r *receiver) deletion(ctx context.Context, d *deletion, ids ...string) error {
 	for _, id := range ids {
 		event := chat.Event{ID: deleteEvent(id), At: time.Now(), Body: chat.Deleted{ID: chat.MessageID(id)}}
@@ -49,7 +49,7 @@ func (r *receiver) deletion(ctx context.Context, d *deletion, ids ...string) err
 	return nil
 }
 
-// reaction submits an emoji that somebody put on a message; an empty one was taken back.
+// reaction submits a reaction; an empty emoji means that it was removed.
 func (r *receiver) reaction(ctx context.Context, id chat.EventID, a *discordgo.MessageReaction, member *discordgo.Member, emoji string) error {
 	if a == nil || a.UserID == r.self {
 		return nil
@@ -59,7 +59,7 @@ func (r *receiver) reaction(ctx context.Context, id chat.EventID, a *discordgo.M
 		sender = r.inbound().sender(member.User, member)
 	}
 	event := chat.Event{
-		ID: id, Sender: sender, At: time.Now(), // Discord does not say when.
+		ID: id, Sender: sender, At: time.Now(), // Discord gives no time
 		Body: chat.Reaction{MessageID: chat.MessageID(a.MessageID), Emoji: emoji},
 	}
 	if err := r.places.locate(ctx, &event, a.ChannelID, a.GuildID); err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// What Discord takes of a bot's files where nobody has paid for more.
+// Discord's limits for files from bots, without paid upgrades.
 const (
 	maxUpload  = 10 << 20 // bytes of a file
 	maxRequest = 25 << 20 // bytes of a message's files together
-	maxFiles   = 10       // of a message
+	maxFiles   = 10       // per message
 )
 
-// bundles divides files into those that go with one message, in order.
+// bundles divides files into those of one message each, in order.
 func bundles(files []chat.Media) ([][]chat.Media, error) {
 	var list [][]chat.Media
 	size := int64(0)
@@ -35,7 +35,7 @@ func bundles(files []chat.Media) ([][]chat.Media, error) {
 	return list, nil
 }
 
-// formOf is a message with files.
+// formOf returns a message with files.
 func formOf(ctx context.Context, store sdk.Media, message any, files []chat.Media) (*upload.Form, error) {
 	raw, err := json.Marshal(message)
 	if err != nil {
@@ -48,7 +48,7 @@ func formOf(ctx context.Context, store sdk.Media, message any, files []chat.Medi
 	return upload.New(ctx, store.Download, parts...)
 }
 
-// unread is the error of a request whose files the host did not give.
+// unread returns the error of a request whose files the host could not provide.
 func (r *rest) unread(what string, err error) *callError {
 	e := &callError{CallError: network.Unread(what, err)}
 	e.Message = r.clean(e.Message)

@@ -15,31 +15,31 @@ import (
 	"github.com/clawhost/clawhost/sdk/voice"
 )
 
-// A voice message of Discord's is one file in a message that has neither text nor buttons, and cannot be edited. Its length
-// and its waveform are the sender's to say. It need not be Ogg Opus, but only that is played everywhere, and only of that the
-// plugin knows both.
+// A voice message on Discord is one file in a message without text or buttons, and cannot be edited. The sender provides
+// its length and waveform. Discord does not require Ogg Opus, but only that plays everywhere, and only for that the plugin
+// knows both.
 
-// enclosure says more of a file than the file itself.
+// enclosure has properties of a file.
 type enclosure struct {
-	ID       string  `json:"id"` // the file's place in the form
+	ID       string  `json:"id"` // the file's index in the form
 	Seconds  float64 `json:"duration_secs"`
 	Waveform []byte  `json:"waveform"` // as base64
 }
 
-// What a waveform has: a point for each tenth of a second, so many at most.
+// A waveform has a point for each tenth of a second, up to a maximum.
 const (
 	wavePoints = 256
 	waveHeight = 255
 	waveStep   = 100 * time.Millisecond
 )
 
-// alone tells whether a file goes with nothing else in its message.
+// alone reports whether a file must be sent in a message of its own.
 func alone(m chat.Media) bool { return m.Kind == chat.Voice }
 
-// plain tells whether nothing but files is in a message.
+// plain reports whether a message has nothing but files.
 func (p post) plain() bool { return strings.TrimSpace(p.Content) == "" && len(p.Components) == 0 }
 
-// spoken is p as a voice message.
+// spoken returns p as a voice message.
 func (p post) spoken(s voice.Sound) post {
 	points := min(max(1, int((s.Length+waveStep-1)/waveStep)), wavePoints)
 	p.Content, p.Components = "", nil
@@ -48,8 +48,8 @@ func (p post) spoken(s voice.Sound) post {
 	return p
 }
 
-// speak sends a voice message. What is none by its content, and what Discord does not take as one, goes as an ordinary file:
-// under the same nonce, so that whatever of both arrives arrives once.
+// speak sends a voice message. A file whose content is not one, or that Discord refuses as one, is sent as an ordinary
+// file: with the same nonce, so that only one of both can arrive.
 func (c *channel) speak(ctx context.Context, path string, p post, m chat.Media) (discordgo.Message, error) {
 	sound, err := c.listen(ctx, m)
 	if err != nil {
@@ -60,13 +60,12 @@ func (c *channel) speak(ctx context.Context, path string, p post, m chat.Media) 
 		if e, ok := errors.AsType[*callError](err); !ok || !e.noVoice() {
 			return sent, err
 		}
-		c.log.Debug("Discord takes no voice message; it is sent as a file", "error", err)
+		c.log.Debug("Discord refused a voice message; sending it as a file", "error", err)
 	}
 	return c.enclose(ctx, path, p, []chat.Media{m})
 }
 
-// listen finds out what there is to say of a file as a voice message. One that is not even sound by its type is none to
-// Discord either.
+// listen returns the properties of a voice message. A file that is not audio by its type is not accepted by Discord as one.
 func (c *channel) listen(ctx context.Context, m chat.Media) (voice.Sound, error) {
 	m, content, err := c.env.Media.Download(ctx, m.Ref)
 	if err != nil || !strings.HasPrefix(m.MIMEType, "audio/") {
@@ -79,10 +78,11 @@ func (c *channel) listen(ctx context.Context, m chat.Media) (voice.Sound, error)
 	return voice.Read(io.LimitReader(content, maxUpload)), nil
 }
 
-// refusedVoices are Discord's codes for what is no voice message to it, the last for a channel in which the bot may send none.
+// refusedVoices are Discord's codes for a refused voice message; the last is for a channel in which the bot may not send
+// any.
 var refusedVoices = []int{50159, 50160, 50161, 50173}
 
-// noVoice tells whether a voice message was refused for being one.
+// noVoice reports whether a message was refused because it is a voice message.
 func (e *callError) noVoice() bool {
 	return slices.Contains(refusedVoices, e.code) || e.Status == http.StatusBadRequest && e.code == invalidForm
 }

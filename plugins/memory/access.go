@@ -11,10 +11,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// everyone opens recall to each session.
+// everyone enables recall in every session.
 const everyone = "all"
 
-// access says who is reminded of what:
+// access decides what may be recalled for whom:
 //
 //   - An owner is reminded in his direct chat, of the files and of what was said in the same session; where nobody else has
 //     used the session, also of what was said in the other direct chats that only the same person has used.
@@ -26,7 +26,7 @@ type access struct {
 	samePerson []string // ids as channel:user, all of one person
 }
 
-// usage is who has used a session. A larger one stays.
+// usage says who has used a session. It never decreases.
 type usage int
 
 const (
@@ -35,28 +35,29 @@ const (
 	byOthers              // others too
 )
 
-// record is what is known of who uses a session. The zero record is that of one that nobody has used.
+// record is what is known about the users of a session. The zero record is that of an unused one.
 type record struct {
 	person string // the first, as channel:user
-	owner  bool   // he was an owner when he last wrote
+	owner  bool   // whether they were an owner when they last wrote
 	used   usage
 }
 
-// view is what a turn may be reminded of.
+// view is what may be recalled for a turn.
 type view struct {
 	session string
-	persons []string // also of the direct chats of these, who are one person
-	private bool     // owners read it, and nobody else
+	persons []string // ids of one person, whose direct chats are included
+	private bool     // whether only owners read the chat
 }
 
-// look decides what a caller may see, and notes whose chat his session is. False: nothing.
+// look returns what may be recalled for a caller, and records the use of the session. It returns false if nothing may be
+// recalled.
 func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 	if c.Session == "" {
 		return view{}, false, nil
 	}
 	now, err := a.note(ctx, c)
 	if err != nil {
-		return view{}, false, fmt.Errorf("look whose chat it is: %w", err)
+		return view{}, false, fmt.Errorf("look up the session's users: %w", err)
 	}
 	owner := c.Authority == chat.Owner && c.Kind == chat.Direct && now.owner
 	switch {
@@ -71,7 +72,8 @@ func (a *access) look(ctx context.Context, c chat.Caller) (view, bool, error) {
 	}
 }
 
-// note remembers who uses a session, and tells who has so far. It never forgets: others may read what is said in it later.
+// note records the use of a session, and returns who has used it. Records are permanent: others may read later what is said
+// in the session.
 //
 // A turn that no person began, such as a plugin's, has an owner's authority in anybody's chat. So it counts for nothing,
 // and what is known of the chat decides.
@@ -97,7 +99,7 @@ func (a *access) note(ctx context.Context, c chat.Caller) (record, error) {
 	return now, err
 }
 
-// after is what is known of a session once the caller has used it.
+// after returns the record once the caller has used the session.
 func (a *access) after(r record, c chat.Caller) record {
 	person, owner := a.person(c), c.Authority == chat.Owner
 	if r.person == "" {
@@ -128,7 +130,7 @@ func readRecord(ctx context.Context, from interface {
 	return r, nil
 }
 
-// person names who a caller is: by that of his ids which the config says is one of a person's, or else by his own.
+// person returns the name of a caller: the configured id if one of theirs is in same_person, otherwise their own id.
 func (a *access) person(c chat.Caller) string {
 	for _, id := range append([]chat.UserID{c.Sender.ID}, c.Sender.Aliases...) {
 		if name := c.Address.Channel + ":" + string(id); slices.Contains(a.samePerson, name) {
@@ -138,7 +140,7 @@ func (a *access) person(c chat.Caller) string {
 	return c.Address.Channel + ":" + string(c.Sender.ID)
 }
 
-// persons are all names of a person.
+// persons returns all names of a person.
 func (a *access) persons(name string) []string {
 	if slices.Contains(a.samePerson, name) {
 		return a.samePerson
@@ -146,7 +148,7 @@ func (a *access) persons(name string) []string {
 	return []string{name}
 }
 
-// isOpen tells whether the config opens a session: by its key, or by what stands before a colon in it.
+// isOpen reports whether the config enables recall in a session: by its key, or by a prefix that ends before a colon.
 func (a *access) isOpen(session string) bool {
 	return slices.ContainsFunc(a.openTo, func(prefix string) bool {
 		rest, ok := strings.CutPrefix(session, prefix)

@@ -8,11 +8,11 @@ import (
 
 const (
 	blockTitle = "From memory (may be out of date):"
-	minLine    = 60 // bytes of a passage that are worth a line of their own
+	minLine    = 60 // minimum bytes of a passage on a line
 )
 
-// block is the text that is put before a prompt: a line for each passage, as far as there is room. A passage is one line,
-// so that nothing that was said can pass for a line of the host.
+// block returns the text that is put before a prompt: a line for each passage, within the limit. A passage is one line, so
+// that text of a passage cannot look like a line of the host.
 func block(passages []candidate, limit int) string {
 	var b strings.Builder
 	b.WriteString(blockTitle)
@@ -30,7 +30,7 @@ func block(passages []candidate, limit int) string {
 	return b.String()
 }
 
-// place tells where a passage is from.
+// place returns the source of a passage.
 func (c *candidate) place() string {
 	place := c.origin.path
 	if place == "" {
@@ -42,7 +42,7 @@ func (c *candidate) place() string {
 	return printable(place)
 }
 
-// printable puts a text in one line without control characters and without those that turn the direction of a text.
+// printable returns a text on one line, without control characters and direction overrides.
 func printable(text string) string {
 	return oneLine(strings.Map(func(r rune) rune {
 		switch {

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// How long a passage is, in bytes: paragraphs are put together until there are enough, and cut where one is too long.
+// The length of a passage, in bytes: paragraphs are combined up to the minimum, and split if too long.
 const (
 	enoughPassage = 400
 	maxPassage    = 800
 	maxHeading    = 120
 )
 
-// passage is a piece of text that is recalled as a whole.
+// passage is a part of a text that is recalled as a whole.
 type passage struct {
-	heading string // what stands above it; empty: nothing
+	heading string // the headings above it; may be empty
 	body    string
 }
 
-// chunk cuts Markdown into passages. A heading begins a new one, and the headings above a passage go with it, such as
+// chunk splits Markdown into passages. A heading starts a new one, and a passage includes the headings above it, such as
 // "Home › Network".
 func chunk(text string) []passage {
 	var passages []passage
 	var trail [6]string // the heading of each level
-	var open []string   // the paragraphs of the passage under way
+	var open []string   // the paragraphs of the current passage
 	var size int
 	flush := func() {
 		if len(open) > 0 {
@@ -51,13 +51,13 @@ func chunk(text string) []passage {
 	return passages
 }
 
-// paragraph is a piece of Markdown between empty lines, an item of a list or a heading.
+// paragraph is text between empty lines, a list item or a heading.
 type paragraph struct {
 	text  string
-	level int // of a heading, from 1; zero: it is none
+	level int // of a heading, from 1; zero: not a heading
 }
 
-// paragraphs splits a text. What stands within fences of code is not taken for headings or items.
+// paragraphs splits a text. Within code fences there are no headings or items.
 func paragraphs(text string) []paragraph {
 	var all []paragraph
 	var lines []string
@@ -112,7 +112,7 @@ func join(trail []string) string {
 	return strings.Join(titles, " › ")
 }
 
-// pieces yields a paragraph in pieces of at most maxPassage bytes, cut behind a sentence or at least between words.
+// pieces yields a paragraph in parts of at most maxPassage bytes, split after a sentence or at least between words.
 func pieces(paragraph string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for rest := strings.TrimSpace(paragraph); rest != ""; {
@@ -125,7 +125,7 @@ func pieces(paragraph string) func(yield func(string) bool) {
 	}
 }
 
-// cutPlace is where a text that is too long is best cut.
+// cutPlace returns the best place to split a long text.
 func cutPlace(text string) int {
 	if len(text) <= maxPassage {
 		return len(text)
@@ -139,7 +139,7 @@ func cutPlace(text string) int {
 	return len(window)
 }
 
-// runeStart is the largest place up to limit at which no rune is cut.
+// runeStart returns the largest position up to limit that is between characters.
 func runeStart(text string, limit int) int {
 	if limit >= len(text) {
 		return len(text)
@@ -150,7 +150,7 @@ func runeStart(text string, limit int) int {
 	return limit
 }
 
-// shorten cuts a text to so many bytes, an ellipsis included.
+// shorten cuts a text to limit bytes, including an ellipsis.
 func shorten(text string, limit int) string {
 	const ellipsis = "…"
 	if len(text) <= limit {

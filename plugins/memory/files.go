@@ -19,30 +19,30 @@ import (
 	"unicode/utf8"
 )
 
-// What is read of a workspace at most.
+// Limits for reading a workspace.
 const (
 	maxFiles    = 500
 	maxFileSize = 1 << 20
 )
 
-// racy is how young a file may be for a change not to show in its time: clocks of file systems tick slowly.
+// racy is the age below which a file may change without a new modification time: file system clocks are coarse.
 const racy = 2 * time.Second
 
-// errUnfit is why a file is not indexed.
+// errUnfit is the error of a file that cannot be indexed.
 var errUnfit = errors.New("the file cannot be indexed")
 
-// files keeps the index of a workspace's MEMORY.md and memory/*.md up to date.
+// files updates the index of a workspace's MEMORY.md and memory/*.md.
 type files struct {
 	workspace string
 	index     *index
 	log       *slog.Logger
 	now       func() time.Time
 
-	turn    chan struct{}     // holds one token: one walk at a time
-	skipped map[string]string // by path, what the log was told; held with turn
+	turn    chan struct{}     // a semaphore: one walk at a time
+	skipped map[string]string // by path, the logged reasons; guarded by turn
 }
 
-// known is what was read of a file.
+// known is the indexed state of a file.
 type known struct {
 	mtime, size, checked int64
 	hash                 []byte
@@ -52,8 +52,8 @@ func newFiles(workspace string, x *index, log *slog.Logger, now func() time.Time
 	return &files{workspace: workspace, index: x, log: log, now: now, turn: make(chan struct{}, 1), skipped: map[string]string{}}
 }
 
-// sync reads what has changed since the last time. It stops when its context ends: what it has not got to is read the
-// next time. No two run at once; the later waits.
+// sync indexes what has changed since the last time. It stops when its context ends and continues next time. Concurrent
+// calls wait for each other.
 func (f *files) sync(ctx context.Context) error {
 	select {
 	case f.turn <- struct{}{}:
@@ -74,7 +74,7 @@ func (f *files) walk(ctx context.Context) error {
 	}
 	root, err := os.OpenRoot(f.workspace)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.forget(ctx, before, nil) // the host makes the workspace when it first needs it
+		return f.forget(ctx, before, nil) // the host creates the workspace when it first needs it
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (f *files) walk(ctx context.Context) error {
 	return f.forget(ctx, before, present)
 }
 
-// list returns the paths that count, the newest names of memory/ first, for a name there is mostly a date.
+// list returns the paths to index, those in memory/ in descending order, because their names are mostly dates.
 func (f *files) list(root *os.Root) []string {
 	entries, err := fs.ReadDir(root.FS(), "memory")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (f *files) list(root *os.Root) []string {
 	return paths
 }
 
-// update indexes a file if it is not as it was. Its error is [errUnfit] if the file is to be left out.
+// update indexes a file if it has changed. Its error is [errUnfit] if the file must be left out.
 func (f *files) update(ctx context.Context, root *os.Root, name string, before known) error {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *files) update(ctx context.Context, root *os.Root, name string, before k
 	hash := sha256.Sum256(text)
 	same = same && bytes.Equal(hash[:], before.hash)
 	if same && before.mtime >= checked-racy.Nanoseconds() {
-		return nil // looked at again once the file is old enough for its time to tell
+		return nil // checked again once the modification time is reliable
 	}
 	var change swap
 	err = f.index.change(ctx, func(tx *sql.Tx) error {
@@ -162,9 +162,9 @@ func (f *files) update(ctx context.Context, root *os.Root, name string, before k
 	return nil
 }
 
-// readFile reads a regular file of text within the workspace. A link may lead to one that is within it.
+// readFile reads a regular text file in the workspace. Links may only lead to files within it.
 func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
-	// Opening a pipe would wait for who writes to it.
+	// Opening a pipe would block until there is a writer.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
@@ -175,7 +175,7 @@ func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%w: %w", errUnfit, err)
 	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%w: it is no regular file", errUnfit)
+		return nil, nil, fmt.Errorf("%w: it is not a regular file", errUnfit)
 	case info.Size() > maxFileSize:
 		return nil, nil, fmt.Errorf("%w: it has %d bytes, more than %d", errUnfit, info.Size(), maxFileSize)
 	}
@@ -191,7 +191,7 @@ func readFile(root *os.Root, name string) ([]byte, os.FileInfo, error) {
 	return text, info, nil
 }
 
-// written is the day that a file is about: that in its name, or else when it was changed.
+// written returns the day that a file is about: that in its name, or else its modification time.
 func written(name string, info os.FileInfo) time.Time {
 	base := path.Base(name)
 	if len(base) >= len(time.DateOnly) {
@@ -202,7 +202,7 @@ func written(name string, info os.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// forget removes the files that are not among those present.
+// forget removes the files that are not present.
 func (f *files) forget(ctx context.Context, before map[string]known, present []string) error {
 	for name := range before {
 		if slices.Contains(present, name) {
@@ -243,7 +243,7 @@ func (f *files) known(ctx context.Context) (map[string]known, error) {
 	return all, damage(rows.Err())
 }
 
-// skip tells the log why a file is left out, once for each reason.
+// skip logs why a file is left out, once per reason.
 func (f *files) skip(name string, why error) {
 	if f.skipped[name] == why.Error() {
 		return

@@ -20,29 +20,29 @@ import (
 //go:embed schema.sql
 var schema string
 
-// schemaVersion names the schema and what is stored by it. An index of another version is made anew, so it also rises
-// when words, passages or redaction change.
+// schemaVersion is the version of the schema and of the stored data. An index of another version is rebuilt, so it also
+// increases when words, passages or redaction change.
 const schemaVersion = 1
 
-// errDamaged is what is wrong with an index that has to be made anew.
+// errDamaged is the error of an index that must be rebuilt.
 var errDamaged = errors.New("the index is damaged")
 
-// index is the database of passages. Its methods may be called from any goroutine.
+// index is the database of passages. Its methods are safe for concurrent use.
 type index struct {
 	write *sql.DB // one connection: SQLite has one writer
 	read  *sql.DB
 	words *vocabulary
 }
 
-// openIndex opens the index in the folder, or makes it. One that is damaged or of another version is made anew, which
-// the log tells: files are read again, conversations are not.
+// openIndex opens or creates the index in the folder. One that is damaged or of another version is rebuilt, with a warning:
+// files are read again, conversations are lost.
 func openIndex(ctx context.Context, folder string, log *slog.Logger) (*index, error) {
 	path := filepath.Join(folder, "index.db")
 	x, err := tryIndex(ctx, path)
 	if !errors.Is(err, errDamaged) {
 		return x, err
 	}
-	log.Warn("the index is made anew; what was indexed of conversations is lost", "reason", err)
+	log.Warn("rebuilding the index; indexed conversations are lost", "reason", err)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("remove index: %w", err)
@@ -88,7 +88,7 @@ func openDatabase(path string, pragmas ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String())
 }
 
-// migrate makes the schema in a new file and looks whether an old one is sound.
+// migrate creates the schema in a new file and checks an existing one.
 func (x *index) migrate(ctx context.Context) error {
 	var version int
 	if err := x.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -110,7 +110,7 @@ func (x *index) migrate(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("%w: make the schema: %w", errDamaged, err) // what there is was not made by this plugin
+			return fmt.Errorf("%w: make the schema: %w", errDamaged, err) // the file is not from this plugin
 		}
 		return nil
 	default:
@@ -118,7 +118,7 @@ func (x *index) migrate(ctx context.Context) error {
 	}
 }
 
-// loadWords fills the vocabulary.
+// loadWords loads the vocabulary.
 func (x *index) loadWords(ctx context.Context) error {
 	rows, err := x.read.QueryContext(ctx, "SELECT term, doc FROM vocabulary")
 	if err != nil {
@@ -170,7 +170,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// damage marks an error that tells of a damaged database as [errDamaged].
+// damage wraps an error of a damaged database in [errDamaged].
 func damage(err error) error {
 	found, ok := errors.AsType[*sqlite.Error](err)
 	if !ok || errors.Is(err, errDamaged) {
@@ -179,7 +179,7 @@ func damage(err error) error {
 	// The lowest byte is the primary result code.
 	switch code := found.Code() & 0xff; {
 	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB,
-		// A table that is missing: the file is of something else.
+		// A missing table: the file is not an index.
 		code == sqlite3.SQLITE_ERROR && strings.Contains(found.Error(), "no such table"):
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}

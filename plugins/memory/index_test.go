@@ -15,7 +15,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// An index that cannot be used is made anew when the plugin starts.
+// An index that cannot be used is rebuilt when the plugin starts.
 func TestADamagedIndexIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
@@ -60,7 +60,7 @@ func TestADamagedIndexIsMadeAnew(t *testing.T) {
 			if got := p.ask(anna, "the zebra"); !strings.Contains(got, "Zora") {
 				t.Errorf("told %q", got)
 			}
-			if !strings.Contains(p.Logs(), "made anew") {
+			if !strings.Contains(p.Logs(), "rebuilding the index") {
 				t.Errorf("the log does not tell: %s", p.Logs())
 			}
 			p.tell(anna.Session, 1, "the aardvark", "is well")

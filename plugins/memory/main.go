@@ -1,5 +1,5 @@
-// Command clawhost-memory reminds the agent: before a turn it looks for what the workspace's memory files and earlier
-// conversations say about the prompt, and puts the best passages before it. The agent can look for more with two tools.
+// Command clawhost-memory recalls notes: before a turn it searches the workspace's memory files and previous conversations
+// for the prompt, and puts the best passages before it. The agent can search for more with two tools.
 package main
 
 import (
@@ -53,14 +53,14 @@ func open(ctx context.Context, env sdk.Env, c config, now func() time.Time) (*me
 		broken:      make(chan error, 1),
 	}
 	if !c.Sessions {
-		if err := m.transcripts.forgetAll(ctx); err != nil {
+		if err := m.transcripts.deleteAll(ctx); err != nil {
 			return nil, errors.Join(err, x.close())
 		}
 	}
 	return m, nil
 }
 
-// check finds what the schema cannot say.
+// check validates what the schema cannot.
 func (c config) check() error {
 	var errs []error
 	if c.MaxPassages < 1 || c.MaxPassages > 20 {
@@ -82,7 +82,7 @@ func (c config) check() error {
 	return errors.Join(errs...)
 }
 
-// expand makes ~/ the home folder of the user, for whom a plugin has no variable HOME.
+// expand replaces ~/ by the user's home folder; a plugin has no variable HOME.
 func expand(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		self, err := user.Current()

@@ -9,8 +9,7 @@ import (
 	"github.com/clawhost/clawhost/sdk"
 )
 
-// syncBudget is how long a turn waits at most for files that have changed to be read. What takes longer is recalled from
-// the next turn on.
+// syncBudget limits how long a turn waits for changed files. Files that take longer are used from the next turn on.
 const syncBudget = 300 * time.Millisecond
 
 var (
@@ -30,11 +29,11 @@ type memory struct {
 	files       *files
 	transcripts *transcripts
 	access      *access
-	broken      chan error // gets one error that ends the plugin
+	broken      chan error // receives the error that ends the plugin
 }
 
-// Run reads the files for the first time. It ends early if the index turns out to be damaged: the host starts the plugin
-// again, which then makes the index anew.
+// Run indexes the files. It returns early if the index is damaged: the host then restarts the plugin, which rebuilds the
+// index.
 func (m *memory) Run(ctx context.Context) error {
 	if err := m.files.sync(ctx); err != nil && ctx.Err() == nil {
 		if errors.Is(err, errDamaged) {
@@ -68,7 +67,7 @@ func (m *memory) remind(ctx context.Context, start sdk.AgentStart) (string, erro
 	return block(best, m.config.MaxBytes), nil
 }
 
-// find returns the passages of a view that fit a text best, at most so many.
+// find returns the passages of a view that match a text best, at most limit.
 func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]candidate, error) {
 	if err := m.refresh(ctx); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]ca
 		return nil, err
 	}
 	if !v.private {
-		// The files are the owner's own notes; others are not told the secrets in them.
+		// The files are the owner's own notes; others do not see the secrets in them.
 		for i := range best {
 			best[i].heading, best[i].body = redact(best[i].heading), redact(best[i].body)
 		}
@@ -86,7 +85,7 @@ func (m *memory) find(ctx context.Context, v view, text string, limit int) ([]ca
 	return best, nil
 }
 
-// refresh reads changed files within the budget. Files that cannot be read now do not hinder the recall of others.
+// refresh indexes changed files within the budget. Unreadable files do not prevent recall.
 func (m *memory) refresh(ctx context.Context) error {
 	budget, cancel := context.WithTimeout(ctx, syncBudget)
 	defer cancel()
@@ -102,7 +101,7 @@ func (m *memory) refresh(ctx context.Context) error {
 	}
 }
 
-// TranscriptAppended indexes what was said.
+// TranscriptAppended indexes conversations.
 func (m *memory) TranscriptAppended(ctx context.Context, appended sdk.TranscriptAppended) error {
 	if !m.config.Sessions {
 		return nil
@@ -110,15 +109,15 @@ func (m *memory) TranscriptAppended(ctx context.Context, appended sdk.Transcript
 	return m.report(m.transcripts.append(ctx, appended.Session, appended.Entries))
 }
 
-// Stop closes the index. No call is under way by then.
+// Stop closes the index. No call is in progress then.
 func (m *memory) Stop(context.Context) error { return m.index.close() }
 
-// report has Run end for an index that is damaged.
+// report makes Run end if the index is damaged.
 func (m *memory) report(err error) error {
 	if errors.Is(err, errDamaged) {
 		select {
 		case m.broken <- err:
-		default: // told already
+		default: // already reported
 		}
 	}
 	return err

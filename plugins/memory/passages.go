@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// origin is where passages come from: a file, or an exchange of a session.
+// origin is the source of passages: a file, or an exchange of a session.
 type origin struct {
-	path     string // empty: a session's
+	path     string // empty for a session
 	session  string
 	exchange int64
 }
 
-// swap is a change of passages whose words are counted once it is on disk.
+// swap is a change of passages. Its words are counted once it is committed.
 type swap struct{ added, removed []map[string]struct{} }
 
-// replace puts passages in the place of those that an origin had. The caller counts the words of what it returns after
-// the transaction, by [index.count].
+// replace replaces the passages of an origin. After the transaction the caller passes the result to [index.count].
 func replace(ctx context.Context, tx *sql.Tx, from origin, at time.Time, passages []passage) (swap, error) {
 	removed, err := remove(ctx, tx, from)
 	if err != nil {
@@ -99,7 +98,7 @@ func indexed(heading, body string) (string, map[string]struct{}) {
 	return b.String(), set
 }
 
-// count takes a change that is on disk into the vocabulary.
+// count adds a committed change to the vocabulary.
 func (x *index) count(changes ...swap) {
 	for _, c := range changes {
 		x.words.change(c.added, c.removed)

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// How passages are found and ranked. The figures were chosen on the labelled set of the tests.
+// Parameters of search and ranking, chosen with the labelled data of the tests.
 const (
-	maxQuery      = 8 << 10 // bytes of a prompt that are looked at
-	maxAsked      = 12      // words of it that are looked for: the rarest
+	maxQuery      = 8 << 10 // bytes of a prompt that are used
+	maxAsked      = 12      // words of it that are searched: the rarest
 	maxCandidates = 60      // passages that are ranked
-	maxMatches    = 1500    // passages that the index may have to look at, but for the rarest word
+	maxMatches    = 1500    // passages that a query may read, except for the rarest word
 
-	freshExchanges = 3 // of the same session, which the agent still has before it
+	freshExchanges = 3 // of the same session, which are still in the agent's context
 
-	// A passage is recalled if it has this much of what was asked for, by weight: words that are rare weigh more.
+	// A passage is recalled if it has this share of the searched words, by weight: rare words weigh more.
 	minCoverage      = 0.4
 	minCoverageOfTwo = 0.25 // if it has two of the words
 	minCoverageOfAny = 0.2  // if it has three
@@ -48,14 +48,14 @@ type candidate struct {
 	score    float64
 }
 
-// term is a word that is looked for.
+// term is a searched word.
 type term struct {
 	forms    []form
 	weight   float64 // by how rare it is
-	passages int     // that have it, about
+	passages int     // approximate number that have it
 }
 
-// recall returns the passages that fit the prompt best, at most so many, the best first.
+// recall returns the passages that match the prompt best, at most limit, best first.
 func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time, limit int) ([]candidate, error) {
 	terms := x.terms(prompt)
 	if len(terms) == 0 {
@@ -75,7 +75,7 @@ func (x *index) recall(ctx context.Context, v view, prompt string, now time.Time
 	return best, nil
 }
 
-// terms chooses the words of a prompt that are looked for, the weightiest first.
+// terms chooses the words of a prompt to search, in descending order of weight.
 func (x *index) terms(prompt string) []term {
 	var asked []string
 	seen := map[string]bool{}
@@ -85,7 +85,7 @@ func (x *index) terms(prompt string) []term {
 			asked = append(asked, word)
 		}
 	}
-	// The rarest say most. Words that are nowhere come last: they may be misspelt, or mean that nothing is known.
+	// The rarest are the most significant. Unknown words come last: they may be misspelt, or mean that nothing is known.
 	counts, total := x.words.seen(asked)
 	order := make([]int, len(asked))
 	for i := range order {
@@ -104,8 +104,8 @@ func (x *index) terms(prompt string) []term {
 	return terms
 }
 
-// match is the query for the terms, in the index's language. What people wrote is in it as quoted words of letters and
-// digits only. Words that are in very many passages are left out: those that rarer words find are ranked by them too.
+// match returns the full-text query for the terms. It contains people's words only as quoted letters and digits. Very
+// frequent words are left out of the query, but still count for the rank.
 func match(terms []term) string {
 	var quoted []string
 	looked := 0
@@ -120,7 +120,7 @@ func match(terms []term) string {
 	return strings.Join(quoted, " OR ")
 }
 
-// search returns passages of the view with some of the words, by how well SQLite thinks they fit.
+// search returns passages of the view with some of the words, in SQLite's order.
 func (x *index) search(ctx context.Context, v view, query string) ([]candidate, error) {
 	if query == "" {
 		return nil, nil
@@ -164,7 +164,7 @@ func (x *index) search(ctx context.Context, v view, query string) ([]candidate, 
 	return found, rows.Err()
 }
 
-// rank scores the candidates and sorts them. A score of zero is too low.
+// rank scores and sorts the candidates. A score of zero is too low.
 func rank(found []candidate, terms []term, now time.Time) {
 	var total, length float64
 	for _, t := range terms {
@@ -181,8 +181,8 @@ func rank(found []candidate, terms []term, now time.Time) {
 	})
 }
 
-// rate scores a candidate: BM25 with the weights of the terms' forms, times how much of the query it has, and a little
-// more if it is new.
+// rate scores a candidate: BM25 with the weights of the terms' forms, times its share of the query, with a small bonus for
+// recent ones.
 func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 	times := map[string]float64{}
 	for word := range words(c.heading) {
@@ -231,7 +231,7 @@ func (c *candidate) rate(terms []term, total, length float64, now time.Time) {
 	c.score = score * (0.4 + 0.6*c.coverage) * (1 + recencyBoost*math.Exp(-float64(age)/float64(recencyScale)))
 }
 
-// resembles tells whether two passages say nearly the same.
+// resembles reports whether two passages are nearly the same.
 func (c *candidate) resembles(other candidate) bool {
 	both := 0
 	for word := range c.words {

@@ -6,27 +6,27 @@ import (
 	"unicode"
 )
 
-// removed stands where a secret stood.
+// removed replaces a secret.
 const removed = "[removed]"
 
-// secretRule finds one kind of secret. The group named "secret" is taken out; without one, the whole match.
+// secretRule matches one kind of secret. The group named "secret" is redacted; without one, the whole match.
 type secretRule struct {
 	pattern *regexp.Regexp
 	secret  int
 	is      func(found string) bool // nil: each match is one
 }
 
-// says is what stands between a secret's name and the secret, such as " for the router is ".
+// says matches the text between a secret's name and the secret, such as " for the router is ".
 const says = `(?:\s+(?:for|of|to|on|at|in|für|von|vom|zu|zum|zur|im|beim)(?:\s+\S+?){1,4}?)?` +
 	`(?:\s*[:=]\s*|\s+(?:is|was|are|ist|war|sind|lautet|lauten)\s*:?\s+)`
 
-// secretRules are the secrets that [redact] takes out, in order: whole blocks first, then what is told by its shape, then
-// what is told by the words before it.
+// secretRules are the rules of [redact], in order: whole blocks first, then secrets recognised by their format, then those
+// recognised by the words before them.
 var secretRules = []secretRule{
 	rule(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)`, nil),
 	// A token made of three parts in base64, the first of which is a JSON object.
 	rule(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)*`, nil),
-	// Keys with the prefix of who gave them out.
+	// Keys with an issuer's prefix.
 	rule(`\b(sk|pk|rk)[-_](live|test|ant|proj|or|svcacct|admin)?[-_A-Za-z0-9]{16,}`, nil),
 	rule(`\b(ghp|gho|ghu|ghs|ghr|glpat|xox[abeoprs]|xapp|npm|pypi|dop_v1|hf|shpat|shpss|sq0[a-z]{3}|SG|AGE-SECRET-KEY|whsec|dckr_pat)[-_.][A-Za-z0-9_.-]{10,}`, nil),
 	rule(`\bgithub_pat_[A-Za-z0-9_]{20,}`, nil),
@@ -56,9 +56,8 @@ func rule(pattern string, is func(string) bool) secretRule {
 	return secretRule{pattern: compiled, secret: max(0, compiled.SubexpIndex("secret")), is: is}
 }
 
-// redact takes secrets out of a text: keys and tokens by their shape, passwords by the words before them, private keys,
-// numbers of cards and accounts, and long runs of random letters. It cannot know a password that is said without a word
-// about it.
+// redact removes secrets from a text: keys and tokens by their format, passwords by the words before them, private keys,
+// numbers of cards and accounts, and long runs of random letters. It cannot recognise a password without context.
 func redact(text string) string {
 	for _, r := range secretRules {
 		text = r.apply(text)
@@ -85,7 +84,7 @@ func (r secretRule) apply(text string) string {
 	return b.String()
 }
 
-// isCardNumber tells whether digits have the check digit of a payment card.
+// isCardNumber reports whether digits have the check digit of a payment card.
 func isCardNumber(text string) bool {
 	sum, n := 0, 0
 	for i := len(text) - 1; i >= 0; i-- {
@@ -104,7 +103,7 @@ func isCardNumber(text string) bool {
 	return n >= 13 && sum%10 == 0
 }
 
-// isBankAccount tells whether a text has the check digits of an IBAN.
+// isBankAccount reports whether a text has the check digits of an IBAN.
 func isBankAccount(text string) bool {
 	text = strings.ReplaceAll(text, " ", "")
 	if len(text) < 15 || len(text) > 34 {
@@ -122,8 +121,8 @@ func isBankAccount(text string) bool {
 	return rest == 1
 }
 
-// isRandom tells whether a long run looks like base64 rather than like a path or a name: it has letters of both cases
-// and digits, and no slash splits it into words.
+// isRandom reports whether a long run looks like base64 rather than a path or a name: it has letters of both cases and
+// digits, and no slashes that split it into words.
 func isRandom(text string) bool {
 	var upper, lower, digit, changes int
 	var last rune
@@ -144,7 +143,7 @@ func isRandom(text string) bool {
 	return upper >= 3 && lower >= 3 && digit >= 2 && changes*4 >= len(text)
 }
 
-// isMixed tells whether a word has letters and digits, as passwords have and words of a language have not.
+// isMixed reports whether a word has letters and digits, as passwords do and ordinary words do not.
 func isMixed(text string) bool {
 	return strings.IndexFunc(text, unicode.IsLetter) >= 0 && strings.IndexFunc(text, unicode.IsDigit) >= 0
 }

@@ -2,13 +2,13 @@ package main
 
 import "strings"
 
-// isStopWord tells whether a word, as [words] yields it, says nothing of what a text is about.
+// isStopWord reports whether a word, as [words] yields it, is insignificant.
 func isStopWord(word string) bool {
 	_, ok := stopWords[word]
 	return ok
 }
 
-// stopWords are the words of English and German that are in any text, greetings, and what people say to ask for something.
+// stopWords are frequent words of English and German, greetings, and words that requests are made with.
 var stopWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for field := range strings.FieldsSeq(stopWordList) {

@@ -15,18 +15,18 @@ import (
 
 const (
 	maxFound = 16_000 // bytes of passages that a search returns
-	maxLines = 500    // of a file that are read at once
-	maxRead  = 48_000 // bytes of them
+	maxLines = 500    // of a file per call
+	maxRead  = 48_000 // bytes per call
 )
 
-// What the model is told where a tool has nothing for it.
+// Errors for the model.
 var (
 	errNotOpen = errors.New("the memory is not open in this chat: only its owner can ask for it, in a direct chat")
 	errBroken  = errors.New("the memory cannot be read at the moment; go on without it")
 	errNoFile  = errors.New("there is no such file: the paths are MEMORY.md and memory/<name>.md, and a search tells which there are")
 )
 
-// Tools are those that the agent has. Whoever is reminded of the memory may use them, and nobody else.
+// Tools returns the agent's tools. They work for callers with a view of the memory, and for nobody else.
 func (m *memory) Tools() []sdk.AgentTool {
 	return []sdk.AgentTool{
 		sdk.Tool("search", "Search the notes in MEMORY.md and memory/*.md and earlier conversations, by words. "+
@@ -90,7 +90,7 @@ func (m *memory) get(ctx context.Context, call sdk.ToolCall, in getIn) (string, 
 	return fmt.Sprintf("%s, lines %d to %d of %d:\n%s", in.Path, from, to, len(lines), shorten(strings.Join(lines[from-1:to], "\n"), maxRead)), nil
 }
 
-// open is what a caller may see. The error is for the model.
+// open returns the view of a caller. The error is for the model.
 func (m *memory) open(ctx context.Context, call sdk.ToolCall) (view, error) {
 	v, allowed, err := m.access.look(ctx, call.Caller)
 	switch {
@@ -102,14 +102,14 @@ func (m *memory) open(ctx context.Context, call sdk.ToolCall) (view, error) {
 	return v, nil
 }
 
-// hide keeps what is wrong with the index from the model.
+// hide replaces an error of the index by one for the model.
 func (m *memory) hide(err error) error {
 	m.log.Error("the memory cannot be read", "error", err)
-	_ = m.report(err) // it has Run end where the index is damaged
+	_ = m.report(err) // ends Run if the index is damaged
 	return errBroken
 }
 
-// readMemory reads a memory file. No link leads out of memory/, and MEMORY.md is none.
+// readMemory reads a memory file. Links out of memory/ are refused, and so is MEMORY.md as a link.
 func readMemory(workspace, name string) (string, error) {
 	if !filepath.IsLocal(name) || path.Clean(name) != name {
 		return "", errNoFile

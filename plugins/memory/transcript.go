@@ -11,21 +11,21 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// What is kept of conversations at most, the oldest going first.
+// Limits for stored conversations; the oldest are removed first.
 const (
 	maxEntries   = 50_000
 	maxExchange  = 8         // entries of one exchange
-	maxEntryRead = 128 << 10 // bytes of an entry that are looked at
-	maxEntrySize = 32 << 10  // bytes of an entry that are kept
+	maxEntryRead = 128 << 10 // bytes of an entry that are read
+	maxEntrySize = 32 << 10  // bytes of an entry that are stored
 )
 
-// transcripts indexes what is said in sessions.
+// transcripts indexes the conversations of sessions.
 type transcripts struct {
 	index *index
-	limit int // entries that are kept
+	limit int // maximum stored entries
 }
 
-// append indexes entries of a session. Entries that are there already are left as they are.
+// append indexes entries of a session. Existing entries are left unchanged.
 func (t *transcripts) append(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
 	var changes []swap
 	err := t.index.change(ctx, func(tx *sql.Tx) error {
@@ -57,10 +57,10 @@ func (t *transcripts) append(ctx context.Context, session string, entries []chat
 	return nil
 }
 
-// addEntry stores an entry without its secrets, in the exchange to which it belongs.
+// addEntry stores an entry, redacted, in its exchange.
 func addEntry(ctx context.Context, tx *sql.Tx, session string, e chat.TranscriptEntry) (exchange int64, added bool, err error) {
 	if e.Role != chat.User && e.Role != chat.Assistant {
-		return 0, false, nil // notices of the host are not what people talked about
+		return 0, false, nil // notices of the host are not part of the conversation
 	}
 	text := redact(e.Text[:runeStart(e.Text, maxEntryRead)])
 	text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), ""))
@@ -83,7 +83,7 @@ func addEntry(ctx context.Context, tx *sql.Tx, session string, e chat.Transcript
 	return exchange, n > 0, err
 }
 
-// exchangeOf is the exchange that an answer goes on with: that of the entry before it, unless it has grown too long.
+// exchangeOf returns the exchange that an answer continues: that of the previous entry, unless it is full.
 func exchangeOf(ctx context.Context, tx *sql.Tx, session string, answer int64) (int64, error) {
 	var exchange int64
 	err := tx.QueryRowContext(ctx, "SELECT exchange FROM entries WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1",
@@ -103,7 +103,7 @@ func exchangeOf(ctx context.Context, tx *sql.Tx, session string, answer int64) (
 	return exchange, err
 }
 
-// renew makes the passages of an exchange anew from its entries.
+// renew rebuilds the passages of an exchange from its entries.
 func renew(ctx context.Context, tx *sql.Tx, session string, exchange int64) (swap, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT role, at, text FROM entries WHERE session = ? AND exchange = ? ORDER BY id", session, exchange)
 	if err != nil {
@@ -135,14 +135,14 @@ func renew(ctx context.Context, tx *sql.Tx, session string, exchange int64) (swa
 	for piece := range pieces(said.String()) {
 		p := passage{body: piece}
 		if len(passages) > 0 {
-			p.heading = question // the first piece begins with it
+			p.heading = question // the first part begins with it
 		}
 		passages = append(passages, p)
 	}
 	return replace(ctx, tx, origin{session: session, exchange: exchange}, at, passages)
 }
 
-// trim forgets the oldest exchanges beyond the limit.
+// trim deletes the oldest exchanges beyond the limit.
 func (t *transcripts) trim(ctx context.Context, tx *sql.Tx) ([]swap, error) {
 	var count int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM entries").Scan(&count); err != nil || count <= t.limit {
@@ -179,17 +179,17 @@ func (t *transcripts) trim(ctx context.Context, tx *sql.Tx) ([]swap, error) {
 	return changes, nil
 }
 
-// forgetAll removes all that was indexed of conversations.
-func (t *transcripts) forgetAll(ctx context.Context) error {
+// deleteAll deletes all indexed conversations.
+func (t *transcripts) deleteAll(ctx context.Context) error {
 	if err := (&transcripts{index: t.index, limit: 0}).append(ctx, "", nil); err != nil {
 		return err
 	}
-	// The words of what was deleted stay in the file until its parts are merged.
+	// Deleted words stay in the file until the full-text index is merged.
 	return t.index.change(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('optimize')")
 		return err
 	})
 }
 
-// oneLine puts a text in one line.
+// oneLine returns a text on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// How a word that was asked for is looked for under another form, and how much a find under that form is worth. A word of a
-// person's own, such as a name, is short, so that even one wrong letter makes it another.
+// Parameters for finding a searched word in another form, and the weight of such a form. A person's own word, such as a
+// name, is short, so even one different letter makes it another word.
 const (
 	minPart       = 4 // bytes of a part of a compound
 	minRest       = 3 // bytes of the rest of it
@@ -22,18 +22,18 @@ const (
 	maxVocabulary = 200_000
 )
 
-// vocabulary counts in how many passages each indexed word is. It is a mirror in memory of what the index holds, for a
-// search asks it for words that are like another.
+// vocabulary counts the passages that contain each indexed word. It mirrors the index in memory, so that searches can find
+// similar words.
 type vocabulary struct {
 	mu     sync.RWMutex
 	counts map[string]int
 	total  int // passages
-	// The words again, by their first byte and by their last two: most of those that are like a word share them with it.
+	// The words by their first byte and by their last two: similar words mostly share one of these.
 	byHead map[byte][]string
 	byTail map[[2]byte][]string
 }
 
-// form is a word of the vocabulary that stands for a word that was asked for.
+// form is a word of the vocabulary that stands for a searched word.
 type form struct {
 	word   string
 	weight float64 // 1: the word itself
@@ -43,7 +43,7 @@ func newVocabulary() *vocabulary {
 	return &vocabulary{counts: map[string]int{}, byHead: map[byte][]string{}, byTail: map[[2]byte][]string{}}
 }
 
-// change counts passages in and out, each a set of words.
+// change adds and removes passages, each a set of words.
 func (v *vocabulary) change(added, removed []map[string]struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,7 +88,7 @@ func without(list []string, word string) []string {
 	return list[:len(list)-1]
 }
 
-// seen tells in how many passages each word is, and how many passages there are.
+// seen returns how many passages contain each word, and how many passages there are.
 func (v *vocabulary) seen(asked []string) (counts []int, total int) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -98,8 +98,8 @@ func (v *vocabulary) seen(asked []string) (counts []int, total int) {
 	return counts, v.total
 }
 
-// forms finds under which forms a word is in the vocabulary, the best first, and in how many passages the most frequent
-// of them is. A word that is there nowhere has none.
+// forms returns the forms of a word in the vocabulary, best first, and how many passages contain the most frequent of them.
+// An unknown word has none.
 func (v *vocabulary) forms(word string) (found []form, passages int) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -120,8 +120,8 @@ func (v *vocabulary) forms(word string) (found []form, passages int) {
 	return found, passages
 }
 
-// others finds words that have the word as a part or are a part of it, and, if it is misspelt, words that it may be meant
-// to be; mu is held. People seldom get a word's first letter wrong.
+// others returns words that contain the word or are contained in it, and, if it is misspelt, words that may be meant; mu is
+// held. People rarely get a word's first letter wrong.
 func (v *vocabulary) others(word string, misspelt bool) (found []form) {
 	wrong, runes := 0, []rune(word)
 	switch {
@@ -153,12 +153,12 @@ func (v *vocabulary) others(word string, misspelt bool) (found []form) {
 	return found
 }
 
-// isBeginning tells whether a word is the beginning of a compound, or is another word but for an ending.
+// isBeginning reports whether a word is the beginning of a compound, or differs only in an ending.
 func isBeginning(part, whole string) bool {
 	return strings.HasPrefix(whole, part) && (len(whole)-len(part) >= minRest || len(part) > minPart && len(whole) > len(part))
 }
 
-// isEnd tells whether a word is the end of a compound.
+// isEnd reports whether a word is the end of a compound.
 func isEnd(part, whole string) bool {
 	return strings.HasSuffix(whole, part) && len(whole)-len(part) >= minRest
 }
@@ -172,7 +172,7 @@ func (v *vocabulary) snapshot() (map[string]int, int) {
 	return maps.Clone(v.counts), v.total
 }
 
-// within tells whether a becomes b by at most so many letters changed, added, left out or swapped with their neighbour.
+// within reports whether a becomes b with at most limit letters changed, added, left out or swapped with their neighbour.
 func within(a, b []rune, limit int) bool {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

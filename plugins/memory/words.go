@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the longest word that is looked for, in letters. What is longer is no word of a language.
+// maxWord is the maximum length of a word, in letters.
 const maxWord = 40
 
-// plainLetters is how a letter with a mark is written without it. Letters with combining marks lose the marks.
+// plainLetters removes diacritics from letters that have no combining form. Letters with combining marks lose the marks.
 var plainLetters = strings.NewReplacer(
 	"à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "å", "a", "æ", "a", "ç", "c", "è", "e", "é", "e", "ê", "e", "ë", "e",
 	"ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "œ", "o",
@@ -18,12 +18,12 @@ var plainLetters = strings.NewReplacer(
 	"ğ", "g", "ł", "l", "ń", "n", "ő", "o", "ř", "r", "ś", "s", "š", "s", "ş", "s", "ű", "u", "ů", "u", "ź", "z", "ż", "z", "ž", "z",
 )
 
-// endings are what inflection puts behind a word in English and German, beside an s; the longest first.
+// endings are inflections in English and German, besides an s; longest first.
 var endings = []string{"ing", "ern", "ed", "en", "er", "em", "es", "e", "n"}
 
-// words yields the words of a text in order as they are indexed and looked up: in lower case, without marks on letters,
-// cut to a stem, so that "Fahrräder", "Fahrraeder" and "Fahrrad" are one. A text is indexed and asked for by the same
-// function, so what it does to a word matters only where it makes two words one.
+// words yields the words of a text in order, as they are indexed and searched: in lower case, without diacritics, stemmed,
+// so that "Fahrräder", "Fahrraeder" and "Fahrrad" are equal. Both sides use this function, so its changes matter only if
+// they make different words equal.
 func words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for field := range strings.FieldsFuncSeq(text, separates) {
@@ -34,12 +34,12 @@ func words(text string) iter.Seq[string] {
 	}
 }
 
-// separates tells whether a rune stands between words.
+// separates reports whether a rune separates words.
 func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r)
 }
 
-// fold writes a word in lower case and without marks. It returns "" for what is too long to be a word.
+// fold returns a word in lower case and without diacritics, or "" if it is too long.
 func fold(word string) string {
 	if utf8.RuneCountInString(word) > maxWord {
 		return ""
@@ -60,24 +60,24 @@ func fold(word string) string {
 	}, plainLetters.Replace(word))
 }
 
-// stem cuts the ending off a folded word: an s of a plural, and one more.
+// stem removes the ending of a folded word: an s of a plural, and one more.
 func stem(word string) string {
 	if len(word) < 4 || !isLetters(word) {
 		return word
 	}
 	word = cutEnding(cutS(umlauts(word)))
-	// "planning" and "planned" have a letter twice that "plan" has once.
+	// "planning" and "planned" double the last letter of "plan".
 	if n := len(word); n > 3 && word[n-1] == word[n-2] && word[n-1] < utf8.RuneSelf {
 		word = word[:n-1]
 	}
-	// "story" and "stories" differ in the last letter that is left.
+	// "story" and "stories" differ in the last remaining letter.
 	if n := len(word); n > 3 && word[n-1] == 'y' {
 		word = word[:n-1] + "i"
 	}
 	return word
 }
 
-// cutS cuts the s of a plural off, but not that of "bus", "class" and "gas".
+// cutS removes the s of a plural, but not that of "bus", "class" and "gas".
 func cutS(word string) string {
 	rest, ok := strings.CutSuffix(word, "s")
 	if !ok || len(rest) < 3 || strings.IndexByte("sui", rest[len(rest)-1]) >= 0 ||
@@ -96,8 +96,8 @@ func cutEnding(word string) string {
 	return word
 }
 
-// umlauts has "Fahrraeder" and "Fahrräder" be one word: it drops the e by which German writes an umlaut on a keyboard that
-// has none. The e of "neue" and "queue" is not one.
+// umlauts makes "Fahrraeder" and "Fahrräder" equal: it drops the e that replaces an umlaut on keyboards without one. The e
+// of "neue" and "queue" is not such an e.
 func umlauts(word string) string {
 	if len(word) < 5 || !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
 		return word
@@ -113,7 +113,7 @@ func umlauts(word string) string {
 	return string(plain)
 }
 
-// isLetters tells whether a folded word has no digit. Numbers and codes are kept as they are.
+// isLetters reports whether a folded word has no digits. Numbers and codes are left unchanged.
 func isLetters(word string) bool {
 	return strings.IndexFunc(word, unicode.IsDigit) < 0
 }

@@ -1,7 +1,7 @@
 package main
 
-// together is how many of the updates, from the first on, are one message: each file of an album comes in an update of its
-// own, with nothing in between.
+// together returns how many of the updates, from the first on, are one message: each file of an album is an update of its
+// own, and they are consecutive.
 func together(updates []received) int {
 	first := albumOf(updates[0])
 	n := 1
@@ -11,12 +11,12 @@ func together(updates []received) int {
 	return n
 }
 
-// isAlbum tells whether the updates are files of one album and nothing else.
+// isAlbum reports whether the updates are files of one album and nothing else.
 func isAlbum(updates []received) bool {
 	return len(updates) == together(updates) && albumOf(updates[0]).id != ""
 }
 
-// mediaGroup names an album as Telegram does.
+// mediaGroup is Telegram's id of an album, with its chat.
 type mediaGroup struct {
 	chat int64
 	id   string // empty: none

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	callTimeout = time.Minute // of a call that is no poll, but for the bytes of its files
+	callTimeout = time.Minute // of a call other than a poll, without the time for its files
 	maxAnswer   = 16 << 20    // bytes; 100 updates are far below
 	maxMends    = 3
 )
 
-// api calls the Bot API as one bot. Of the library it uses only what neither logs nor starts a goroutine. None of its
-// errors holds the token.
+// api calls the Bot API as one bot. It uses only the parts of the library that neither log nor start goroutines. No error
+// contains the token.
 type api struct {
 	token    string
 	base     string // the server's address, without a slash at its end
@@ -38,7 +38,7 @@ type api struct {
 
 func newAPI(token, endpoint string) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	// A connection that died in a laptop's sleep is found by a ping, not by the next long poll's end.
+	// A connection that died while a laptop slept is detected by a ping, not by the end of the next long poll.
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	base := strings.TrimRight(endpoint, "/")
 	return &api{
@@ -47,7 +47,7 @@ func newAPI(token, endpoint string) *api {
 		endpoint: base + "/bot%s/%s",
 		client: &http.Client{
 			Transport: transport,
-			// A redirect would take the token to another server, which no Bot API server asks for.
+			// A redirect would send the token to another server. No Bot API server redirects.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		redactor: newRedactor(token),
@@ -77,8 +77,8 @@ func (a *api) request(ctx context.Context, method string, params tgbotapi.Params
 	return response, nil
 }
 
-// callChat calls a method for a chat, with files if there are any, and reads its result. What Telegram refuses for
-// something that can be mended is mended and tried again; that is safe, for what was refused was not done.
+// callChat calls a method for a chat, with files if there are any, and reads its result. If Telegram refuses something that
+// can be corrected, it is corrected and retried; that is safe, because a refused call had no effect.
 func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Params, result any, files *enclosed) error {
 	timeout := callTimeout
 	if files != nil {
@@ -88,7 +88,7 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 	defer cancel()
 	for range maxMends {
 		id := a.chats.current(params["chat_id"])
-		params.AddNonEmpty("chat_id", id) // The menu of commands is no chat's.
+		params.AddNonEmpty("chat_id", id) // the menu of commands has no chat
 		if wait := a.chats.patience(id, method); wait > 0 {
 			e := newCallError(method, http.StatusTooManyRequests, "Telegram asked to wait")
 			e.RetryAfter = wait
@@ -98,7 +98,7 @@ func (a *api) callChat(ctx context.Context, method string, params tgbotapi.Param
 		if err == nil {
 			return a.read(method, raw, result)
 		}
-		if !a.mend(method, params, err) {
+		if !a.correct(method, params, err) {
 			return err
 		}
 	}
@@ -128,8 +128,8 @@ func (a *api) read(method string, raw json.RawMessage, result any) error {
 	return nil
 }
 
-// mend notes what a refusal says of the chat, and changes params so that the call may succeed, if it can.
-func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
+// correct records what a refusal says about the chat, and changes params so that the call may succeed, if possible.
+func (a *api) correct(method string, params tgbotapi.Params, err error) bool {
 	refused, ok := errors.AsType[*callError](err)
 	if !ok {
 		return false
@@ -142,7 +142,7 @@ func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
 		a.chats.move(params["chat_id"], strconv.FormatInt(refused.migratedTo, 10))
 		return true
 	case refused.Status == http.StatusBadRequest && refused.says("entit", "url"):
-		return without(params, "entities", "caption_entities") // The text alone is better than nothing.
+		return without(params, "entities", "caption_entities") // plain text is better than nothing
 	case refused.Status == http.StatusBadRequest && refused.says("to be replied", "reply_message", "reply message"):
 		return without(params, "reply_parameters")
 	default:
@@ -150,7 +150,7 @@ func (a *api) mend(method string, params tgbotapi.Params, err error) bool {
 	}
 }
 
-// without takes some of the params out, and tells whether there were any.
+// without removes some of the params and reports whether any were set.
 func without(params tgbotapi.Params, names ...string) (changed bool) {
 	for _, name := range names {
 		if _, ok := params[name]; ok {
@@ -161,7 +161,7 @@ func without(params tgbotapi.Params, names ...string) (changed bool) {
 	return changed
 }
 
-// failed says what became of a call that the library returned an error for.
+// failed converts an error of the library to a [*callError].
 func (a *api) failed(method string, e *exchange, err error) *callError {
 	failure := newCallError(method, 0, "")
 	failure.Sent = e.progress.Sent()
@@ -184,13 +184,13 @@ func (a *api) failed(method string, e *exchange, err error) *callError {
 	return failure
 }
 
-// exchange is the library's HTTP client for one request. It adds the context that the library does not know, and notes
-// how far the request came.
+// exchange is the library's HTTP client for one request. It adds the context, which the library does not support, and
+// records how far the request got.
 type exchange struct {
-	ctx      context.Context // It lives for one call.
+	ctx      context.Context // exchange is used for one call
 	client   *http.Client
 	progress network.Progress
-	answered bool // an answer came to its end
+	answered bool // whether the response was read to its end
 	status   int
 }
 
@@ -200,11 +200,11 @@ func (e *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := network.Bound(response.Body, maxAnswer, errors.New("the answer is too long"))
+	answer := network.Bound(response.Body, maxAnswer, errors.New("the response is too long"))
 	defer answer.Close()
 	body, err := io.ReadAll(answer)
 	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
+		return nil, fmt.Errorf("read response: %w", err)
 	}
 	e.answered, e.status = true, response.StatusCode
 	response.Body = io.NopCloser(bytes.NewReader(body))

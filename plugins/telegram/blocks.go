@@ -8,27 +8,27 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// The bounds of what is read of a rich message, which are above Telegram's own: 32,768 characters, and 16 levels.
+// Limits for reading a rich message, above Telegram's own: 32,768 characters and 16 levels.
 const (
-	maxBlocks = 128 << 10 // bytes of the text that comes of it
+	maxBlocks = 128 << 10 // bytes of the resulting text
 	maxNested = 40
 )
 
-// A rich message has neither text nor caption, but blocks of a document: paragraphs, lists, tables and more, in which texts
-// have their looks in them. It comes when somebody forwards one, and as what somebody answers, mostly one of the bot's own.
+// A rich message has neither text nor caption, but the blocks of a document: paragraphs, lists, tables and more, which
+// contain formatted texts. It arrives when somebody forwards one, or replies to one, mostly one of the bot's own.
 
-// richText is what a rich message says: its blocks, with an empty line between them. Of what it shows it names the kind.
-// Whatever it is in truth, nothing of it is an error, which would cost the message.
+// richText returns the text of a rich message: its blocks, separated by empty lines. For media it names the kind.
+// Unexpected content is no error, because an error would lose the message.
 func richText(message any) string {
 	return cut((&richReader{links: maxLinks}).blocks(field(message, "blocks"), "\n\n", 0), maxBlocks)
 }
 
 // richReader reads a rich message.
 type richReader struct {
-	links int // bytes that are left for addresses
+	links int // remaining bytes for addresses
 }
 
-// blocks are the texts of blocks that say something.
+// blocks returns the texts of the blocks that have any.
 func (r *richReader) blocks(v any, between string, depth int) string {
 	list, _ := v.([]any)
 	var texts []string
@@ -59,7 +59,7 @@ func (r *richReader) block(v any, depth int) string {
 		return joined(" ", mapText(field(v, "location")), caption)
 	case "photo", "video", "animation", "audio", "document", "voice_note":
 		return joined(" ", "["+strings.ReplaceAll(kind, "_", " ")+"]", caption)
-	default: // Of what is not known here, too, the text is what it says.
+	default: // unknown blocks have text, too
 		return joined("\n", text, caption)
 	}
 }
@@ -94,7 +94,7 @@ func (r *richReader) table(v any, depth int) string {
 	return joined("\n", lines...)
 }
 
-// inline is a text with its looks: a string, a list of texts, or an object with another in it.
+// inline returns a formatted text: a string, a list of texts, or an object that contains another.
 func (r *richReader) inline(v any, depth int) string {
 	if depth > maxNested {
 		return ""
@@ -130,7 +130,7 @@ func (r *richReader) inline(v any, depth int) string {
 	return r.inline(field(v, "text"), depth+1)
 }
 
-// mapText is a map as a location is told.
+// mapText returns a map as a location.
 func mapText(v any) string {
 	var at tgbotapi.Location
 	if raw, err := json.Marshal(v); err != nil || v == nil || json.Unmarshal(raw, &at) != nil {
@@ -139,19 +139,19 @@ func mapText(v any) string {
 	return bracketed("map", place(at))
 }
 
-// field is one of an object's; nil: it has none of the name, or is no object.
+// field returns a field of an object; nil if there is none or v is not an object.
 func field(v any, name string) any {
 	object, _ := v.(map[string]any)
 	return object[name]
 }
 
-// word is a field that is a string.
+// word returns a string field.
 func word(v any, name string) string {
 	text, _ := field(v, name).(string)
 	return text
 }
 
-// joined puts texts that are not blank together.
+// joined joins the texts that are not blank.
 func joined(between string, texts ...string) string {
 	var full []string
 	for _, text := range texts {
@@ -162,7 +162,7 @@ func joined(between string, texts ...string) string {
 	return strings.Join(full, between)
 }
 
-// indented is a text with something before its first line and before the others; nothing, where there is none.
+// indented returns a text with prefixes for its first line and for the others; empty if the text is empty.
 func indented(text, first, others string) string {
 	if text == "" {
 		return ""

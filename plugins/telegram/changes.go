@@ -14,7 +14,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// Edit implements sdk.Editor. A message that is as wanted already is edited. Of a file with a caption the caption is.
+// Edit implements sdk.Editor. Editing a message to what it already is succeeds. For a file with a caption it edits the
+// caption.
 func (c *channel) Edit(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) error {
 	if done, err := c.editRich(ctx, to, id, text, buttons); done {
 		return err
@@ -50,16 +51,16 @@ func (c *channel) edit(ctx context.Context, method string, to chat.Address, id c
 	return c.apply(ctx, method, params, "message is not modified")
 }
 
-// Delete implements sdk.Deleter. A message that is not there is deleted.
+// Delete implements sdk.Deleter. Deleting a missing message succeeds.
 func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID) error {
 	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id)}
 	return c.apply(ctx, "deleteMessage", params, "message to delete not found")
 }
 
-// variation is what others write behind an emoji that could also be a letter. Telegram's set of reactions has none.
+// variation is the selector that follows an emoji which could also be a letter. Telegram's reactions do not have it.
 const variation = "\ufe0f"
 
-// React implements sdk.Reactor. Telegram takes the emojis of a fixed set.
+// React implements sdk.Reactor. Telegram accepts the emojis of a fixed set.
 func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	reaction := []map[string]any{}
 	if emoji = strings.ReplaceAll(emoji, variation, ""); emoji != "" {
@@ -69,18 +70,18 @@ func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID,
 	return c.apply(ctx, "setMessageReaction", params, "")
 }
 
-// Typing implements sdk.Typer. It shows for 5 seconds or until a message comes; it cannot be taken back.
+// Typing implements sdk.Typer. It is shown for 5 seconds or until a message arrives; it cannot be cancelled.
 func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
 	if !active {
 		return nil
 	}
 	params := tgbotapi.Params{"chat_id": string(to.Chat), "action": "typing"}
-	params.AddNonEmpty("message_thread_id", string(to.Thread)) // Here the General topic is named.
+	params.AddNonEmpty("message_thread_id", string(to.Thread)) // this method takes the General topic's id
 	return c.apply(ctx, "sendChatAction", params, "")
 }
 
-// Draft implements sdk.Drafter, for private chats. Telegram shows it for 30 seconds at most, with a button that stops the
-// answer. Of a text that grew beyond a message by being rendered the beginning is shown.
+// Draft implements sdk.Drafter, for private chats. Telegram shows a draft for at most 30 seconds, with a button that stops
+// the answer. If the rendered text exceeds a message, its beginning is shown.
 func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {
 	params := tgbotapi.Params{"draft_id": strconv.FormatInt(draftID, 10), "can_stop": "true", "keep_on_stop": "true"}
 	c.address(params, to)
@@ -102,7 +103,7 @@ func (c *channel) Draft(ctx context.Context, to chat.Address, draftID int64, tex
 	return err
 }
 
-// apply calls a method without a result of interest. An error that says done, if not empty, means that all is as wanted.
+// apply calls a method whose result does not matter. An error that contains done, if that is not empty, counts as success.
 func (c *channel) apply(ctx context.Context, method string, params tgbotapi.Params, done string) error {
 	err := c.api.callChat(ctx, method, params, nil, nil)
 	if failed, ok := errors.AsType[*callError](err); ok && done != "" && failed.says(done) {

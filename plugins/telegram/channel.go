@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// What a Telegram message may be.
+// Limits of a Telegram message.
 var (
 	textLimit    = chat.TextLimit{Max: 4096, Unit: chat.UTF16}
 	captionLimit = chat.TextLimit{Max: 1024, Unit: chat.UTF16}
@@ -22,19 +22,19 @@ var (
 type channel struct {
 	api      *api
 	log      *slog.Logger
-	media    sdk.Media // of what is sent
+	media    sdk.Media // the files to send
 	pace     pace
 	status   network.Status
 	previews bool
-	rich     bool // texts go as rich messages
+	rich     bool // send texts as rich messages
 
-	richUnknown atomic.Bool // the Bot API server does not know them
+	richUnknown atomic.Bool // the Bot API server does not support them
 
 	mu    sync.Mutex
-	begun map[string]progress // by key, of messages that failed between two steps
+	begun map[string]progress // by key, for messages that failed between two steps
 }
 
-// What a channel is beside a channel.
+// The optional interfaces of channel.
 var (
 	_ sdk.Editor        = (*channel)(nil)
 	_ sdk.Deleter       = (*channel)(nil)
@@ -48,7 +48,7 @@ var (
 	_ sdk.Stopper       = (*channel)(nil)
 )
 
-// open makes a channel; it talks to nobody yet.
+// open returns a channel without connecting it.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	return &channel{
 		api:      newAPI(cfg.Token.Reveal(), cfg.APIEndpoint),
@@ -78,7 +78,7 @@ func (*channel) Limits(kind chat.Kind) chat.Limits {
 	}
 	if kind != chat.Direct {
 		limits.Draft = chat.DraftByEdit
-		limits.Edit.MinInterval = 3 * time.Second // A group takes 20 messages and edits a minute.
+		limits.Edit.MinInterval = 3 * time.Second // a group accepts 20 messages and edits a minute
 	}
 	return limits
 }

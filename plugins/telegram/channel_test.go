@@ -226,7 +226,7 @@ func TestTroubleIsReportedAndPasses(t *testing.T) {
 		order        func(*telegramtest.Server)
 	}{
 		{
-			"two pollers", "disconnected: another program polls for this bot's updates; stop it or make a bot of your own for it",
+			"two pollers", "disconnected: another program polls for this bot's updates; stop it or create a separate bot for it",
 			func(s *telegramtest.Server) {
 				s.Fail("getUpdates", 1, telegramtest.Refuse(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"))
 			},
@@ -240,11 +240,11 @@ func TestTroubleIsReportedAndPasses(t *testing.T) {
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.NotJSON(502)) },
 		},
 		{
-			"an answer without end", "disconnected: getUpdates: read answer: the answer is too long",
+			"an answer without end", "disconnected: getUpdates: read response: the response is too long",
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.Endless()) },
 		},
 		{
-			"half an answer", "disconnected: getUpdates: read answer: unexpected EOF",
+			"half an answer", "disconnected: getUpdates: read response: unexpected EOF",
 			func(s *telegramtest.Server) { s.Fail("getUpdates", 1, telegramtest.CutWithin()) },
 		},
 		{
@@ -320,7 +320,7 @@ func TestWebhookIsDropped(t *testing.T) {
 	setWebhook()
 	s.User(7).Send(0, "later")
 	in.awaitTexts(t, "at the start", "later")
-	said := "disconnected: another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
+	said := "disconnected: another program has set a webhook for this bot; it was removed. Stop that program or create a separate bot for it"
 	in.await(t, said, func() bool { return slices.Contains(in.reports, said) })
 	in.awaitReport(t, "connected: as @claw_bot")
 }

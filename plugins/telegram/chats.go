@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// maxChats is how many chats something is remembered of.
+	// maxChats limits the chats about which something is remembered.
 	maxChats = 1000
-	// crowd is how many chats Telegram must limit at the same time for the limit to be taken for the bot's as a whole.
+	// crowd is the number of chats that Telegram must limit at the same time for the limit to apply to the bot as a whole.
 	crowd = 3
 )
 
-// chats is what the plugin has learnt of chats by being refused.
+// chats records what refusals have told the plugin about chats.
 type chats struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	moved  map[string]string  // a group's id to that of the supergroup that it became
-	quiet  map[lane]time.Time // until when Telegram takes nothing in it
-	silent time.Time          // until when it takes nothing for any
+	moved  map[string]string  // group id to the id of the supergroup that replaced it
+	quiet  map[lane]time.Time // until when Telegram accepts nothing in it
+	silent time.Time          // until when it accepts nothing in any
 }
 
 func newChats() *chats {
 	return &chats{now: time.Now, moved: map[string]string{}, quiet: map[lane]time.Time{}}
 }
 
-// current is the id under which a chat goes on.
+// current returns the id that now replaces a chat's.
 func (c *chats) current(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +47,8 @@ func (c *chats) move(from, to string) {
 	c.moved[from] = to
 }
 
-// lane is what Telegram limits together: a chat's messages, or what shows in it for a moment only. Limits of the second
-// must not keep messages back.
+// lane is the unit of Telegram's rate limits: a chat's messages, or its transient signals. Limits on signals must not delay
+// messages.
 type lane struct {
 	chat    string
 	signals bool
@@ -58,7 +58,7 @@ func laneOf(chat, method string) lane {
 	return lane{chat: chat, signals: method == "sendChatAction" || strings.HasSuffix(method, "Draft")}
 }
 
-// patience is how long Telegram still takes nothing for a chat; to ask all the same would make it longer.
+// patience returns how much longer Telegram accepts nothing for a chat; further requests would extend that.
 func (c *chats) patience(id, method string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *chats) patience(id, method string) time.Duration {
 	return max(0, until.Sub(c.now()))
 }
 
-// limited notes that Telegram takes nothing for a chat for a while.
+// limited records that Telegram accepts nothing for a chat for a while.
 func (c *chats) limited(id, method string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *chats) limited(id, method string, d time.Duration) {
 	}
 }
 
-// crowded tells whether the messages of so many chats are limited that it must be the bot that is. The lock is held.
+// crowded reports whether so many chats are limited that the limit must apply to the bot. The lock is held.
 func (c *chats) crowded() bool {
 	n := 0
 	for lane := range c.quiet {

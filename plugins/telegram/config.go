@@ -19,19 +19,19 @@ type config struct {
 	LinkPreviews bool       `json:"link_previews" default:"false"                    jsonschema:"show a preview of the first link of a message"`
 }
 
-// tokenShape is a bot's id and its secret.
+// tokenShape matches a bot's id and its secret.
 var tokenShape = regexp.MustCompile(`^[0-9]{1,19}:([A-Za-z0-9_-]+)$`)
 
-// shortestSecret is the least length of a secret that Telegram itself has given out. Servers for tests take shorter ones.
+// shortestSecret is the minimum length of a secret issued by Telegram. Test servers accept shorter ones.
 const shortestSecret = 30
 
-// Check finds what the schema cannot.
+// Check validates what the schema cannot.
 func (c config) Check() error {
 	local, err := checkEndpoint(c.APIEndpoint)
 	return errors.Join(sdk.ConfigError("token", checkToken(c.Token.Reveal(), local)), sdk.ConfigError("api_endpoint", err))
 }
 
-// checkToken never quotes the token.
+// checkToken validates the token. Errors never quote it.
 func checkToken(token string, local bool) error {
 	shape := tokenShape.FindStringSubmatch(token)
 	switch {
@@ -40,7 +40,7 @@ func checkToken(token string, local bool) error {
 	case token != strings.TrimSpace(token):
 		return errors.New("there is white space around the token")
 	case shape == nil:
-		return errors.New("this is no bot token; it looks like 123456789:AbC…, a number, a colon and letters")
+		return errors.New("this is not a bot token; one looks like 123456789:AbC…, a number, a colon and letters")
 	case len(shape[1]) < shortestSecret && !local:
 		return errors.New("the token is too short; it was perhaps not copied to its end")
 	default:
@@ -48,14 +48,14 @@ func checkToken(token string, local bool) error {
 	}
 }
 
-// checkEndpoint also tells whether the server is one on this machine or in its private network.
+// checkEndpoint validates the server's address, and reports whether it is on this machine or in its private network.
 func checkEndpoint(endpoint string) (local bool, err error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.EscapedPath(), "%") {
-		return false, errors.New("this is no server's address, such as https://api.telegram.org")
+		return false, errors.New("this is not a server's address, such as https://api.telegram.org")
 	}
 	if u.User != nil {
-		return false, errors.New("the address must not hold a password")
+		return false, errors.New("the address must not contain a password")
 	}
 	local = isLocal(u.Hostname())
 	switch u.Scheme {
@@ -71,8 +71,8 @@ func checkEndpoint(endpoint string) (local bool, err error) {
 	}
 }
 
-// isLocal tells whether a host is on this machine or in a private network. A name without a dot, such as that of a
-// neighbouring container, is.
+// isLocal reports whether a host is on this machine or in a private network. A name without a dot, such as that of a
+// neighbouring container, counts as local.
 func isLocal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()

@@ -20,15 +20,15 @@ func TestConfig(t *testing.T) {
 		{"a short token for a test server", "1:T", "http://127.0.0.1:8081", ""},
 		{"a short token for Telegram", "1:T", "https://api.telegram.org", "too short"},
 		{"no token", "", "https://api.telegram.org", "@BotFather"},
-		{"the name in place of the token", "@claw_bot", "https://api.telegram.org", "no bot token"},
+		{"the name in place of the token", "@claw_bot", "https://api.telegram.org", "not a bot token"},
 		{"a space", "123456789:" + secret + "\n", "https://api.telegram.org", "white space"},
-		{"a slash in the token", "123456789:" + secret + "/x", "https://api.telegram.org", "no bot token"},
+		{"a slash in the token", "123456789:" + secret + "/x", "https://api.telegram.org", "not a bot token"},
 		{"http to the world", "123456789:" + secret, "http://bots.example", "unencrypted to bots.example"},
-		{"no scheme", "123456789:" + secret, "api.telegram.org", "no server's address"},
+		{"no scheme", "123456789:" + secret, "api.telegram.org", "not a server's address"},
 		{"another scheme", "123456789:" + secret, "ftp://127.0.0.1", `the scheme is "ftp"`},
-		{"a password", "123456789:" + secret, "https://a:hunter2@bots.example", "must not hold a password"},
-		{"a query", "123456789:" + secret, "https://bots.example/?x=1", "no server's address"},
-		{"an escape, which the library would take for a format", "123456789:" + secret, "https://bots.example/%2Fx", "no server's address"},
+		{"a password", "123456789:" + secret, "https://a:hunter2@bots.example", "must not contain a password"},
+		{"a query", "123456789:" + secret, "https://bots.example/?x=1", "not a server's address"},
+		{"an escape, which the library would take for a format", "123456789:" + secret, "https://bots.example/%2Fx", "not a server's address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,10 +13,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxTold bounds what a location, a poll and the like say, in bytes.
+// maxTold limits the text for a location, a poll and the like, in bytes.
 const maxTold = 2 << 10
 
-// written is a message's text or caption, as the host gets it.
+// written is a message's text or caption, as the host receives it.
 type written struct {
 	text      string
 	entities  []tgbotapi.MessageEntity // offsets in UTF-16 code units
@@ -30,7 +30,7 @@ func writtenOf(m *tgbotapi.Message) written {
 	return written{text: m.Text, entities: m.Entities}
 }
 
-// read takes "@bot" off a command that names this bot; false: it names another one.
+// read removes "@bot" from a command that names this bot. It returns false if the command names another bot.
 func (in inbound) read(m *tgbotapi.Message) (written, bool) {
 	w := writtenOf(m)
 	if len(w.entities) == 0 || w.entities[0].Type != "bot_command" || w.entities[0].Offset != 0 {
@@ -44,7 +44,7 @@ func (in inbound) read(m *tgbotapi.Message) (written, bool) {
 	if !strings.EqualFold(bot, in.self.UserName) {
 		return w, false
 	}
-	taken := len(bot) + 1 // In ASCII bytes are UTF-16 code units.
+	taken := len(bot) + 1 // ASCII: bytes are UTF-16 code units
 	rest := written{text: command + w.text[end:], addressed: true}
 	for _, e := range w.entities[1:] {
 		e.Offset -= taken
@@ -53,7 +53,7 @@ func (in inbound) read(m *tgbotapi.Message) (written, bool) {
 	return rest, true
 }
 
-// mentions finds who is named in a text.
+// mentions returns the mentions in a text.
 func (in inbound) mentions(w written) []chat.Mention {
 	var mentions []chat.Mention
 	for _, e := range w.entities {
@@ -81,7 +81,8 @@ func (in inbound) mentions(w written) []chat.Mention {
 	return mentions
 }
 
-// said is a message's text, and who is named in it. What an inline bot wrote, and somebody only chose, names nobody.
+// said returns a message's text and mentions. Text written by an inline bot mentions nobody, because its sender only chose
+// it.
 func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.Mention) {
 	text, mentions := formatted(w, in.mentions(w))
 	if text == "" {
@@ -93,7 +94,7 @@ func (in inbound) said(w written, m *tgbotapi.Message, x extra) (string, []chat.
 	return text, mentions
 }
 
-// whole marks a text that its sender did not write: the host looks for no command in it.
+// whole marks a text that its sender did not write, so that the host looks for no command in it.
 func whole(text string) []chat.Mention {
 	if text == "" {
 		return nil
@@ -101,7 +102,7 @@ func whole(text string) []chat.Mention {
 	return []chat.Mention{{Length: len(text)}}
 }
 
-// byteRange is an entity's range in bytes, within the text whatever the entity says.
+// byteRange returns an entity's range in bytes, clamped to the text.
 func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 	begin, end = len(text), len(text)
 	units := 0
@@ -117,10 +118,10 @@ func byteRange(text string, e tgbotapi.MessageEntity) (begin, end int) {
 	return begin, end
 }
 
-// told is what a message without a text says by something else; empty: nothing.
+// told describes a message without text, such as a location; empty if there is nothing to describe.
 func told(m *tgbotapi.Message) string {
 	switch {
-	case m.Venue != nil: // It comes with its location.
+	case m.Venue != nil: // has its location, too
 		return bracketed("venue", m.Venue.Title, m.Venue.Address, place(m.Venue.Location))
 	case m.Location != nil && m.Location.LivePeriod > 0:
 		return bracketed("live location", place(*m.Location))
@@ -137,7 +138,7 @@ func told(m *tgbotapi.Message) string {
 	case m.Dice != nil:
 		return bracketed("dice", m.Dice.Emoji+" "+strconv.Itoa(m.Dice.Value))
 	case m.Sticker != nil:
-		return cmp.Or(m.Sticker.Emoji, "[sticker]") // Its picture is seldom one that can be looked at.
+		return cmp.Or(m.Sticker.Emoji, "[sticker]") // the model can rarely read its picture
 	default:
 		return ""
 	}
@@ -148,12 +149,12 @@ func place(l tgbotapi.Location) string {
 	return degrees(l.Latitude) + ", " + degrees(l.Longitude)
 }
 
-// bracketed is "[what: part, part]", or "[what]" without parts, on one line, of which no part gets out.
+// bracketed returns "[what: part, part]", or "[what]" without parts, on one line. No part can contain brackets.
 func bracketed(what string, parts ...string) string {
 	var full []string
 	left := maxTold
 	for _, part := range parts {
-		part = strings.Join(strings.Fields(strings.Map(harmless, part)), " ")
+		part = strings.Join(strings.Fields(strings.Map(sanitizeRune, part)), " ")
 		if part = cut(part, left); part != "" {
 			full = append(full, part)
 			left -= len(part)
@@ -165,7 +166,7 @@ func bracketed(what string, parts ...string) string {
 	return "[" + what + ": " + strings.Join(full, ", ") + "]"
 }
 
-// cut is as much of a text as fits into so many bytes.
+// cut returns as much of a text as fits into limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -176,8 +177,8 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// harmless replaces brackets and drops what is not seen.
-func harmless(r rune) rune {
+// sanitizeRune replaces brackets and drops invisible characters.
+func sanitizeRune(r rune) rune {
 	switch {
 	case r == '[':
 		return '('
@@ -185,7 +186,7 @@ func harmless(r rune) rune {
 		return ')'
 	case unicode.IsSpace(r):
 		return ' '
-	case !unicode.IsGraphic(r) && r != '\u200d': // Emojis are made of that one.
+	case !unicode.IsGraphic(r) && r != '\u200d': // emojis contain this one
 		return -1
 	default:
 		return r

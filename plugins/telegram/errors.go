@@ -8,18 +8,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// callError is a call of the Bot API that failed. It holds no secret. Its status is what the Bot API says in its answer.
+// callError is a failed call of the Bot API. It contains no secret. Its status is that of the Bot API's response.
 type callError struct {
 	network.CallError
 
-	migratedTo int64 // the group goes on under this id
+	migratedTo int64 // the group's new id
 }
 
 func newCallError(method string, status int, message string) *callError {
 	return &callError{CallError: network.CallError{Call: method, Status: status, Message: message}}
 }
 
-// says tells whether the description has one of the words, which are in lower case.
+// says reports whether the description contains one of the words, which are in lower case.
 func (e *callError) says(words ...string) bool {
 	description := strings.ToLower(e.Message)
 	for _, word := range words {
@@ -30,12 +30,12 @@ func (e *callError) says(words ...string) bool {
 	return false
 }
 
-// badToken tells whether the Bot API does not know the token: 401, or 404 where the token is none at all.
+// badToken reports whether the Bot API rejects the token: 401, or 404 if it is malformed.
 func (e *callError) badToken() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound
 }
 
-// Reason adds what Telegram's descriptions say to what the status does.
+// Reason refines the reason by Telegram's description.
 func (e *callError) Reason() chat.Reason {
 	switch {
 	case e.badToken(), e.Status == http.StatusConflict:
@@ -50,7 +50,7 @@ func (e *callError) Reason() chat.Reason {
 	return e.CallError.Reason()
 }
 
-// descriptions are Telegram's words for what was wrong with a request that it answers with 400.
+// descriptions are Telegram's texts for errors with the status 400.
 var descriptions = []struct {
 	reason chat.Reason
 	words  []string

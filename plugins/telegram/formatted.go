@@ -8,13 +8,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The bounds of what is written into a text for its entities.
+// Limits for what is inserted into a text for its entities.
 const (
 	maxLinks    = 8 << 10 // bytes of the addresses behind a message's links
 	maxLanguage = 32      // bytes of the name of a block's language
 )
 
-// insertion is what is written into a text at a place. Of several at one place the first rank comes first.
+// insertion is text to insert at a position. At the same position a lower rank comes first.
 type insertion struct {
 	at   int // in bytes
 	rank rank
@@ -29,8 +29,8 @@ const (
 	begins
 )
 
-// formatted writes what entities say in Markdown, and moves the mentions with their text: quotes and code, in which the host
-// looks for no directive, and the addresses of links behind what shows them, "text (address)". Of other looks nothing is told.
+// formatted renders entities as Markdown, and moves the mentions with their text: quotes and code, in which the host looks
+// for no directive, and the addresses of links after their text, "text (address)". Other formatting is dropped.
 func formatted(w written, mentions []chat.Mention) (string, []chat.Mention) {
 	var list []insertion
 	var quoted []chat.Mention // the ranges of quotes
@@ -46,7 +46,7 @@ func formatted(w written, mentions []chat.Mention) (string, []chat.Mention) {
 		inQuote := slices.ContainsFunc(quoted, func(q chat.Mention) bool { return q.Offset <= begin && begin < q.Offset+q.Length })
 		switch {
 		case begin == end:
-		case (e.Type == "code" || e.Type == "pre") && !inQuote: // A quote is inert as it is.
+		case (e.Type == "code" || e.Type == "pre") && !inQuote: // a quote needs no code marks
 			list = append(list, code(w.text, begin, end, e.Language)...)
 		case e.Type == "text_link" && isAddress(e.URL) && bare(e.URL) != bare(w.text[begin:end]):
 			address := " (" + e.URL + ")"
@@ -96,7 +96,7 @@ func quote(text string, begin, end int) []insertion {
 	return list
 }
 
-// code puts backticks around code, more of them than stand in it in a row.
+// code surrounds code with more backticks than it contains in a row.
 func code(text string, begin, end int, language string) []insertion {
 	within := text[begin:end]
 	marks := "`"
@@ -124,7 +124,7 @@ func code(text string, begin, end int, language string) []insertion {
 	}
 }
 
-// lineBreak is a line break where the text needs one for something that begins a line.
+// lineBreak returns a line break if the text needs one before something that starts a line.
 func lineBreak(before string) string {
 	if before == "" || strings.HasSuffix(before, "\n") {
 		return ""
@@ -132,12 +132,12 @@ func lineBreak(before string) string {
 	return "\n"
 }
 
-// isAddress reports whether an address can stand in a text: on one line, with nothing in it that is not seen.
+// isAddress reports whether an address can be inserted into a text: one line without invisible characters.
 func isAddress(address string) bool {
 	return address != "" && !strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }
 
-// bare is an address as people write it.
+// bare returns an address as people write it.
 func bare(address string) string {
 	_, rest, ok := strings.Cut(address, "://")
 	if !ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// handOver gives an update, or those of an album, to the host and raises the offset. Updates that say nothing to the host
-// are skipped.
-func (r *receiver) handOver(ctx context.Context, updates []received) error {
+// submit submits an update, or those of an album, to the host and advances the offset. Updates that mean nothing to the
+// host are skipped.
+func (r *receiver) submit(ctx context.Context, updates []received) error {
 	if parts := r.read(updates); len(parts) > 0 {
 		event := album.Join(parts)
 		verdict, err := r.in.Submit(ctx, event)
@@ -31,7 +31,7 @@ func (r *receiver) handOver(ctx context.Context, updates []received) error {
 	return nil
 }
 
-// read returns the event of each update that is one.
+// read returns the events of the updates that have one.
 func (r *receiver) read(updates []received) []chat.Event {
 	var events []chat.Event
 	for _, u := range updates {
@@ -46,7 +46,7 @@ func (r *receiver) read(updates []received) []chat.Event {
 	return events
 }
 
-// submitted logs what became of an event.
+// submitted logs the verdict on an event.
 func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
 	r.log.Debug("event submitted", "event", event.ID, "verdict", verdict.String())
 	if change, ok := event.Body.(chat.MemberChange); ok {
@@ -54,7 +54,7 @@ func (r *receiver) submitted(event chat.Event, verdict chat.Verdict) {
 	}
 }
 
-// whereabouts says where the bot is now.
+// whereabouts describes a change of the bot's membership.
 func whereabouts(change chat.MemberChange, kind chat.Kind) string {
 	switch {
 	case kind == chat.Direct && change.Joined:

@@ -12,13 +12,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// generalTopic is the topic of a forum that messages without a thread belong to.
+// generalTopic is the forum topic of messages without a thread.
 const generalTopic chat.ThreadID = "1"
 
-// inbound makes events of updates.
+// inbound converts updates to events.
 type inbound struct{ self tgbotapi.User }
 
-// event is what an update says to the host; false: nothing.
+// event returns the event of an update, or false if it has none for the host.
 func (in inbound) event(u update) (chat.Event, bool) {
 	event := chat.Event{ID: chat.EventID(fmt.Sprintf("tg:%d:%d", in.self.ID, u.UpdateID))}
 	switch {
@@ -100,7 +100,7 @@ func (in inbound) fromPress(event chat.Event, q *tgbotapi.CallbackQuery, x extra
 	}
 	event = in.located(event, q.Message, x)
 	event.Sender = in.sender(q.From)
-	event.At = time.Now() // Telegram does not say when.
+	event.At = time.Now() // Telegram gives no time
 	event.Body = chat.ButtonPress{MessageID: messageID(q.Message.MessageID), Data: q.Data}
 	return event, true
 }
@@ -128,7 +128,7 @@ func isIn(m tgbotapi.ChatMember) bool {
 	}
 }
 
-// located fills in where a message is and whose it is.
+// located sets the chat, the thread and the sender of a message.
 func (in inbound) located(event chat.Event, m *tgbotapi.Message, x extra) chat.Event {
 	event.Chat = chatOf(m.Chat)
 	switch {
@@ -138,7 +138,7 @@ func (in inbound) located(event chat.Event, m *tgbotapi.Message, x extra) chat.E
 		event.Thread = generalTopic
 	}
 	switch {
-	case m.SenderChat != nil: // An anonymous admin, or a channel that writes in its group.
+	case m.SenderChat != nil: // an anonymous admin, or a channel that writes in its group
 		event.Sender = behalf(m.SenderChat)
 	case m.From != nil:
 		event.Sender = in.sender(m.From)
@@ -156,7 +156,7 @@ func (in inbound) sender(u *tgbotapi.User) chat.Sender {
 	}
 }
 
-// quote is the message m, which one with x answers, or the part of it that is meant.
+// quote returns the quote of message m, to which the message with x replies, or of the selected part of it.
 func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
 	whole, _ := formatted(writtenOf(m), nil)
 	quote := &chat.Quote{ID: messageID(m.MessageID), Text: cmp.Or(x.Quote.Text, richText(x.ReplyTo.Rich), whole, told(m))}
@@ -172,7 +172,7 @@ func (in inbound) quote(m *tgbotapi.Message, x extra) *chat.Quote {
 	return quote
 }
 
-// quoteElsewhere quotes a message of another chat, which is known here by no id.
+// quoteElsewhere quotes a message of another chat, whose id is not valid here.
 func (in inbound) quoteElsewhere(x extra) *chat.Quote {
 	quote, origin := in.quote(&x.Elsewhere.Message, x), x.Elsewhere.Origin
 	quote.ID = ""

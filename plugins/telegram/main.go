@@ -1,5 +1,5 @@
-// Command clawhost-telegram is the Telegram channel: one bot of the Bot API, whose chats are the host's. It polls for
-// updates, so the machine needs no address of its own, and confirms an update only when the host has it on disk.
+// Command clawhost-telegram is the Telegram channel: one bot of the Bot API. It polls for updates, so the machine needs no
+// public address, and confirms an update only when the host has stored it.
 package main
 
 import "github.com/clawhost/clawhost/sdk"

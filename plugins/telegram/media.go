@@ -14,11 +14,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// maxFile is the largest file that the Bot API gives to a bot, in bytes.
+// maxFile is the maximum size of a file that the Bot API provides to bots, in bytes.
 const maxFile = 20 << 20
 
-// attachment describes a message's file; false: it has none. Its token is Telegram's id of the file, which stays good for this bot.
-// A sticker has none.
+// attachment describes a message's file, or returns false if it has none. Its token is Telegram's file id, which stays
+// valid for this bot. A sticker has no token.
 func attachment(m *tgbotapi.Message) (chat.Media, bool) {
 	file := func(media chat.Media, size int, id string) (chat.Media, bool) {
 		media.Size = int64(size)
@@ -36,7 +36,7 @@ func attachment(m *tgbotapi.Message) (chat.Media, bool) {
 		return file(chat.Media{Kind: chat.Video, MIMEType: m.Video.MimeType, FileName: m.Video.FileName}, m.Video.FileSize, m.Video.FileID)
 	case m.VideoNote != nil:
 		return file(chat.Media{Kind: chat.Video, MIMEType: "video/mp4"}, m.VideoNote.FileSize, m.VideoNote.FileID)
-	case m.Animation != nil: // It comes with a document that is the same file.
+	case m.Animation != nil: // the message also has the same file as a document
 		f := m.Animation
 		return file(chat.Media{Kind: chat.Video, MIMEType: f.MimeType, FileName: f.FileName}, f.FileSize, f.FileID)
 	case m.Sticker != nil:
@@ -71,7 +71,7 @@ func (a *api) file(ctx context.Context, id string) (io.ReadCloser, error) {
 	return a.download(ctx, found.FilePath)
 }
 
-// fileError is an error of the Bot API's as the host understands it.
+// fileError converts an error of the Bot API for the host.
 func fileError(err error) error {
 	if failed, ok := errors.AsType[*callError](err); ok && failed.says("too big") {
 		return &chat.FileError{Problem: network.TooLarge(maxFile), Err: err}
@@ -79,7 +79,7 @@ func fileError(err error) error {
 	return network.FileError(err)
 }
 
-// download opens a file by the path that getFile tells.
+// download opens a file by the path from getFile.
 func (a *api) download(ctx context.Context, file string) (io.ReadCloser, error) {
 	address, err := a.fileAddress(file)
 	if err != nil {
@@ -88,13 +88,13 @@ func (a *api) download(ctx context.Context, file string) (io.ReadCloser, error) 
 	return network.Download(ctx, a.client, address, maxFile)
 }
 
-// fileAddress is where a file is.
+// fileAddress returns the address of a file.
 func (a *api) fileAddress(file string) (string, error) {
 	switch {
 	case file == "":
 		return "", newCallError("GET file", http.StatusNotFound, "the Bot API server does not serve the file")
-	case strings.HasPrefix(file, "/"): // A path on the server's disk, of which the plugin reads nothing.
-		return "", newCallError("GET file", http.StatusNotFound, "the Bot API server serves no files, for it runs with --local")
+	case strings.HasPrefix(file, "/"): // a path on the server's disk, which the plugin does not read
+		return "", newCallError("GET file", http.StatusNotFound, "the Bot API server serves no files because it runs with --local")
 	}
 	segments := strings.Split(file, "/")
 	for i, segment := range segments {

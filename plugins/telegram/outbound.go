@@ -13,17 +13,17 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// maxBegun is how many half-sent messages are remembered.
+// maxBegun limits the half-sent messages that are remembered.
 const maxBegun = 1000
 
-// progress is how far a message came before it failed.
+// progress is how far a message got before it failed.
 type progress struct {
 	steps int
 	ids   []chat.MessageID
 }
 
-// Send implements sdk.Channel. What is sent in several steps goes on, when one of them has failed and the same key comes
-// again, with that one, as long as the process lives.
+// Send implements sdk.Channel. If a message takes several steps and one fails, a retry with the same key continues with
+// that step, as long as the process runs.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	steps, err := plan(out)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 	return chat.Receipt{IDs: done.ids}, nil
 }
 
-// take takes one step and returns the ids of the messages that came of it.
+// take performs one step and returns the ids of the resulting messages.
 func (c *channel) take(ctx context.Context, to chat.Address, s step) ([]chat.MessageID, error) {
 	for {
 		method, params, fields := s.request()
@@ -68,13 +68,13 @@ func (c *channel) take(ctx context.Context, to chat.Address, s step) ([]chat.Mes
 			return sent.ids(), nil
 		}
 		refused, ok := errors.AsType[*callError](err)
-		if !ok || !s.mend(refused) {
+		if !ok || !s.correct(refused) {
 			return nil, err
 		}
 	}
 }
 
-// messages are what sending returns: a message, or the list of an album's.
+// messages is the result of sending: a message, or an album's list.
 type messages []tgbotapi.Message
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -94,7 +94,7 @@ func (m messages) ids() []chat.MessageID {
 	return ids
 }
 
-// resume takes out how far a message came.
+// resume returns and removes a message's progress.
 func (c *channel) resume(key string) progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *channel) resume(key string) progress {
 	return done
 }
 
-// keep remembers how far a message came that will come again.
+// keep stores the progress of a message that will be retried.
 func (c *channel) keep(key string, done progress, again bool) {
 	if key == "" || done.steps == 0 || !again {
 		return
@@ -116,10 +116,10 @@ func (c *channel) keep(key string, done progress, again bool) {
 	c.begun[key] = done
 }
 
-// address says where a message goes, and how its links are shown.
+// address sets the destination of a message, and whether its links are previewed.
 func (c *channel) address(params tgbotapi.Params, to chat.Address) {
 	params["chat_id"] = string(to.Chat)
-	if to.Thread != generalTopic { // Telegram does not find the General topic by its number.
+	if to.Thread != generalTopic { // Telegram does not accept the General topic's id here
 		params.AddNonEmpty("message_thread_id", string(to.Thread))
 	}
 	if !c.previews && params["text"] != "" {
@@ -127,8 +127,8 @@ func (c *channel) address(params tgbotapi.Params, to chat.Address) {
 	}
 }
 
-// replyTo names the message that is answered. Whether it is gone, or the id is none of Telegram's, which are positive and
-// of 32 bits, the answer is sent all the same.
+// replyTo encodes the message that is replied to. The message is also sent if that is gone, or if the id is not a valid
+// Telegram id (positive, 32 bits).
 func replyTo(id chat.MessageID) string {
 	number, err := strconv.ParseInt(string(id), 10, 32)
 	if err != nil || number <= 0 {
@@ -137,14 +137,14 @@ func replyTo(id chat.MessageID) string {
 	return object(map[string]any{"message_id": number, "allow_sending_without_reply": true})
 }
 
-// What an inline keyboard may hold, by the Bot API; a wider one is hard to read on a telephone.
+// Limits of an inline keyboard, from the Bot API; a wider one is hard to read on a phone.
 const (
 	maxRows    = 12
 	maxColumns = 8
 	maxData    = 64 // bytes
 )
 
-// keyboard is buttons as Telegram takes them.
+// keyboard encodes buttons for Telegram.
 func keyboard(buttons [][]chat.Button) string {
 	type button struct {
 		Text string `json:"text"`
@@ -161,7 +161,7 @@ func keyboard(buttons [][]chat.Button) string {
 	return object(map[string]any{"inline_keyboard": rows})
 }
 
-// object is v, of which everything can be marshalled, as JSON.
+// object marshals v, which never fails.
 func object(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// What the Bot API takes of a bot's files.
+// The Bot API's limits for files from bots.
 const (
 	maxUpload = 50 << 20 // bytes
 	maxPhoto  = 10 << 20 // bytes of an image that is shown as a photo
 	maxAlbum  = 10       // files
 )
 
-// shape is as what a file is sent, by the Bot API's name.
+// shape is the way in which a file is sent, by the Bot API's name.
 type shape string
 
 const (
@@ -31,7 +31,7 @@ const (
 	document shape = "document"
 )
 
-// shapes say which files Telegram shows as what they are. All others are documents.
+// shapes are the types of files that Telegram shows. All others are documents.
 var shapes = []network.Shape[shape]{
 	{Kinds: []chat.MediaKind{chat.Image}, Types: []string{"image/jpeg", "image/png", "image/webp"}, Most: maxPhoto, As: photo},
 	{Kinds: []chat.MediaKind{chat.Video}, Types: []string{"video/mp4"}, Most: maxUpload, As: video},
@@ -39,7 +39,7 @@ var shapes = []network.Shape[shape]{
 	{Kinds: []chat.MediaKind{chat.Voice}, Types: []string{"audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a"}, Most: maxUpload, As: voice},
 }
 
-// album is what a file may be in an album with; of nothing: it stands alone.
+// album returns the kind of album that a file may be part of; empty: none.
 func (s shape) album() string {
 	switch s {
 	case photo, video:
@@ -51,7 +51,7 @@ func (s shape) album() string {
 	}
 }
 
-// shaped is a file and as what it is sent.
+// shaped is a file with the way in which it is sent.
 type shaped struct {
 	chat.Media
 	as shape
@@ -64,8 +64,8 @@ type step struct {
 	params tgbotapi.Params
 }
 
-// plan cuts a message into what Telegram takes at a time. A text that fits is the caption of the files, if they go at once;
-// any other comes before them.
+// plan splits a message into requests. If all files fit into one request, a text that is short enough is their caption;
+// otherwise the text is sent first.
 func plan(out chat.Outgoing) ([]step, error) {
 	text, entities := markdown.ToEntities(out.Text, textLimit)
 	parts := markdown.Split(text, entities, textLimit)
@@ -103,7 +103,7 @@ func plan(out chat.Outgoing) ([]step, error) {
 	return steps, nil
 }
 
-// attach adds what a message answers to its first request, and its buttons to the one that they stand under.
+// attach adds the reply to a message's first request, and the buttons to the request that has them.
 func attach(out chat.Outgoing, first, under tgbotapi.Params) {
 	first.AddNonEmpty("reply_parameters", replyTo(out.ReplyTo))
 	if len(out.Buttons) > 0 {
@@ -111,7 +111,7 @@ func attach(out chat.Outgoing, first, under tgbotapi.Params) {
 	}
 }
 
-// enclosures are the steps of a message's files, in order: of each row of files that may be together an album.
+// enclosures returns the steps of a message's files, in order. Consecutive files that may be combined become an album.
 func enclosures(media []chat.Media) ([]step, error) {
 	var steps []step
 	for _, m := range media {
@@ -128,7 +128,7 @@ func enclosures(media []chat.Media) ([]step, error) {
 	return steps, nil
 }
 
-// request is the step's call, but for the chat.
+// request returns the step's call, without the chat.
 func (s *step) request() (method string, params tgbotapi.Params, fields []string) {
 	params = tgbotapi.Params{}
 	maps.Copy(params, s.params)
@@ -164,9 +164,9 @@ func adorn(params tgbotapi.Params, text, entities string, part markdown.Part) {
 	}
 }
 
-// mend changes a step that was refused so that it may succeed, if it can: an image that Telegram cannot show goes as a
-// document, and a caption without its looks.
-func (s *step) mend(refused *callError) bool {
+// correct changes a refused step so that it may succeed, if possible: an image that Telegram cannot show is sent as a
+// document, and a caption without formatting.
+func (s *step) correct(refused *callError) bool {
 	if refused.Status != 400 || len(s.files) == 0 {
 		return false
 	}

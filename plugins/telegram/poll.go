@@ -21,10 +21,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// pace is how often the receiver asks.
+// pace holds the receiver's timing.
 type pace struct {
 	poll    time.Duration // how long the server waits for an update; whole seconds, at most 50
-	grace   time.Duration // how much longer the answer may take
+	grace   time.Duration // how much longer the response may take
 	least   time.Duration // between two polls without updates, for servers that do not wait
 	first   time.Duration // the wait after a failure; it doubles
 	longest time.Duration
@@ -35,11 +35,11 @@ func usualPace() pace {
 	return pace{poll: 50 * time.Second, grace: 15 * time.Second, least: time.Second, first: time.Second, longest: time.Minute, album: 300 * time.Millisecond}
 }
 
-// wanted are the kinds of updates that the receiver knows.
+// wanted are the kinds of updates that the receiver handles.
 const wanted = `["message","edited_message","callback_query","my_chat_member","message_reaction","stopped_message_generation"]`
 
-// receiver takes updates to the host. The library's own loop confirms an update before anybody has it, so this one does
-// it: an update counts as confirmed when a poll names a higher offset, and the offset rises only after Submit.
+// receiver submits updates to the host. The library's own loop confirms an update before it is processed, so it is not
+// used: an update is confirmed when a poll has a higher offset, and the offset advances only after Submit.
 type receiver struct {
 	api    *api
 	in     sdk.Inbox
@@ -48,12 +48,13 @@ type receiver struct {
 	status *network.Status
 
 	self    tgbotapi.User
-	offset  int // the first update that the host does not have; zero: whatever there is
+	offset  int // the first update that the host does not have; zero: unknown
 	answers sync.WaitGroup
-	slots   chan struct{} // one for each answer that is on its way
+	slots   chan struct{} // one for each concurrent answer
 }
 
-// maxAnswers is how many presses of buttons are answered at the same time. Behind more of them a button spins for a while.
+// maxAnswers limits how many button presses are answered concurrently. With more of them a button keeps spinning for a
+// while.
 const maxAnswers = 16
 
 // run receives until ctx ends or the token is refused.
@@ -72,7 +73,7 @@ func (r *receiver) run(ctx context.Context) error {
 	}
 }
 
-// persist tries a step until it succeeds. It gives up when the token is refused or ctx ends.
+// persist retries a step until it succeeds. It gives up when the token is rejected or ctx ends.
 func (r *receiver) persist(ctx context.Context, step func(context.Context) error) error {
 	for tries := (network.Backoff{First: r.pace.first, Longest: r.pace.longest}); ; {
 		err := step(ctx)
@@ -106,13 +107,13 @@ func (r *receiver) signIn(ctx context.Context) error {
 	return r.api.read("getMe", raw, &r.self)
 }
 
-// dropWebhook ends what keeps getUpdates from working; the updates that wait are kept. Whoever set it should know.
+// dropWebhook removes a webhook, which would block getUpdates; pending updates are kept. The operator is warned.
 func (r *receiver) dropWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	response, err := r.api.request(ctx, "deleteWebhook", nil)
 	if err == nil && strings.Contains(response.Description, "was deleted") {
-		r.log.Warn("another program had set a webhook for this bot; it is removed, and that program gets no updates any more")
+		r.log.Warn("another program had set a webhook for this bot; it was removed, and that program no longer gets updates")
 	}
 	return err
 }
@@ -123,12 +124,12 @@ func (r *receiver) ask(ctx context.Context, method string, params tgbotapi.Param
 	return r.api.call(ctx, method, params)
 }
 
-// receive polls once and hands over what came.
+// receive polls once and submits the updates.
 func (r *receiver) receive(ctx context.Context) error {
 	began := time.Now()
 	timeout := r.pace.poll
 	if !r.status.Is(chat.Connected) {
-		timeout = 0 // After trouble, to know soon that it is over.
+		timeout = 0 // after a failure, to notice soon that it is over
 	}
 	updates, err := r.poll(ctx, timeout)
 	if err != nil {
@@ -139,8 +140,8 @@ func (r *receiver) receive(ctx context.Context) error {
 	}
 	r.connected()
 	if len(updates) == 0 {
-		// Nothing is unconfirmed now. Without an offset the bot also sees updates with smaller ids, at which Telegram may
-		// begin again after a week of silence.
+		// Nothing is unconfirmed now. Without an offset the bot also sees updates with smaller ids, from which Telegram may
+		// restart after a week without updates.
 		r.offset = 0
 		network.Pause(ctx, r.pace.least-time.Since(began))
 	}
@@ -149,7 +150,7 @@ func (r *receiver) receive(ctx context.Context) error {
 			return err
 		}
 		n := together(updates)
-		if err := r.handOver(ctx, updates[:n]); err != nil {
+		if err := r.submit(ctx, updates[:n]); err != nil {
 			return err
 		}
 		updates = updates[n:]
@@ -157,8 +158,7 @@ func (r *receiver) receive(ctx context.Context) error {
 	return nil
 }
 
-// complete adds to updates, if they are an album as far as it has come, what still comes of it. Nothing of it is confirmed
-// meanwhile.
+// complete waits for the remaining files if the updates end within an album. Nothing of it is confirmed meanwhile.
 func (r *receiver) complete(ctx context.Context, updates []received) ([]received, error) {
 	for isAlbum(updates) && len(updates) < maxAlbum {
 		if !network.Pause(ctx, r.pace.album) {
@@ -177,8 +177,8 @@ func (r *receiver) complete(ctx context.Context, updates []received) ([]received
 	return updates, nil
 }
 
-// poll waits so long for updates, in whole seconds, and returns them in the order of the ids: only then does an offset
-// confirm nothing that is still to be handed over.
+// poll waits up to timeout for updates, in whole seconds, and returns them ordered by id: only then does an offset confirm
+// nothing that has not been submitted.
 func (r *receiver) poll(ctx context.Context, timeout time.Duration) ([]received, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+r.pace.grace)
 	defer cancel()
@@ -192,13 +192,14 @@ func (r *receiver) poll(ctx context.Context, timeout time.Duration) ([]received,
 	if err := r.api.read("getUpdates", raw, &updates); err != nil {
 		return nil, err
 	}
-	// What is confirmed must not come again: the host would not know the rest of an album by its first file's id.
+	// Confirmed updates must not be submitted again: the rest of an album has another id than its first file, so the host
+	// would not recognise it.
 	updates = slices.DeleteFunc(updates, func(u received) bool { return u.UpdateID < r.offset })
 	slices.SortStableFunc(updates, func(a, b received) int { return cmp.Compare(a.UpdateID, b.UpdateID) })
 	return updates, nil
 }
 
-// answer ends the spinning of a pressed button, without waiting for it. Nothing depends on it.
+// answer stops the spinning of a pressed button, without waiting. Nothing depends on it.
 func (r *receiver) answer(ctx context.Context, query string) {
 	select {
 	case r.slots <- struct{}{}:
@@ -225,9 +226,9 @@ func (r *receiver) disconnected(failed *callError) {
 	}
 	switch {
 	case failed.Status == http.StatusConflict && failed.says("webhook"):
-		detail = "another program has set a webhook for this bot; it is removed, but stop that program or make a bot of your own for it"
+		detail = "another program has set a webhook for this bot; it was removed. Stop that program or create a separate bot for it"
 	case failed.Status == http.StatusConflict:
-		detail = "another program polls for this bot's updates; stop it or make a bot of your own for it"
+		detail = "another program polls for this bot's updates; stop it or create a separate bot for it"
 	}
 	r.status.Report(state, detail)
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// redactor takes a token out of texts: every request has it in its address, and so has every error of a transport.
+// redactor removes a token from texts: the address of every request contains it, and so do transport errors.
 type redactor struct{ replacer *strings.Replacer }
 
-// shown stands where the token was.
+// shown replaces the token.
 const shown = "<token>"
 
-// shortestRedacted is the least length of a secret that is looked for without the bot's id before it; a shorter one, of
-// a server for tests, would be found in ordinary words.
+// shortestRedacted is the minimum length of a secret that is redacted without the bot's id before it; a shorter one, of a
+// test server, would match ordinary words.
 const shortestRedacted = 8
 
 func newRedactor(token string) redactor {

@@ -12,9 +12,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// tryRich sends, edits or drafts Markdown as a rich message, which Telegram renders itself, where the config wants it.
-// False: the text is to go the usual way, for Telegram does not take this one, or the Bot API server is too old to know
-// rich messages.
+// tryRich sends, edits or drafts Markdown as a rich message, which Telegram renders itself, if the config enables that. It
+// returns false if the text must be sent as an ordinary message, because Telegram refuses this one, or the Bot API server
+// is too old for rich messages.
 func (c *channel) tryRich(ctx context.Context, method string, params tgbotapi.Params, text string, result any) (bool, error) {
 	if !c.rich || c.richUnknown.Load() {
 		return false, nil
@@ -27,13 +27,13 @@ func (c *channel) tryRich(ctx context.Context, method string, params tgbotapi.Pa
 		c.richUnknown.Store(true)
 		return false, nil
 	case ok && refused.Status == http.StatusBadRequest && refused.Reason() == chat.Invalid && !refused.says("message is not modified"):
-		c.log.Debug("a rich message was refused; it goes as a usual one", "error", err)
+		c.log.Debug("a rich message was refused; sending it as an ordinary one", "error", err)
 		return false, nil
 	}
 	return true, err
 }
 
-// sendRich is Send for a text as a rich message.
+// sendRich sends a text as a rich message.
 func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat.Receipt, done bool, err error) {
 	if len(out.Media) > 0 || strings.TrimSpace(out.Text) == "" {
 		return chat.Receipt{}, false, nil
@@ -52,7 +52,7 @@ func (c *channel) sendRich(ctx context.Context, out chat.Outgoing) (receipt chat
 	return chat.Receipt{IDs: sent.ids()}, done, nil
 }
 
-// editRich is Edit to a rich message.
+// editRich edits a message to a rich message.
 func (c *channel) editRich(ctx context.Context, to chat.Address, id chat.MessageID, text string, buttons [][]chat.Button) (done bool, err error) {
 	if strings.TrimSpace(text) == "" {
 		return false, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// fromReaction tells of the emoji that was added, or that one was taken back. In groups Telegram tells admins only.
+// fromReaction reports an added or removed emoji. In groups Telegram sends reactions to admins only.
 func (in inbound) fromReaction(event chat.Event, r reaction) (chat.Event, bool) {
 	event.Chat = chatOf(r.Chat)
 	event.At = time.Unix(r.Date, 0)
@@ -32,7 +32,7 @@ func (in inbound) fromReaction(event chat.Event, r reaction) (chat.Event, bool) 
 	return event, !pictures && !event.Sender.IsSelf
 }
 
-// fromStop comes from a private chat, which has its person's id and names.
+// fromStop is from a private chat, which has its person's id and names.
 func fromStop(event chat.Event, s stopped) chat.Event {
 	event.Chat = chatOf(s.Chat)
 	if s.ThreadID != 0 {
@@ -40,12 +40,12 @@ func fromStop(event chat.Event, s stopped) chat.Event {
 	}
 	person := tgbotapi.User{FirstName: s.Chat.FirstName, LastName: s.Chat.LastName}
 	event.Sender = chat.Sender{ID: userID(s.Chat.ID), DisplayName: nameOf(&person), Username: s.Chat.UserName}
-	event.At = time.Now() // Telegram does not say when.
+	event.At = time.Now() // Telegram gives no time
 	event.Body = chat.StopRequest{}
 	return event
 }
 
-// behalf is a chat that writes in its own name: a group whose admin is anonymous, or a channel.
+// behalf returns a chat that writes in its own name: a group with an anonymous admin, or a channel.
 func behalf(c *tgbotapi.Chat) chat.Sender {
 	return chat.Sender{ID: chat.UserID(chatID(c.ID)), DisplayName: c.Title, Username: c.UserName}
 }

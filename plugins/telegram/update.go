@@ -6,7 +6,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// update is an update with what the library, which knows the Bot API of 2021, leaves out.
+// update is an update with the fields that the library, which supports the Bot API of 2021, leaves out.
 type update struct {
 	tgbotapi.Update
 	extra    extra // of the message that the update is about
@@ -14,7 +14,7 @@ type update struct {
 	stopped  *stopped
 }
 
-// reaction is what somebody's reactions to a message were, and what they are now.
+// reaction is a change of somebody's reactions to a message: the old and the new ones.
 type reaction struct {
 	Chat      *tgbotapi.Chat `json:"chat"`
 	MessageID int            `json:"message_id"`
@@ -25,30 +25,30 @@ type reaction struct {
 	New       []emoji        `json:"new_reaction"`
 }
 
-// emoji is a reaction; those that are pictures have no emoji.
+// emoji is a reaction; custom emojis have an empty Emoji.
 type emoji struct {
 	Emoji string `json:"emoji"`
 }
 
-// stopped says that somebody pressed the button of a draft.
+// stopped is a press of a draft's stop button.
 type stopped struct {
 	Chat     *tgbotapi.Chat `json:"chat"`
 	ThreadID int            `json:"message_thread_id"`
 }
 
-// received is an update as it came. One that cannot be read is confirmed all the same, or it would come for ever.
+// received is a raw update. One that cannot be decoded is confirmed all the same; otherwise it would be delivered for ever.
 type received struct {
 	update
 	unreadable error
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It has no error, which would lose the other updates of a poll.
+// UnmarshalJSON implements json.Unmarshaler. It never returns an error, which would lose the other updates of a poll.
 func (r *received) UnmarshalJSON(data []byte) error {
 	r.unreadable = json.Unmarshal(data, &r.update)
 	return nil
 }
 
-// extra is what the library does not know of a message.
+// extra has the fields of a message that the library does not support.
 type extra struct {
 	ThreadID int  `json:"message_thread_id"`
 	IsTopic  bool `json:"is_topic_message"`
@@ -58,7 +58,7 @@ type extra struct {
 	Quote struct {
 		Text string `json:"text"`
 	} `json:"quote"`
-	Rich    any `json:"rich_message"` // whatever it is
+	Rich    any `json:"rich_message"` // of any type
 	ReplyTo struct {
 		Rich         any `json:"rich_message"`
 		TopicCreated *struct {
@@ -69,14 +69,14 @@ type extra struct {
 	Origin    *origin    `json:"forward_origin"`
 }
 
-// elsewhere is a message of another chat that is answered. Of what it said there is what is quoted, but its file is there.
+// elsewhere is a message of another chat that is replied to. It has the quoted text only, but its file.
 type elsewhere struct {
 	tgbotapi.Message
 
 	Origin *origin `json:"origin"`
 }
 
-// origin is where a forwarded message comes from.
+// origin is the origin of a forwarded message.
 type origin struct {
 	Date       int64          `json:"date"`
 	User       *tgbotapi.User `json:"sender_user"`

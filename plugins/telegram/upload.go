@@ -13,15 +13,15 @@ import (
 	"github.com/clawhost/clawhost/sdk/upload"
 )
 
-// enclosed are the files that go with a request, as parts of its form.
+// enclosed are the files of a request, as parts of its form.
 type enclosed struct {
 	files []upload.Part
 	open  upload.Open
 	bytes int64 // of all files together
 }
 
-// upload is call with files. The library's own uploads start goroutines that nobody waits for and lose the code of a refusal,
-// so this is not one.
+// upload is call with files. The library's own uploads start goroutines that nobody waits for, and lose the error code, so
+// they are not used.
 func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params, enclosed *enclosed) (json.RawMessage, error) {
 	var parts []upload.Part
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -40,7 +40,7 @@ func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params,
 	response, err := e.Do(request)
 	if err != nil {
 		if cause := form.Err(); cause != nil && ctx.Err() == nil {
-			return nil, a.unread(method, cause) // What Telegram got was no whole request.
+			return nil, a.unread(method, cause) // Telegram received an incomplete request
 		}
 		return nil, a.failed(method, e, err)
 	}
@@ -58,7 +58,7 @@ func (a *api) upload(ctx context.Context, method string, params tgbotapi.Params,
 	return nil, a.failed(method, e, refused)
 }
 
-// unread is the error of a request whose files the host did not give. It was not delivered.
+// unread returns the error of a request whose files the host could not provide. The request was not delivered.
 func (a *api) unread(method string, err error) error {
 	e := &callError{CallError: network.Unread(method, err)}
 	e.Message = a.redactor.clean(e.Message)

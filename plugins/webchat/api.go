@@ -17,19 +17,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The limits of one request.
+// Limits of a request.
 const (
 	maxBody     = 256 << 10
 	maxHistory  = 200
 	maxRequests = 64 // at the same time, without the streams and files
-	// answerWithin is how long a post waits for the host before the page is told to ask again.
+	// answerWithin limits how long a post waits for the host before the page is asked to retry.
 	answerWithin = 45 * time.Second
-	// writeWithin is how long a page may take to take what is written to it.
+	// writeWithin limits how long a page may take to receive a write.
 	writeWithin = 10 * time.Second
 )
 
-// idPattern is a UUID as crypto.randomUUID writes it. A page names its messages and conversations by one, so that what is
-// sent again is the same.
+// idPattern matches a UUID as crypto.randomUUID writes it. A page uses one to identify its messages and conversations, so
+// that retries are idempotent.
 var idPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // api answers the page's requests.
@@ -42,11 +42,11 @@ type api struct {
 	render  func(markdown string) string
 	title   string
 	log     *slog.Logger
-	// submit hands an event to the host. It ends with the channel, not with the request.
+	// submit submits an event to the host. It ends with the channel, not with the request.
 	submit    func(chat.Event) (chat.Verdict, error)
-	busy      chan struct{} // a slot a request
-	transfers chan struct{} // a slot a file on its way
-	streams   chan struct{} // a slot a stream
+	busy      chan struct{} // one slot per request
+	transfers chan struct{} // one slot per file transfer
+	streams   chan struct{} // one slot per stream
 }
 
 func (a *api) routes() http.Handler {
@@ -78,7 +78,7 @@ func limited(slots chan struct{}, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// getState answers with what the page needs besides messages. Last is the revision to follow from.
+// getState returns what the page needs besides messages. Last is the revision to follow from.
 func (a *api) getState(w http.ResponseWriter, _ *http.Request) {
 	last := a.journal.last()
 	conversations, _ := a.journal.conversations()
@@ -89,7 +89,7 @@ func (a *api) getState(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// getHistory answers with a conversation's newest messages before one, or the newest of all, oldest first.
+// getHistory returns a conversation's newest messages before a given one, or the newest of all, oldest first.
 func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	before, ok1 := number(query.Get("before"), 0)
@@ -106,8 +106,8 @@ func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, map[string]any{"messages": messages, "more": more})
 }
 
-// postMessage keeps a message, and answers once the host has it. The same id again is the same message. Its conversation
-// begins with it.
+// postMessage stores a message, and responds once the host has it. A repeated id is the same message. The conversation is
+// created with its first message.
 func (a *api) postMessage(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ID           string          `json:"id"`
@@ -131,24 +131,24 @@ func (a *api) postMessage(w http.ResponseWriter, r *http.Request) {
 	if _, known := a.journal.get(id); !known {
 		var err error
 		if rec.Files, err = a.resolve(r.Context(), in.Files); errors.Is(err, sdk.ErrNotFound) {
-			refuse(w, http.StatusGone, "A file is not with the host any more: attach it again.")
+			refuse(w, http.StatusGone, "The host no longer has a file: attach it again.")
 			return
 		} else if err != nil {
-			refuse(w, http.StatusServiceUnavailable, "The host is not there.")
+			refuse(w, http.StatusServiceUnavailable, "The host is not connected.")
 			return
 		}
 	}
 	_, added, err := a.journal.say(rec)
 	switch {
 	case errors.Is(err, errTooMany):
-		refuse(w, http.StatusServiceUnavailable, "Too many messages wait for the host.")
+		refuse(w, http.StatusServiceUnavailable, "Too many messages are waiting for the host.")
 		return
 	case errors.Is(err, errManyConversations):
 		refuse(w, http.StatusConflict, "There are too many conversations: delete one.")
 		return
 	case err != nil:
-		a.log.Error("message not kept", "error", err)
-		refuse(w, http.StatusInternalServerError, "The message could not be kept; see the host's log.")
+		a.log.Error("message not stored", "error", err)
+		refuse(w, http.StatusInternalServerError, "The message could not be stored; see the host's log.")
 		return
 	}
 	switch a.settled(r.Context(), id) {
@@ -157,7 +157,7 @@ func (a *api) postMessage(w http.ResponseWriter, r *http.Request) {
 	case rejected:
 		refuse(w, http.StatusUnprocessableEntity, "The host refused this message; its log says why.")
 	default:
-		refuse(w, http.StatusServiceUnavailable, "The host has not taken the message yet.")
+		refuse(w, http.StatusServiceUnavailable, "The host has not accepted the message yet.")
 	}
 }
 
@@ -179,7 +179,7 @@ func (a *api) settled(ctx context.Context, id chat.MessageID) state {
 	}
 }
 
-// postEdit changes a message that the agent has not read. The host knows whether it has.
+// postEdit edits a message that the agent has not read yet. The host decides.
 func (a *api) postEdit(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ID      string         `json:"id"`
@@ -194,7 +194,7 @@ func (a *api) postEdit(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "An edit has an id (a UUID), a message of the user's that was sent, and a text.")
 		return
 	}
-	if !a.handOver(w, in.ID, m.Thread, chat.Edited{ID: in.Message, Text: in.Text}, "It is too late to change this message.") {
+	if !a.submitNow(w, in.ID, m.Thread, chat.Edited{ID: in.Message, Text: in.Text}, "It is too late to change this message.") {
 		return
 	}
 	err := a.journal.update(in.Message, func(r *record) error {
@@ -202,14 +202,14 @@ func (a *api) postEdit(w http.ResponseWriter, r *http.Request) {
 		return nil
 	})
 	if err != nil {
-		a.log.Error("edit not kept", "error", err)
-		refuse(w, http.StatusInternalServerError, "The edit could not be kept; see the host's log.")
+		a.log.Error("edit not stored", "error", err)
+		refuse(w, http.StatusInternalServerError, "The edit could not be stored; see the host's log.")
 		return
 	}
 	respond(w, http.StatusOK, map[string]any{"id": in.ID})
 }
 
-// postButton presses a button of a message of the agent.
+// postButton presses a button of the agent's message.
 func (a *api) postButton(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ID      string         `json:"id"`
@@ -229,12 +229,12 @@ func (a *api) postButton(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	press := chat.ButtonPress{MessageID: in.Message, Data: in.Data}
-	if a.handOver(w, in.ID, m.Thread, press, "The host refused this; its log says why.") {
+	if a.submitNow(w, in.ID, m.Thread, press, "The host refused this; its log says why.") {
 		respond(w, http.StatusOK, map[string]any{"id": in.ID})
 	}
 }
 
-// postStop stops what runs in a conversation.
+// postStop stops the conversation's turn.
 func (a *api) postStop(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ID           string        `json:"id"`
@@ -247,17 +247,17 @@ func (a *api) postStop(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "A stop has an id (a UUID) and a conversation.")
 		return
 	}
-	if a.handOver(w, in.ID, in.Conversation, chat.StopRequest{}, "The host refused to stop; its log says why.") {
+	if a.submitNow(w, in.ID, in.Conversation, chat.StopRequest{}, "The host refused to stop; its log says why.") {
 		respond(w, http.StatusOK, map[string]any{"id": in.ID})
 	}
 }
 
-// handOver hands an event to the host. It answers the request itself if the host does not take it.
-func (a *api) handOver(w http.ResponseWriter, id string, thread chat.ThreadID, body chat.Body, refusal string) bool {
+// submitNow submits an event to the host. It responds to the request itself if the host does not accept the event.
+func (a *api) submitNow(w http.ResponseWriter, id string, thread chat.ThreadID, body chat.Body, refusal string) bool {
 	verdict, err := a.submit(event(id, thread, time.Now(), body))
 	switch {
 	case err != nil:
-		refuse(w, http.StatusServiceUnavailable, "The host is not there.")
+		refuse(w, http.StatusServiceUnavailable, "The host is not connected.")
 		return false
 	case verdict == chat.Rejected:
 		refuse(w, http.StatusUnprocessableEntity, refusal)
@@ -267,7 +267,7 @@ func (a *api) handOver(w http.ResponseWriter, id string, thread chat.ThreadID, b
 	}
 }
 
-// putConversation gives a conversation another title. The path names the first one "main".
+// putConversation renames a conversation. The path names the first one "main".
 func (a *api) putConversation(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Title string `json:"title"`
@@ -282,7 +282,7 @@ func (a *api) putConversation(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, a.journal.rename(conversationOf(r), in.Title))
 }
 
-// deleteConversation forgets a conversation. What the agent remembers of it is the host's.
+// deleteConversation deletes a conversation. The host keeps the agent's session.
 func (a *api) deleteConversation(w http.ResponseWriter, r *http.Request) {
 	id := conversationOf(r)
 	err := a.journal.forget(id)
@@ -299,20 +299,20 @@ func conversationOf(r *http.Request) chat.ThreadID {
 	return ""
 }
 
-// answer answers what was to be done with a conversation.
+// answer responds to a change of a conversation.
 func (a *api) answer(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, errNoConversation):
 		refuse(w, http.StatusNotFound, "There is no such conversation.")
 	case err != nil:
 		a.log.Error("conversation not changed", "error", err)
-		refuse(w, http.StatusInternalServerError, "This could not be kept; see the host's log.")
+		refuse(w, http.StatusInternalServerError, "This could not be stored; see the host's log.")
 	default:
 		respond(w, http.StatusOK, struct{}{})
 	}
 }
 
-// decode reads a JSON body. It answers the request itself if there is none.
+// decode reads a JSON body. It responds to the request itself if the body is invalid.
 func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "The body must be application/json.")
@@ -324,10 +324,10 @@ func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 		return false
 	}
 	if err != nil || json.Unmarshal(body, into) != nil {
-		refuse(w, http.StatusBadRequest, "The body is no valid JSON.")
+		refuse(w, http.StatusBadRequest, "The body is not valid JSON.")
 		return false
 	}
-	// The server's deadline is for reading the request; the wait for the host comes on top.
+	// The server's deadline applies to reading the request, not to waiting for the host.
 	return http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil
 }
 
@@ -339,7 +339,7 @@ func number(s string, absent int64) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// respond writes a JSON answer. A page that is gone by then asks again.
+// respond writes a JSON response. A page that is gone asks again.
 func respond(w http.ResponseWriter, status int, answer any) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeWithin))
 	w.Header().Set("Content-Type", "application/json")

@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// broadcast wakes everyone who waits for something to change.
+// broadcast wakes all goroutines that wait for a change.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}

@@ -84,7 +84,7 @@ func browse(ctx context.Context, t *testing.T, heed func(said string) bool, scri
 	t.Helper()
 	browser := exec.CommandContext(ctx, "node", append([]string{script}, args...)...)
 	browser.Stderr = t.Output()
-	tell, err := browser.StdinPipe()
+	send, err := browser.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func browse(ctx context.Context, t *testing.T, heed func(said string) bool, scri
 		if !heed(lines.Text()) {
 			continue
 		}
-		if _, err := io.WriteString(tell, "done\n"); err != nil {
+		if _, err := io.WriteString(send, "done\n"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// There is one person, the host's owner at this machine, and one chat with threads: a conversation each.
+// There is one person, the host's owner at this machine, and one chat, with a thread for each conversation.
 const (
 	chatID chat.ID     = "local"
 	userID chat.UserID = "local"
 
 	typingTTL  = 10 * time.Second
-	draftTTL   = 30 * time.Second // the host shows one again after 20 seconds
+	draftTTL   = 30 * time.Second // the host renews a draft after 20 seconds
 	maxText    = 32_000           // characters of one message of the agent
 	stopWithin = 2 * time.Second
 	maxEmoji   = 32 // bytes
@@ -61,7 +61,7 @@ func everyKind() []chat.MediaLimit {
 	return kinds
 }
 
-// channel is the web chat: a journal of the conversations, and a server that shows them to the pages.
+// channel is the web chat: a journal of the conversations, and a server for the pages.
 type channel struct {
 	log      *slog.Logger
 	title    string
@@ -73,10 +73,10 @@ type channel struct {
 	menu     *menu
 	media    sdk.Media
 	render   func(markdown string) string
-	release  func() error // lets go of the state folder
+	release  func() error // unlocks the state folder
 }
 
-// Run serves the pages and hands what the user says to the host, until ctx ends.
+// Run serves the pages and submits the user's messages to the host, until ctx ends.
 func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	group, ctx := errgroup.WithContext(ctx)
 	a := &api{
@@ -129,7 +129,7 @@ func (c *channel) Run(ctx context.Context, in sdk.Inbox) error {
 	return group.Wait()
 }
 
-// forward hands the user's messages to the host one after the other, those left over from an earlier run first.
+// forward submits the user's messages to the host one after the other, starting with those of a previous run.
 func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 	for {
 		changed := c.changed.next()
@@ -150,7 +150,7 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 				return nil
 			})
 			if err != nil && !errors.Is(err, errNoMessage) { // its conversation may have been deleted meanwhile
-				return fmt.Errorf("note that the host has a message: %w", err)
+				return fmt.Errorf("record that the host has a message: %w", err)
 			}
 		}
 		select {
@@ -161,7 +161,7 @@ func (c *channel) forward(ctx context.Context, in sdk.Inbox) error {
 	}
 }
 
-// event is something that the user did in a conversation, under the id that the page gave it.
+// event returns an event of the user in a conversation, with the id from the page.
 func event(id string, thread chat.ThreadID, at time.Time, body chat.Body) chat.Event {
 	return chat.Event{
 		ID:     chat.EventID("wc:" + id),
@@ -174,14 +174,14 @@ func event(id string, thread chat.ThreadID, at time.Time, body chat.Body) chat.E
 	}
 }
 
-// Send adds a message of the agent. The same key again returns the message that is there. A conversation that the user has
-// deleted meanwhile is there again: nothing that was said is lost.
+// Send adds a message of the agent. A repeated key returns the existing message. If the user has deleted the conversation
+// meanwhile, it is created again, so that no message is lost.
 func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	if out.To.Chat != chatID || out.To.Thread != "" && !idPattern.MatchString(string(out.To.Thread)) {
 		return chat.Receipt{}, noChat(out.To)
 	}
 	if slices.ContainsFunc(out.Media, func(m chat.Media) bool { return m.Ref == "" || m.Size > maxUpload }) {
-		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected, Err: errors.New("a file has no bytes, or more than the web chat takes")}
+		return chat.Receipt{}, &chat.Failure{Reason: chat.MediaRejected, Err: errors.New("a file is empty, or larger than the web chat allows")}
 	}
 	r, _, err := c.journal.answer(record{
 		Key: out.Key, Thread: out.To.Thread, Text: out.Text, Files: filesOf(out.Media), ReplyTo: out.ReplyTo, Buttons: out.Buttons,
@@ -191,14 +191,14 @@ func (c *channel) Send(_ context.Context, out chat.Outgoing) (chat.Receipt, erro
 		return chat.Receipt{}, &chat.Failure{Reason: chat.ChatNotFound, Err: err}
 	}
 	if err != nil {
-		// The key makes it safe to send again.
+		// The key makes a retry safe.
 		return chat.Receipt{}, &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: err}
 	}
 	c.live.end(out.To.Thread)
 	return chat.Receipt{IDs: []chat.MessageID{r.ID}}, nil
 }
 
-// Edit changes a message of the agent.
+// Edit edits a message of the agent.
 func (c *channel) Edit(_ context.Context, to chat.Address, id chat.MessageID, text string, rows [][]chat.Button) error {
 	return c.change(to, id, func(r *record) error {
 		if r.From != agent {
@@ -223,10 +223,10 @@ func (c *channel) Delete(_ context.Context, to chat.Address, id chat.MessageID) 
 	})
 }
 
-// React puts an emoji of the agent on a message, or takes it back.
+// React adds the agent's reaction to a message, or removes it.
 func (c *channel) React(_ context.Context, to chat.Address, id chat.MessageID, emoji string) error {
 	if len(emoji) > maxEmoji {
-		return &chat.Failure{Reason: chat.Invalid, Err: errors.New("that is no emoji")}
+		return &chat.Failure{Reason: chat.Invalid, Err: errors.New("that is not an emoji")}
 	}
 	return c.change(to, id, func(r *record) error {
 		r.Reaction = emoji
@@ -234,7 +234,7 @@ func (c *channel) React(_ context.Context, to chat.Address, id chat.MessageID, e
 	})
 }
 
-// change changes a message that stands in the conversation.
+// change changes a message of the conversation.
 func (c *channel) change(to chat.Address, id chat.MessageID, change func(*record) error) error {
 	if err := c.checkAddress(to); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (c *channel) change(to chat.Address, id chat.MessageID, change func(*record
 	return nil
 }
 
-// Typing shows on the pages that the agent is writing, or that it is no longer.
+// Typing shows on the pages whether the agent is writing.
 func (c *channel) Typing(_ context.Context, to chat.Address, active bool) error {
 	if err := c.checkAddress(to); err != nil {
 		return err
@@ -276,19 +276,19 @@ func (c *channel) Draft(_ context.Context, to chat.Address, _ int64, text string
 	return nil
 }
 
-// SetCommands takes the commands that the pages complete.
+// SetCommands sets the commands that the pages complete.
 func (c *channel) SetCommands(_ context.Context, commands []chat.CommandSpec) error {
 	c.menu.set(commands)
 	return nil
 }
 
-// Stop closes what the channel holds open.
+// Stop closes the channel's resources.
 func (c *channel) Stop(context.Context) error {
 	c.listener.Close() // Run has closed it, if it ran
 	return errors.Join(c.journal.close(), c.release())
 }
 
-// checkAddress tells whether there is such a conversation.
+// checkAddress returns an error if there is no such conversation.
 func (c *channel) checkAddress(to chat.Address) error {
 	if to.Chat != chatID || !c.journal.hasConversation(to.Thread) {
 		return noChat(to)

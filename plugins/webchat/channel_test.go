@@ -254,9 +254,9 @@ func TestBadConfigIsRefused(t *testing.T) {
 		"any v6":        {"[::]:7080", "", "not a loopback address"},
 		"a network's":   {"192.168.1.5:7080", "", "not a loopback address"},
 		"a name":        {"example.org:7080", "", "not a loopback address"},
-		"no port":       {"127.0.0.1", "", "is no address"},
-		"a named port":  {"127.0.0.1:http", "", "is no port"},
-		"a large port":  {"127.0.0.1:70000", "", "is no port"},
+		"no port":       {"127.0.0.1", "", "is not an address"},
+		"a named port":  {"127.0.0.1:http", "", "is not a port"},
+		"a large port":  {"127.0.0.1:70000", "", "is not a port"},
 		"taken":         {taken.Addr().String(), "", "taken by another program"},
 		"short token":   {"127.0.0.1:0", "hunter2", "16 to 256"},
 		"odd token":     {"127.0.0.1:0", "hunter2&hunter2#hunter2", "16 to 256"},
@@ -340,7 +340,7 @@ func TestKeepsItsToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := open(t.Context(), sdk.Env{Log: slog.New(slog.DiscardHandler), StateDir: b.dir}, config{Listen: "127.0.0.1:0"})
-	if err == nil || !strings.Contains(err.Error(), "holds no token") {
+	if err == nil || !strings.Contains(err.Error(), "contains no token") {
 		t.Errorf("an empty token file: %v", err)
 	}
 }

@@ -17,30 +17,30 @@ const (
 )
 
 var (
-	// errNoConversation is returned for a conversation that is not there, or no longer.
+	// errNoConversation is returned for a conversation that does not exist.
 	errNoConversation = errors.New("no such conversation")
-	// errManyConversations is returned instead of beginning one more.
+	// errManyConversations is returned instead of creating one more.
 	errManyConversations = errors.New("there are too many conversations")
 )
 
-// conversation is what has a session of the host's own. The first one has an empty id, is always there and is the direct chat;
-// each other is a thread of it.
+// conversation has a session of the host. The first one has an empty id, always exists and is the direct chat; each other
+// is a thread of it.
 type conversation struct {
 	ID      chat.ThreadID `json:"id"`
 	Title   string        `json:"title,omitempty"`
 	Began   time.Time     `json:"began"`
-	Deleted bool          `json:"deleted,omitempty"` // with all that was said in it up to here
+	Deleted bool          `json:"deleted,omitempty"` // with all of its messages so far
 }
 
-// summary is a conversation as the page lists it.
+// summary is a conversation in the page's list.
 type summary struct {
 	ID    chat.ThreadID `json:"id"`
 	Title string        `json:"title"`
-	At    time.Time     `json:"at"`   // when something was said last
-	Last  int64         `json:"last"` // the Seq of the agent's newest message that people are called for
+	At    time.Time     `json:"at"`   // the time of the last message
+	Last  int64         `json:"last"` // the Seq of the agent's newest message with a notification
 }
 
-// conversations returns all there are, and a number that changes whenever one begins, is named or is deleted.
+// conversations returns all conversations, and a number that changes whenever one is created, renamed or deleted.
 func (j *journal) conversations() (list []summary, version int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,7 +59,7 @@ func (j *journal) conversations() (list []summary, version int64) {
 	return list, j.listed
 }
 
-// hasConversation tells whether there is one.
+// hasConversation reports whether a conversation exists.
 func (j *journal) hasConversation(id chat.ThreadID) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -67,7 +67,7 @@ func (j *journal) hasConversation(id chat.ThreadID) bool {
 	return ok
 }
 
-// rename gives a conversation another title.
+// rename sets a conversation's title.
 func (j *journal) rename(id chat.ThreadID, title string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,7 +91,7 @@ func (j *journal) forget(id chat.ThreadID) error {
 	return j.note(c)
 }
 
-// note writes down what a conversation is now.
+// note stores the state of a conversation.
 func (j *journal) note(c conversation) error {
 	if err := j.write(line{record: record{Rev: j.rev + 1}, Conversation: &c}); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (j *journal) note(c conversation) error {
 	return nil
 }
 
-// apply changes what is in memory.
+// apply updates the state in memory.
 func (j *journal) apply(c conversation) {
 	if !c.Deleted {
 		j.threads[c.ID] = c
@@ -124,7 +124,7 @@ func (j *journal) apply(c conversation) {
 	j.records = kept
 }
 
-// begin returns the line that begins a record's conversation, if it is not there.
+// begin returns the line that creates a record's conversation, if it does not exist.
 func (j *journal) begin(r record) ([]line, error) {
 	if _, ok := j.threads[r.Thread]; ok {
 		return nil, nil
@@ -142,7 +142,7 @@ func (j *journal) begin(r record) ([]line, error) {
 	return []line{{record: record{Rev: j.rev + 1}, Conversation: &c}}, nil
 }
 
-// titleOf makes a title of a text: the beginning of its first line.
+// titleOf returns a title for a text: the beginning of its first line.
 func titleOf(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	first = strings.Join(strings.Fields(strings.ToValidUTF8(first, "")), " ")

@@ -15,17 +15,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// The limits of files.
+// Limits of files.
 const (
-	maxUpload    = 20 << 20 // bytes of one; the host takes no larger ones
-	maxFiles     = 10       // beside one message
+	maxUpload    = 20 << 20 // bytes per file; the host's limit
+	maxFiles     = 10       // per message
 	maxTransfers = 6        // at the same time
 	maxFileName  = 200      // bytes
-	// moveWithin is how long a page may take for the next part of a file.
+	// moveWithin limits how long a page may take for the next part of a file.
 	moveWithin = 30 * time.Second
 )
 
-// shown are the types that a page may show; all else is a file to be kept. SVG and HTML are none of them: they hold scripts.
+// shown are the types that a page may display; others can only be saved. SVG and HTML are not included because they may
+// contain scripts.
 var shown = map[string]chat.MediaKind{
 	"image/png": chat.Image, "image/jpeg": chat.Image, "image/gif": chat.Image, "image/webp": chat.Image,
 	"audio/mpeg": chat.Audio, "audio/ogg": chat.Audio, "audio/wave": chat.Audio, "audio/wav": chat.Audio, "audio/webm": chat.Audio,
@@ -33,8 +34,8 @@ var shown = map[string]chat.MediaKind{
 	"video/mp4": chat.Video, "video/webm": chat.Video,
 }
 
-// postFile stores a file with the host, for a message that is still to be sent. What sort of file it is tells its content, and
-// not its sender.
+// postFile stores a file with the host, for a message that follows. Its type is determined from its content, not from what
+// the page says.
 func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/octet-stream" {
 		refuse(w, http.StatusUnsupportedMediaType, "The body must be application/octet-stream.")
@@ -59,12 +60,12 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if refused, ok := errors.AsType[*sdk.RefusedError](err); ok {
-		refuse(w, http.StatusUnprocessableEntity, "The file was not taken: it "+refused.Reason+".")
+		refuse(w, http.StatusUnprocessableEntity, "The file was refused: it "+refused.Reason+".")
 		return
 	}
 	if err != nil {
 		a.log.Warn("file not stored", "error", err)
-		refuse(w, http.StatusBadGateway, "The host did not take the file; its log says why.")
+		refuse(w, http.StatusBadGateway, "The host refused the file; its log says why.")
 		return
 	}
 	respond(w, http.StatusOK, fileOf(stored))
@@ -72,7 +73,7 @@ func (a *api) postFile(w http.ResponseWriter, r *http.Request) {
 
 const tooLarge = "A file has at most 20 MB."
 
-// describeFile tells what a file is by its beginning.
+// describeFile determines what a file is from its first bytes.
 func describeFile(head []byte, name string) chat.Media {
 	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
 	if err != nil {
@@ -85,7 +86,7 @@ func describeFile(head []byte, name string) chat.Media {
 	return m
 }
 
-// fileName makes a name that is no path and shows as what it is.
+// fileName returns a name that is not a path and displays as what it is.
 func fileName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -98,7 +99,7 @@ func fileName(name string) string {
 	}, strings.ToValidUTF8(name, ""))
 	for len(name) > maxFileName {
 		runes := []rune(name)
-		name = string(runes[len(runes)-len(runes)*maxFileName/len(name):]) // the end tells the type
+		name = string(runes[len(runes)-len(runes)*maxFileName/len(name):]) // the end has the extension
 	}
 	if name = strings.Trim(name, " ."); name == "" {
 		return "file"
@@ -118,7 +119,7 @@ func filesOf(all []chat.Media) []file {
 	return files
 }
 
-// mediaOf is a record's files as the host knows them.
+// mediaOf returns a record's files for the host.
 func mediaOf(files []file) []chat.Media {
 	kinds := map[string]chat.MediaKind{}
 	for k := chat.File; k <= chat.Sticker; k++ {
@@ -131,7 +132,7 @@ func mediaOf(files []file) []chat.Media {
 	return all
 }
 
-// resolve asks the host for what a page has stored there.
+// resolve returns the files that a page has stored with the host.
 func (a *api) resolve(ctx context.Context, refs []chat.MediaRef) ([]file, error) {
 	var files []file
 	for _, ref := range refs {
@@ -148,8 +149,8 @@ func (a *api) resolve(ctx context.Context, refs []chat.MediaRef) ([]file, error)
 	return files, nil
 }
 
-// getFile hands over a file of a message, to be shown by the page that asks or to be kept. Nothing makes a document of the
-// page's own of it.
+// getFile serves a file of a message, for display in the page or for saving. It can never be opened as a document of the
+// page's origin.
 func (a *api) getFile(w http.ResponseWriter, r *http.Request) {
 	f, ok := a.journal.file(chat.MediaRef(r.PathValue("ref")))
 	if !ok {
@@ -158,12 +159,12 @@ func (a *api) getFile(w http.ResponseWriter, r *http.Request) {
 	}
 	m, content, err := a.media.Download(r.Context(), f.Ref)
 	if errors.Is(err, sdk.ErrNotFound) {
-		refuse(w, http.StatusGone, "The host does not keep this file any more.")
+		refuse(w, http.StatusGone, "The host no longer has this file.")
 		return
 	}
 	if err != nil {
 		a.log.Warn("file not read", "error", err)
-		refuse(w, http.StatusServiceUnavailable, "The host did not hand over the file.")
+		refuse(w, http.StatusServiceUnavailable, "The host did not provide the file.")
 		return
 	}
 	defer content.Close()
@@ -181,11 +182,11 @@ func (a *api) getFile(w http.ResponseWriter, r *http.Request) {
 	}
 	n, err := io.Copy(patientWriter{w, control.SetWriteDeadline}, content)
 	if err != nil || m.Size > 0 && n != m.Size {
-		panic(http.ErrAbortHandler) // the page must not take what it has for the whole file
+		panic(http.ErrAbortHandler) // the page must not treat an incomplete file as complete
 	}
 }
 
-// patient reads for as long as something comes.
+// patient extends the read deadline as long as data arrives.
 type patient struct {
 	io.Reader
 	deadline func(time.Time) error
@@ -198,7 +199,7 @@ func (p patient) Read(b []byte) (int, error) {
 	return p.Reader.Read(b)
 }
 
-// patientWriter writes for as long as it is taken.
+// patientWriter extends the write deadline as long as data is accepted.
 type patientWriter struct {
 	io.Writer
 	deadline func(time.Time) error

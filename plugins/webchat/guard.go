@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// guard refuses what does not come from a page of this server. The Host header of a page whose name was bound to this
-// address by its owner (DNS rebinding) is that name; the Origin of a page from elsewhere is elsewhere.
+// guard refuses requests that are not from a page of this server. With DNS rebinding, the Host header has the attacker's
+// name; with a page of another site, the Origin header is that site's.
 //
-// The page itself leads from the alias to the authority: a name may stand for several addresses, and somebody else may
-// listen on another one of them.
+// The page redirects from the alias to the authority: a name may resolve to several addresses, and somebody else may listen
+// on another of them.
 func guard(authority, alias string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

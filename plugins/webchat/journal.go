@@ -11,7 +11,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// How much is kept of what was said, the oldest messages going first, and how much of what the host has not taken yet.
+// Limits of the journal; the oldest messages are removed first. Messages that the host does not have yet have a limit of
+// their own.
 const (
 	maxRecords = 4000
 	maxBytes   = 8 << 20
@@ -20,14 +21,14 @@ const (
 )
 
 var (
-	// errNoMessage is returned for a message that is not in the journal, or no longer.
+	// errNoMessage is returned for a message that is not in the journal.
 	errNoMessage = errors.New("no such message")
 	// errTooMany is returned while too many messages wait for the host.
 	errTooMany = errors.New("too many messages wait for the host")
 )
 
-// journal is what was said: a file of JSON lines with a mirror in memory. A change is on disk before the method that
-// made it returns. A message that changes is written again; when the file is loaded its last line counts.
+// journal stores the conversations: a file of JSON lines with a mirror in memory. A change is on disk before the method
+// returns. A changed message is written again; when the file is loaded its last line counts.
 type journal struct {
 	changed *broadcast
 
@@ -42,13 +43,13 @@ type journal struct {
 	rev     int64
 }
 
-// line is a line of the file: a message, what became of a conversation, or, with neither, the revision alone.
+// line is a line of the file: a message, the state of a conversation, or, with neither, only the revision.
 type line struct {
 	record
 	Conversation *conversation `json:"conversation,omitempty"`
 }
 
-// openJournal loads the journal at path, or begins one. Damaged is how many lines could not be read; they are left out.
+// openJournal loads or creates the journal at path. Damaged is the number of unreadable lines; they are skipped.
 func openJournal(path string, changed *broadcast) (j *journal, damaged int, err error) {
 	j = &journal{
 		changed: changed,
@@ -72,7 +73,7 @@ func openJournal(path string, changed *broadcast) (j *journal, damaged int, err 
 	for _, r := range j.records {
 		j.gain(r)
 		if _, ok := j.threads[r.Thread]; !ok {
-			// The line that began it is damaged.
+			// The line that created it is damaged.
 			j.threads[r.Thread] = conversation{ID: r.Thread, Title: laterTitle, Began: r.At}
 		}
 	}
@@ -82,7 +83,7 @@ func openJournal(path string, changed *broadcast) (j *journal, damaged int, err 
 	return j, damaged, nil
 }
 
-// load takes a line in, and tells whether it is one.
+// load loads a line, and reports whether it is valid.
 func (j *journal) load(raw []byte, latest map[int64]record) bool {
 	var l line
 	if json.Unmarshal(raw, &l) != nil || l.Seq < 0 || l.Rev < max(l.Seq, 1) {
@@ -106,8 +107,7 @@ func (j *journal) load(raw []byte, latest map[int64]record) bool {
 	return true
 }
 
-// say appends what the user says under the id that the page gave it, and begins its conversation. The same id again changes
-// nothing.
+// say appends the user's message with the id from the page, and creates its conversation. A repeated id changes nothing.
 func (j *journal) say(r record) (_ record, added bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,7 +121,7 @@ func (j *journal) say(r record) (_ record, added bool, err error) {
 	return j.add(r)
 }
 
-// answer appends what the agent says and mints its id. The same key again changes nothing.
+// answer appends the agent's message and assigns its id. A repeated key changes nothing.
 func (j *journal) answer(r record) (_ record, added bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -278,7 +278,7 @@ func (j *journal) search(seq int64) (int, bool) {
 	return slices.BinarySearchFunc(j.records, seq, func(r record, seq int64) int { return cmp.Compare(r.Seq, seq) })
 }
 
-// find returns the place of a message in records. No message has Seq zero.
+// find returns the index of a message in records. No message has Seq zero.
 func (j *journal) find(seq int64) (int, bool) {
 	if seq == 0 {
 		return 0, false
@@ -286,7 +286,7 @@ func (j *journal) find(seq int64) (int, bool) {
 	return j.search(seq)
 }
 
-// gain and lose note that a record is among those in memory, or no longer.
+// gain and lose update the indexes when a record is added to memory or removed.
 func (j *journal) gain(r record) {
 	j.byID[r.ID] = r.Seq
 	if r.Key != "" {
@@ -326,8 +326,8 @@ func encode(all []line) ([][]byte, error) {
 	return encoded, nil
 }
 
-// trim forgets the oldest messages beyond the limits, but none that waits for the host, and writes the file anew once
-// most of its lines are of no use any more.
+// trim deletes the oldest messages beyond the limits, except those that wait for the host, and rewrites the file when most
+// of its lines are obsolete.
 func (j *journal) trim() error {
 	drop := 0
 	for left := len(j.records); left > maxRecords || (j.bytes > maxBytes && left > 1); left-- {
@@ -345,8 +345,8 @@ func (j *journal) trim() error {
 	return j.compact()
 }
 
-// compact replaces the file by one that holds each conversation and each message once. Its first line keeps the revision,
-// which may be that of a message forgotten since, from being used again.
+// compact rewrites the file with each conversation and each message once. Its first line stores the revision, which may be
+// that of a deleted message, so that it is not used again.
 func (j *journal) compact() error {
 	all := []line{{record: record{Rev: j.rev}}}
 	for _, c := range j.threads {

@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 )
 
-// lines is a file of lines that grows at its end. What append returned for is on disk.
+// lines is an append-only file of lines. append returns once its lines are on disk.
 type lines struct {
 	path  string
 	file  *os.File
 	size  int64 // of the file up to the end of its last whole line
-	torn  bool  // something may stand behind size
+	torn  bool  // whether there may be data after size
 	count int
 }
 
-// openLines opens the file at path (0600) and hands over each of its lines. What stands behind the last line feed is a line
-// that no one was told of.
+// openLines opens the file at path (0600) and passes each of its lines to each. Data after the last line feed is an
+// incomplete line, which was never confirmed.
 func openLines(path string, each func(line []byte)) (*lines, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -42,7 +42,7 @@ func openLines(path string, each func(line []byte)) (*lines, error) {
 	}
 }
 
-// append adds lines, all of them or a beginning. A line that was not written whole is cut off before the next one.
+// append adds lines, all of them or a prefix. An incomplete line is removed before the next one.
 func (l *lines) append(added ...[]byte) error {
 	if l.torn {
 		if err := l.file.Truncate(l.size); err != nil {
@@ -63,7 +63,7 @@ func (l *lines) append(added ...[]byte) error {
 	return nil
 }
 
-// replace puts a file with other lines in the place of this one.
+// replace replaces the file's content.
 func (l *lines) replace(all [][]byte) error {
 	content := join(all)
 	file, err := replaceFile(l.path, content)
@@ -89,7 +89,7 @@ func join(all [][]byte) []byte {
 	return b.Bytes()
 }
 
-// replaceFile puts a new file (0600) in the place of path, on disk with all its bytes, and returns it open.
+// replaceFile replaces the file at path (0600), synced to disk, and returns it open.
 func replaceFile(path string, content []byte) (_ *os.File, err error) {
 	next := path + ".new"
 	file, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -17,15 +17,15 @@ import (
 
 const defaultListen = "127.0.0.1:7080"
 
-// checkListen takes only addresses that this machine alone can reach. Whoever holds the token is the host's owner, and
-// plain HTTP would show it to the network.
+// checkListen accepts loopback addresses only. Whoever has the token is the host's owner, and plain HTTP would show it to
+// the network.
 func checkListen(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%q is no address such as %q", address, defaultListen)
+		return fmt.Errorf("%q is not an address such as %q", address, defaultListen)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q is no port", port)
+		return fmt.Errorf("%q is not a port", port)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
 		return fmt.Errorf("%q is not a loopback address: the web chat serves this machine only; "+
@@ -34,7 +34,7 @@ func checkListen(address string) error {
 	return nil
 }
 
-// listen binds the address. A host that has just ended may hold it for a moment.
+// listen binds the address. A previous host may hold it for a moment.
 func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -52,7 +52,7 @@ func listen(ctx context.Context, env sdk.Env, address string) (net.Listener, err
 	return listener, nil
 }
 
-// insist calls try until its error is not the one that passes by itself, or ctx ends.
+// insist retries while the error is the given temporary one and ctx is active.
 func insist(ctx context.Context, passing error, try func() error) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -69,8 +69,8 @@ func insist(ctx context.Context, passing error, try func() error) error {
 	}
 }
 
-// lock takes the folder for this process. The host may start the plugin anew while a process of its predecessor is about
-// to end; two must never write one journal. The lock goes with the process.
+// lock locks the folder for this process. The host may start the plugin again while its previous process is still ending;
+// two must never write one journal. The lock is released with the process.
 func lock(ctx context.Context, file uintptr) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -83,8 +83,8 @@ func lock(ctx context.Context, file uintptr) error {
 	return err
 }
 
-// names returns the one value of the Host header that this listener's page has, and the name that leads there. The port of HTTP
-// is left out, as browsers do.
+// names returns the Host header of this listener's pages, and the name that redirects there. Like browsers, it omits port
+// 80.
 func names(addr net.Addr) (authority, alias string) {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {

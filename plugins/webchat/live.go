@@ -7,8 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// live is what goes on in the conversations at this moment, and is gone with the process: who writes, and what is written
-// so far.
+// live is the transient state of the conversations: who is writing, and the draft so far. It is not stored.
 type live struct {
 	changed *broadcast
 	render  func(markdown string) string
@@ -18,16 +17,16 @@ type live struct {
 	of      map[chat.ThreadID]moment
 }
 
-// moment is what goes on in one conversation.
+// moment is the transient state of one conversation.
 type moment struct {
 	version int64
-	typing  time.Time // the agent is shown as writing until then
+	typing  time.Time // show the agent as writing until then
 	draft   string    // the answer so far, as Markdown
-	html    string    // the same as the page shows it; empty until somebody looks
+	html    string    // rendered; empty until requested
 	until   time.Time // the draft is shown until then
 }
 
-// liveView is a moment as a page gets it. Times are in milliseconds from now.
+// liveView is a moment as sent to a page. Times are in milliseconds from now.
 type liveView struct {
 	Conversation chat.ThreadID `json:"conversation"`
 	Typing       int64         `json:"typing"`
@@ -39,12 +38,12 @@ func newLive(changed *broadcast, render func(string) string) *live {
 	return &live{changed: changed, render: render, of: make(map[chat.ThreadID]moment)}
 }
 
-// write shows the agent as writing until a moment; the zero time says that it does not.
+// write shows the agent as writing until a time; the zero time hides it.
 func (l *live) write(id chat.ThreadID, until time.Time) {
 	l.set(id, func(m *moment) { m.typing = until })
 }
 
-// draft shows what is written so far, until a moment.
+// draft shows a draft until a time.
 func (l *live) draft(id chat.ThreadID, text string, until time.Time) {
 	l.set(id, func(m *moment) {
 		if m.draft != text {
@@ -54,12 +53,12 @@ func (l *live) draft(id chat.ThreadID, text string, until time.Time) {
 	})
 }
 
-// end shows nothing any more: the message is there.
+// end removes the transient state: the message has been sent.
 func (l *live) end(id chat.ThreadID) {
 	l.set(id, func(m *moment) { *m = moment{version: m.version} })
 }
 
-// forget drops what goes on in a conversation that is gone.
+// forget drops the state of a deleted conversation.
 func (l *live) forget(id chat.ThreadID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-// Command clawhost-webchat is the channel of a chat page that it serves itself, to this machine only.
+// Command clawhost-webchat is a channel with a chat page that it serves itself, to this machine only.
 package main
 
 import (
@@ -26,7 +26,7 @@ type config struct {
 	Title  string     `json:"title,omitempty" jsonschema:"the page's title (default Claw)"`
 }
 
-// Check finds what the schema cannot.
+// Check validates what the schema cannot.
 func (c config) Check() error {
 	var token error
 	if c.Token.Reveal() != "" && !tokenPattern.MatchString(c.Token.Reveal()) {
@@ -58,7 +58,7 @@ func open(ctx context.Context, env sdk.Env, cfg config) (_ *channel, err error) 
 	}
 	defer closeOnError(&err, kept.close)
 	if damaged > 0 {
-		env.Log.Warn("messages that cannot be read are left out", "count", damaged)
+		env.Log.Warn("skipping unreadable messages", "count", damaged)
 	}
 	listener, err := listen(ctx, env, cmp.Or(cfg.Listen, defaultListen))
 	if err != nil {

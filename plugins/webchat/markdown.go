@@ -17,9 +17,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/markdown"
 )
 
-// newMarkdown returns a renderer whose HTML a page may insert as it is. HTML in the text is text: the parsers that would
-// know it are left out. Links lead to web and mail addresses only, and no image is loaded, since loading one tells its
-// server whatever the address holds.
+// newMarkdown returns a renderer whose HTML is safe to insert into a page. HTML in the source is shown as text, because the
+// parsers for it are left out. Links lead to web and mail addresses only, and images are not loaded, because their
+// addresses could leak data to a server.
 func newMarkdown() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithParser(parser.NewParser(
@@ -54,11 +54,10 @@ func newMarkdown() goldmark.Markdown {
 	)
 }
 
-// maxHTML is the most HTML that one message becomes, in bytes. A table of many short rows can become a thousand times
-// its text.
+// maxHTML limits the HTML of a message, in bytes. A table of many short rows can become a thousand times its text.
 const maxHTML = 1 << 20
 
-// render returns Markdown as HTML, or as it is written if its HTML is too large.
+// render returns Markdown as HTML, or the source if its HTML is too large.
 func render(md goldmark.Markdown, source string) string {
 	var out limitedBuffer
 	if err := md.Convert([]byte(source), &out); err != nil || out.Len() == 0 {
@@ -67,7 +66,7 @@ func render(md goldmark.Markdown, source string) string {
 	return out.String()
 }
 
-// limitedBuffer refuses to hold more than maxHTML.
+// limitedBuffer is a buffer limited to maxHTML.
 type limitedBuffer struct{ bytes.Buffer }
 
 // Write fails once the buffer is full.
@@ -78,13 +77,14 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// safeLinks makes links open in a tab of their own, images links, and links to anything but the web and mail plain text.
+// safeLinks makes links open in a new tab, turns images into links, and links to anything but web and mail addresses into
+// plain text.
 type safeLinks struct{}
 
 // Transform changes the document in place.
 func (safeLinks) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	var nodes []ast.Node
-	// The visitor returns no error.
+	// The visitor never returns an error.
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
 			switch n.(type) {
@@ -122,8 +122,8 @@ func (safeLinks) Transform(doc *ast.Document, reader text.Reader, _ parser.Conte
 	}
 }
 
-// safeURL tells whether a link may be followed. It looks at the text as written: an address whose scheme is disguised
-// by escapes is not one of these.
+// safeURL reports whether a link is allowed. It checks the unescaped source: an address whose scheme is disguised by
+// escapes is refused.
 func safeURL(dest []byte) bool {
 	for _, scheme := range []string{"https://", "http://", "mailto:"} {
 		if len(dest) > len(scheme) && bytes.EqualFold(dest[:len(scheme)], []byte(scheme)) {
@@ -147,7 +147,7 @@ func insideLink(n ast.Node) bool {
 	return false
 }
 
-// replace puts another node in the place of n, with n's children. A node without any is shown as "image".
+// replace replaces n by another node, with n's children. A node without any is shown as "image".
 func replace(n, other ast.Node) {
 	if n.FirstChild() == nil {
 		n.AppendChild(n, ast.NewString([]byte("image")))
@@ -158,7 +158,7 @@ func replace(n, other ast.Node) {
 	n.Parent().ReplaceChild(n.Parent(), n, other)
 }
 
-// unwrap puts a node's children in its place.
+// unwrap replaces a node by its children.
 func unwrap(n ast.Node) {
 	for n.FirstChild() != nil {
 		n.Parent().InsertBefore(n.Parent(), n, n.FirstChild())

@@ -7,7 +7,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// menu is the slash commands that the page completes.
+// menu holds the slash commands that the page completes.
 type menu struct {
 	changed *broadcast
 
@@ -16,7 +16,7 @@ type menu struct {
 	commands []command
 }
 
-// command is a slash command as a page gets it.
+// command is a slash command as sent to a page.
 type command struct {
 	Name    string `json:"name"`
 	Usage   string `json:"usage,omitempty"`

@@ -6,13 +6,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// record is one message: what the page shows, and one line of the journal's file.
+// record is one message: what the page shows, and a line of the journal's file.
 type record struct {
-	// Seq is the message's place among all. It never changes.
+	// Seq is the message's position. It never changes.
 	Seq int64 `json:"seq"`
-	// Rev is the journal's revision at which the message became what it is: pages ask for all above the one they have.
+	// Rev is the journal's revision of the message's last change: pages request all above the one they have.
 	Rev int64 `json:"rev"`
-	// ID is minted by the page for what the user says, and "m<seq>" for what the agent says.
+	// ID is created by the page for the user's messages, and "m<seq>" for the agent's.
 	ID chat.MessageID `json:"id"`
 	// Thread is the conversation that the message belongs to; empty: the first one.
 	Thread chat.ThreadID `json:"thread,omitempty"`
@@ -20,18 +20,18 @@ type record struct {
 	At     time.Time     `json:"at"`
 	Text   string        `json:"text,omitempty"`
 	Files  []file        `json:"files,omitempty"`
-	// Key is the host's idempotency key of what the agent says.
+	// Key is the host's idempotency key of an agent's message.
 	Key      string          `json:"key,omitempty"`
 	ReplyTo  chat.MessageID  `json:"reply_to,omitempty"`
 	Buttons  [][]chat.Button `json:"buttons,omitempty"`
-	Silent   bool            `json:"silent,omitempty"`   // nobody is to be called for it
+	Silent   bool            `json:"silent,omitempty"`   // without a notification
 	Reaction string          `json:"reaction,omitempty"` // the agent's
 	State    state           `json:"state,omitempty"`
 	Edited   bool            `json:"edited,omitempty"`
 	Deleted  bool            `json:"deleted,omitempty"`
 }
 
-// author is who said a message.
+// author is the author of a message.
 type author string
 
 const (
@@ -39,16 +39,16 @@ const (
 	agent author = "agent"
 )
 
-// state is how far a message of the user has come.
+// state is the state of a user's message.
 type state string
 
 const (
-	pending  state = "pending" // kept here, not yet with the host
+	pending  state = "pending" // stored here, not yet by the host
 	accepted state = "accepted"
-	rejected state = "rejected" // the host will never take it
+	rejected state = "rejected" // permanently refused by the host
 )
 
-// file is a file beside a message. The host has its bytes.
+// file is a file of a message. The host stores its content.
 type file struct {
 	Ref  chat.MediaRef `json:"ref"`
 	Kind string        `json:"kind"` // image, audio, voice, video, sticker or file
@@ -57,7 +57,7 @@ type file struct {
 	Size int64         `json:"size,omitempty"`
 }
 
-// size is what a record counts for in the journal's limit of bytes.
+// size is the record's share of the journal's size limit.
 func (r record) size() int {
 	n := len(r.Text) + len(r.ID) + len(r.Thread) + len(r.Key) + len(r.ReplyTo) + len(r.Reaction)
 	for _, f := range r.Files {
@@ -71,7 +71,7 @@ func (r record) size() int {
 	return n
 }
 
-// hasButton tells whether the message offers a button with this data.
+// hasButton reports whether the message has a button with this data.
 func (r record) hasButton(data string) bool {
 	for _, row := range r.Buttons {
 		for _, b := range row {

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	maxSessions   = 1024 // of which a request was made
+	maxSessions   = 1024 // with at least one request
 	maxHandshakes = 8    // at the same time
 	maxHello      = 1 << 10
 )
 
-// sessions knows which requests were made by pages that know the token, and lets none be made twice. Until a page has
-// shown that it knows the token nothing is kept of it.
+// sessions authenticates requests: they must be from pages that know the token, and unique. Until a page has proved that it
+// knows the token nothing is stored for it.
 type sessions struct {
 	key       *proof.Key
 	authority string
-	secret    [32]byte      // of this process, which the ids of its sessions are known by
-	busy      chan struct{} // a slot a handshake
+	secret    [32]byte      // of this process, which authenticates its session ids
+	busy      chan struct{} // one slot per handshake
 
 	mu     sync.Mutex
 	issued uint64             // the number of the newest session
-	oldest uint64             // sessions below are over
+	oldest uint64             // sessions below have ended
 	used   map[uint64]*window // by the number of a session
 }
 
@@ -59,7 +59,7 @@ func (s *sessions) begin(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, proof.Welcome{Session: session, Proof: s.key.Server(s.authority, hello, session)})
 }
 
-// authorized lets only requests pass that a page made which knows the token, each of them once. All answers to them are proven.
+// authorized passes only requests of pages that know the token, each once. All responses to them are authenticated.
 func (s *sessions) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, mac, ok := proof.ParseHeader(r.Header.Get("Authorization"), r.Method, r.RequestURI)
@@ -75,7 +75,7 @@ func (s *sessions) authorized(next http.Handler) http.Handler {
 	})
 }
 
-// admit reports whether a request belongs to a session and is not made a second time.
+// admit reports whether a request belongs to a session and is not a replay.
 func (s *sessions) admit(r proof.Request) bool {
 	decoded, err := base64.RawURLEncoding.DecodeString(r.Session)
 	if err != nil || len(decoded) < 8 {
@@ -83,7 +83,7 @@ func (s *sessions) admit(r proof.Request) bool {
 	}
 	number := binary.BigEndian.Uint64(decoded)
 	if !hmac.Equal([]byte(r.Session), []byte(s.id(number))) {
-		return false // of another process
+		return false // from another process
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,16 +92,16 @@ func (s *sessions) admit(r proof.Request) bool {
 	}
 	if s.used[number] == nil {
 		if len(s.used) == maxSessions {
-			s.forgetOldest()
+			s.endOldest()
 		}
 		s.used[number] = new(window)
 	}
 	return s.used[number].take(r.Number)
 }
 
-// forgetOldest ends the session that began before all others, and those before it that made no request: none of them may
-// come again, for nobody would know what they have done. Their pages begin anew.
-func (s *sessions) forgetOldest() {
+// endOldest ends the oldest session with requests, and all before it. Their requests are refused from then on, because
+// replays could no longer be detected. Their pages start a new session.
+func (s *sessions) endOldest() {
 	oldest := s.issued
 	for number := range s.used {
 		oldest = min(oldest, number)
@@ -110,7 +110,7 @@ func (s *sessions) forgetOldest() {
 	s.oldest = oldest + 1
 }
 
-// id returns a session's id: its number, and what only this process can make of it.
+// id returns a session's id: its number, authenticated by this process.
 func (s *sessions) id(number uint64) string {
 	encoded := binary.BigEndian.AppendUint64(nil, number)
 	h := hmac.New(sha256.New, s.secret[:])
@@ -118,16 +118,16 @@ func (s *sessions) id(number uint64) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(encoded)[:24])
 }
 
-// windowSize is by how many requests one may be overtaken on its way.
+// windowSize is the maximum reordering of requests.
 const windowSize = 1024
 
-// window notes which numbers were used. They come roughly in order; one far below the highest counts as used.
+// window records used numbers. They arrive roughly in order; one far below the highest counts as used.
 type window struct {
 	highest uint64
-	used    [windowSize / 64]uint64 // a bit a number, modulo windowSize
+	used    [windowSize / 64]uint64 // a bit per number, modulo windowSize
 }
 
-// take reports whether a number was free, and marks it as used.
+// take reports whether a number was unused, and marks it as used.
 func (w *window) take(n uint64) bool {
 	if n == 0 || n+windowSize < n || n+windowSize <= w.highest {
 		return false
@@ -147,9 +147,9 @@ func (w *window) take(n uint64) bool {
 	return true
 }
 
-var errBody = errors.New("the body is not the one that was announced")
+var errBody = errors.New("the body differs from the announced one")
 
-// checked reads a body, and fails at its end if it is not the one that the page vouched for.
+// checked reads a body, and fails at its end if it differs from what the page authenticated.
 type checked struct {
 	io.ReadCloser
 	sum  hash.Hash

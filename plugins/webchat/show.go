@@ -6,7 +6,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// message is a record as the page gets it.
+// message is a record as sent to the page.
 type message struct {
 	Seq          int64          `json:"seq"`
 	Rev          int64          `json:"rev"`

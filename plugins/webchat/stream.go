@@ -9,15 +9,15 @@ import (
 
 const (
 	maxStreams = 16
-	// batch is how many messages are written to a page before it must have taken them.
+	// batch is the number of messages written to a page between flushes.
 	batch = 50
-	// heartbeat is how often a quiet stream says that it lives.
+	// heartbeat is the interval of keep-alives on an idle stream.
 	heartbeat = 15 * time.Second
 )
 
-// getEvents streams what changes above a revision, for as long as the page stays: events "message" with the revision as
-// their id, and "conversations", "commands" and "live", which tell what is so now. A page that comes back names the last id
-// it saw and misses nothing. Nothing is kept for a page that reads slowly: a stream knows only what it has written.
+// getEvents streams changes after a revision, while the page is connected: events "message" with the revision as their id,
+// and "conversations", "commands" and "live" with the current state. A page that reconnects sends the last id it saw and
+// misses nothing. Nothing is buffered for a slow page: a stream only has its position.
 func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 	select {
 	case a.streams <- struct{}{}:
@@ -42,7 +42,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	if rev > a.journal.last() {
-		// The page knows another journal, one that was deleted since.
+		// The page knows another journal, which has been deleted.
 		rev = 0
 		s.event("reset", 0, struct{}{})
 	}
@@ -52,7 +52,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 	s.comment("open")
 	for s.err == nil {
 		changed := a.changed.next()
-		more := a.tell(s, &seen)
+		more := a.send(s, &seen)
 		s.flush()
 		if more {
 			continue
@@ -67,12 +67,12 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// seen is how far a stream has told what there is.
+// seen is a stream's position.
 type seen struct{ rev, conversations, commands, live int64 }
 
-// tell writes what a stream has not told yet, and returns whether there may be more. A message comes before the news that
-// nobody writes any more, so that it takes the draft's place.
-func (a *api) tell(s *stream, seen *seen) (more bool) {
+// send writes what a stream has not sent yet, and reports whether there may be more. A message is sent before the end of
+// typing, so that it replaces the draft.
+func (a *api) send(s *stream, seen *seen) (more bool) {
 	if list, version := a.journal.conversations(); version > seen.conversations {
 		seen.conversations = version
 		s.event("conversations", 0, list)
@@ -88,7 +88,7 @@ func (a *api) tell(s *stream, seen *seen) (more bool) {
 		seen.rev = r.Rev
 	}
 	if len(records) > 0 {
-		return true // The views may be older than the messages.
+		return true // the views may be older than the messages
 	}
 	seen.live = version
 	for _, v := range views {
@@ -104,7 +104,7 @@ type stream struct {
 	err     error
 }
 
-// event writes an event; an id of zero leaves the page's last one as it is.
+// event writes an event; an id of zero leaves the page's last id unchanged.
 func (s *stream) event(name string, id int64, data any) {
 	encoded, err := json.Marshal(data)
 	if err != nil {

@@ -20,45 +20,45 @@ import (
 	"github.com/clawhost/clawhost/sdk/wire"
 )
 
-// An album is a message that says how many files follow, and then a message for each file, which names the first one. A file
-// cannot wait unacknowledged for the others: the library begins with the next message when the one before is taken, and what
-// is not taken comes again on the next connection only. So it waits with the host, in the instance's state, and the host has
-// it before it is acknowledged.
+// An album is a message with the number of files, followed by a message for each file, which refers to the first one. A
+// file cannot stay unacknowledged while it waits for the others: the library continues with the next message only when the
+// previous one is handled, and unacknowledged messages are redelivered on the next connection only. So the parts are stored
+// in the instance's state at the host before they are acknowledged.
 
 const (
-	// maxAlbum is how many files one message to the host has, beside that of the message which it answers.
+	// maxAlbum limits the files of a message to the host, leaving one for the quoted message.
 	maxAlbum = wire.MaxMedia - 1
-	// maxAlbums is how many albums are put together at a time. The files of further ones are messages of their own.
+	// maxAlbums limits the albums that are assembled at a time. The files of further ones are separate messages.
 	maxAlbums = 50
-	// maxKept bounds an album's record, in bytes. The host takes a larger value, and a text as long as that.
+	// maxKept limits an album's record, in bytes. It is below the host's limits for a value and for a text.
 	maxKept = 256 << 10
-	// albumKeys is what the keys of albums begin with.
+	// albumKeys is the prefix of the keys of albums.
 	albumKeys = "album/"
 )
 
-// albums are those that are being put together.
+// albums are the incomplete albums.
 type albums struct {
 	state  sdk.State
 	pace   pace
-	sizes  map[string]int       // by key: how many files an album has that was announced
-	open   map[string]*gathered // as the host keeps them
+	sizes  map[string]int       // by key: the announced number of files
+	open   map[string]*gathered // as stored by the host
 	expiry *time.Timer          // fires when an album has waited long enough
 }
 
-// gathered is what has come of an album.
+// gathered is the received part of an album.
 type gathered struct {
 	key         string
-	first, last time.Time // when something came of it
+	first, last time.Time // when parts arrived
 	bytes       int       // of its parts in the record
 	record
 }
 
-// record is what the host keeps of an album.
+// record is an album as stored by the host.
 type record struct {
 	By     writer
-	Size   int     // how many files it has; zero: that was not announced
-	Parts  []child // in the order in which they came
-	Closed bool    // these parts are the message, whatever comes later
+	Size   int     // the announced number of files; zero: unknown
+	Parts  []child // in order of arrival
+	Closed bool    // these parts are the message; later ones are separate
 }
 
 // writer is somebody in a chat.
@@ -78,14 +78,14 @@ func newAlbums(state sdk.State, p pace) *albums {
 	return &albums{state: state, pace: p, sizes: map[string]int{}, open: map[string]*gathered{}, expiry: expiry}
 }
 
-// announces is how many files an album has that begins with a message; zero: it begins none.
+// announces returns the number of files of the album that a message starts; zero: none.
 func announces(m *waE2E.Message) int {
 	a := m.GetAlbumMessage()
 	return int(min(a.GetExpectedImageCount(), maxAlbum) + min(a.GetExpectedVideoCount(), maxAlbum))
 }
 
-// associated takes the file of an album, or what else belongs to another message, out of its wrapping, and tells of which
-// album it is; empty: of none. What only shows another message in a better way is nothing.
+// associated unwraps a message that belongs to another one, such as a file of an album, and returns the album; empty: none.
+// A better version of another message is dropped.
 func associated(m *waE2E.Message) (content *waE2E.Message, of types.MessageID, index int32) {
 	content = m
 	bond := m.GetMessageContextInfo().GetMessageAssociation()
@@ -109,21 +109,21 @@ func associated(m *waE2E.Message) (content *waE2E.Message, of types.MessageID, i
 	}
 }
 
-// albumKey names an album in the state. Its id is its sender's choice, and may be long.
+// albumKey returns an album's key in the state. The id is chosen by the sender, and may be long.
 func albumKey(by writer, id types.MessageID) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", by.Chat, by.Sender, id))
 	return albumKeys + hex.EncodeToString(sum[:16])
 }
 
-// announce remembers how many files an album has.
+// announce records how many files an album has.
 func (a *albums) announce(key string, size int) {
 	if len(a.sizes) >= maxAlbums {
-		clear(a.sizes) // What is not known to be whole is handed over when nothing more comes.
+		clear(a.sizes) // without a size an album is submitted after a timeout
 	}
 	a.sizes[key] = size
 }
 
-// load takes up what an earlier life has left. What is missing may still come.
+// load loads the albums of a previous process. Missing files may still arrive.
 func (a *albums) load(ctx context.Context, log *slog.Logger) error {
 	keys, err := a.state.List(ctx, albumKeys, "")
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *albums) load(ctx context.Context, log *slog.Logger) error {
 		}
 		g := &gathered{key: key, first: time.Now(), last: time.Now()}
 		if err := json.Unmarshal(value, &g.record); err != nil || len(g.Parts) == 0 {
-			log.Error("an album that an earlier life has left cannot be read", "key", key, "error", err)
+			log.Error("cannot read an album of a previous process", "key", key, "error", err)
 			continue
 		}
 		g.bytes = len(value)
@@ -146,30 +146,30 @@ func (a *albums) load(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// keep has the host keep an album, and only then knows of it: a file that is known is acknowledged when it comes again.
+// keep stores an album with the host before it updates the memory: a known file is acknowledged when it is redelivered.
 func (a *albums) keep(ctx context.Context, g *gathered) error {
 	value, err := json.Marshal(g.record)
 	if err != nil {
-		return fmt.Errorf("keep album: %w", err)
+		return fmt.Errorf("store album: %w", err)
 	}
 	if _, err := a.state.Put(ctx, g.key, value); err != nil {
-		return fmt.Errorf("keep album: %w", err)
+		return fmt.Errorf("store album: %w", err)
 	}
 	a.open[g.key] = g
 	return nil
 }
 
-// forget ends an album that the host has as a message.
+// remove deletes an album that the host has received as a message.
 func (a *albums) forget(ctx context.Context, g *gathered) error {
 	if err := a.state.Delete(ctx, g.key); err != nil {
-		return fmt.Errorf("forget album: %w", err)
+		return fmt.Errorf("delete album: %w", err)
 	}
 	delete(a.open, g.key)
 	delete(a.sizes, g.key)
 	return nil
 }
 
-// due is when an album is one message, though not all has come.
+// due returns when an incomplete album is submitted.
 func (a *albums) due(g *gathered) time.Time {
 	if g.Closed {
 		return g.first
@@ -181,7 +181,7 @@ func (a *albums) due(g *gathered) time.Time {
 	return whole
 }
 
-// wind sets the timer for the album that is due next.
+// wind sets the timer for the next due album.
 func (a *albums) wind() {
 	a.expiry.Stop()
 	if next := a.next(); next != nil {
@@ -189,7 +189,7 @@ func (a *albums) wind() {
 	}
 }
 
-// next is the album that is due first; nil: there is none.
+// next returns the album that is due first; nil: none.
 func (a *albums) next() *gathered {
 	var next *gathered
 	for _, g := range a.open {
@@ -200,8 +200,8 @@ func (a *albums) next() *gathered {
 	return next
 }
 
-// begunBy are the albums of somebody, in order.
-func (a *albums) begunBy(by writer) []*gathered {
+// startedBy returns the albums of a writer, in order.
+func (a *albums) startedBy(by writer) []*gathered {
 	var list []*gathered
 	for _, g := range a.open {
 		if g.By == by {
@@ -212,7 +212,7 @@ func (a *albums) begunBy(by writer) []*gathered {
 	return list
 }
 
-// with is the album and another file, which may make it whole.
+// with returns the album with another file, which may complete it.
 func (g *gathered) with(c child) *gathered {
 	next := *g
 	next.last = time.Now()
@@ -222,14 +222,14 @@ func (g *gathered) with(c child) *gathered {
 	return &next
 }
 
-// closed is the album without what may still come of it.
+// closed returns the album as complete.
 func (g *gathered) closed() *gathered {
 	next := *g
 	next.Closed = true
 	return &next
 }
 
-// has tells whether a file has come before.
+// has reports whether a file has already arrived.
 func (g *gathered) has(id types.MessageID) bool {
 	return slices.ContainsFunc(g.Parts, func(c child) bool { return c.ID == id })
 }
@@ -239,25 +239,25 @@ func newChild(id types.MessageID, index int32, event chat.Event, message chat.Me
 	return child{ID: id, Index: index, Event: event, Message: message}
 }
 
-// event is the file as a message of its own.
+// event returns the file as a separate message.
 func (c child) event() chat.Event {
 	event := c.Event
 	event.Body = c.Message
 	return event
 }
 
-// room tells whether a file may wait for the rest of its album.
+// mayWait reports whether a file may wait for the rest of its album.
 func (a *albums) room(key string, c child) bool {
 	_, begun := a.open[key]
 	return (begun || len(a.open) < maxAlbums) && c.bytes() <= maxKept
 }
 
-// full tells whether an album has no room for another file.
+// full reports whether another file would exceed an album's limits.
 func (g *gathered) full(with child) bool {
 	return len(g.Parts) >= maxAlbum || g.bytes+with.bytes() > maxKept
 }
 
-// bytes is what a file takes of the record. Names and captions are the sender's choice, and may be long.
+// bytes returns a file's share of the record. Names and captions are chosen by the sender, and may be long.
 func (c child) bytes() int {
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -266,8 +266,9 @@ func (c child) bytes() int {
 	return len(raw)
 }
 
-// event makes one event of an album. It has the id of the file that came last: that is the one which may come again after the
-// host has the whole, in the plugin's next life too. Others may where files overtook each other; a life remembers them.
+// event returns one event for an album. Its id is that of the file that arrived last, which is the one that may be
+// redelivered after the host has the album, also to a later process. Others may be if files were reordered; the process
+// remembers those.
 func (g *gathered) event() chat.Event {
 	parts := slices.Clone(g.Parts)
 	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(a.Index, b.Index) })

@@ -15,22 +15,22 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// maxShown is the largest file that WhatsApp shows as what it is; a larger one goes as a document.
+// maxShown is the maximum size of a file that WhatsApp shows by its type; larger ones are sent as documents.
 const maxShown = 16 << 20 // bytes
 
-// shape is as what a file is sent.
+// shape is the way in which a file is sent.
 type shape struct {
-	kind      chat.MediaKind // which phones show it as
+	kind      chat.MediaKind // as which phones show it
 	class     whatsmeow.MediaType
 	captioned bool
 }
 
-// shapes say which files phones show as what they are. All others are documents.
+// shapes are the types of files that phones show. All others are documents.
 var shapes = []network.Shape[shape]{
 	row(shape{chat.Image, whatsmeow.MediaImage, true}, "image/jpeg", "image/png"),
 	row(shape{chat.Video, whatsmeow.MediaVideo, true}, "video/mp4", "video/3gpp"),
 	row(shape{chat.Voice, whatsmeow.MediaAudio, false}, "audio/ogg"),
-	// A voice message in another format is shown as any sound is.
+	// A voice message in another format is shown as audio.
 	row(shape{chat.Audio, whatsmeow.MediaAudio, false}, "audio/mpeg", "audio/mp4", "audio/aac", "audio/amr", "audio/ogg", "audio/x-m4a"),
 	row(shape{chat.Sticker, whatsmeow.MediaImage, false}, "image/webp"),
 }
@@ -47,7 +47,7 @@ func row(as shape, types ...string) network.Shape[shape] {
 
 func shapeOf(m chat.Media) shape { return network.ShapeOf(shapes, m, document) }
 
-// attach uploads a file and makes the message that shows it.
+// attach uploads a file and returns the message that shows it.
 func (c *channel) attach(ctx context.Context, client *whatsmeow.Client, m chat.Media, caption string) (*waE2E.Message, error) {
 	stored, content, err := c.media.Download(ctx, m.Ref)
 	if errors.Is(err, sdk.ErrNotFound) {
@@ -83,7 +83,7 @@ func uploadFailure(err error) *chat.Failure {
 	return f
 }
 
-// shown is the message of an uploaded file.
+// shown returns the message of an uploaded file.
 func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string, p preview) *waE2E.Message {
 	mimeType := m.MIMEType
 	if mimeType == "" {
@@ -111,7 +111,7 @@ func shown(m chat.Media, as shape, up whatsmeow.UploadResponse, caption string, 
 	case chat.Voice, chat.Audio:
 		voice := as.kind == chat.Voice
 		if voice {
-			mimeType = "audio/ogg; codecs=opus" // Without the codec phones do not play it.
+			mimeType = "audio/ogg; codecs=opus" // phones need the codec to play it
 		}
 		m := &waE2E.AudioMessage{
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey, FileEncSHA256: up.FileEncSHA256,

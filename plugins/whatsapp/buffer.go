@@ -10,29 +10,28 @@ import (
 	"modernc.org/sqlite"
 )
 
-// once makes sure that a message is decrypted once.
+// once ensures that a message is decrypted once.
 //
-// A Signal session can decrypt a message one time. The library keeps what it has decrypted until the handler has taken
-// it, and looks there first when the message is delivered again. But it looks before the transaction in which it
-// decrypts: if the connection breaks in between, the message is delivered on the next connection while the first one is
-// still being decrypted, is not found, cannot be decrypted a second time, and is acknowledged as an old one. The process
-// then has the message in memory alone, and loses it when it ends. So the look and the transaction are made one step here.
+// A Signal session can decrypt a message only once. The library buffers the decrypted message until the handler has
+// accepted it, and looks there first when the message is redelivered. But it looks before the transaction in which it
+// decrypts: if the connection breaks in between, the message is redelivered on the next connection while it is still being
+// decrypted on the first, is not found, cannot be decrypted a second time, and is acknowledged as old. The process then has
+// the message in memory only, and loses it when it ends. So here the lookup and the transaction are one step.
 //
 // The library also acknowledges a message that it could not decrypt because the disk is full or slow. Such an error is
-// given to it as a cancellation, after which it leaves the message with the server.
+// passed to it as a cancellation, after which it leaves the message on the server.
 //
-// And it acknowledges, as read long ago, a message whose key the session has passed. What was read is found in the buffer;
-// what is not found there was passed unread, as when the part that brings a group's key was taken and the plugin ended
-// before it took the message itself, which another one has overtaken since. Such an error is given to it as another, after
-// which it asks the sender's phone for the message; the host knows it again should it have it after all.
+// It also acknowledges, as already read, a message whose key the session has passed. A message that was read is in the
+// buffer; one that is not there was passed unread, as when the part with a group's key was handled and the plugin ended
+// before it handled the message itself, which another one has overtaken since. Such an error is replaced by another, after
+// which the library requests the message from the sender's phone; the host recognises a duplicate.
 //
-// A message can be such that decrypting it panics, which the library recovers from with the transaction left open. It has
-// the only connection to the store, so nothing would come or go any more. The panic is an error here, like that of any
-// message that cannot be decrypted.
+// Decrypting a malformed message may panic. The library recovers but leaves the transaction open, and so blocks the only
+// connection to the store for ever. Here the panic becomes an error, as for any message that cannot be decrypted.
 type once struct {
 	store.EventBuffer
 
-	turn turn // taken from a look that found nothing to the end of the transaction
+	turn turn // held from a failed lookup to the end of the transaction
 }
 
 // GetBufferedEvent implements store.EventBuffer. When it finds nothing, the library calls DoDecryptionTxn next.
@@ -54,7 +53,7 @@ func (o *once) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context
 	err := o.EventBuffer.DoDecryptionTxn(ctx, func(ctx context.Context) (err error) {
 		defer func() {
 			if cause := recover(); cause != nil {
-				err = fmt.Errorf("the message breaks decrypting: %v", cause)
+				err = fmt.Errorf("panic while decrypting: %v", cause)
 			}
 		}()
 		return decrypt(ctx)
@@ -63,12 +62,12 @@ func (o *once) DoDecryptionTxn(ctx context.Context, decrypt func(context.Context
 		return unacknowledged(err)
 	}
 	if errors.Is(err, signalerror.ErrOldCounter) {
-		return errors.New("the key of the message is gone: " + err.Error()) // The library must not know the cause.
+		return errors.New("the key of the message is gone: " + err.Error()) // the library must not see the cause
 	}
 	return err
 }
 
-// unacknowledged makes an error one after which the library neither acknowledges a message nor asks for it again.
+// unacknowledged wraps an error so that the library neither acknowledges a message nor requests it again.
 func unacknowledged(err error) error {
 	if err == nil {
 		return nil

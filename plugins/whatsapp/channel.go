@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// maxText is half of what a WhatsApp message takes, so that what rendering adds has room.
+	// maxText is half of WhatsApp's limit, which leaves space for what rendering adds.
 	maxText = 32768 // characters
-	// editWindow is how long WhatsApp lets a message be edited.
+	// editWindow is how long WhatsApp allows a message to be edited.
 	editWindow = 15 * time.Minute
-	// typingShown is less than how long phones show that somebody is typing.
+	// typingShown is shorter than the time for which phones show typing.
 	typingShown = 10 * time.Second
 )
 
@@ -37,11 +37,11 @@ type channel struct {
 	media    sdk.Media
 	pace     pace
 	recent   *recent
-	web      *http.Client // of the connection
-	files    *http.Client // of the media servers
-	logins   chan *login  // taken by Run while no account is paired
-	// handed are the files of albums that the host has in a message, the last ones last. One of them comes again, behind
-	// the others, if those had overtaken it and it was not acknowledged. Guarded by the line's taking.
+	web      *http.Client // for the connection
+	files    *http.Client // for the media servers
+	logins   chan *login  // received by Run while no account is paired
+	// handed are the files of albums that the host has received, the latest last. One of them may be redelivered after the
+	// others, if those had overtaken it and it was not acknowledged. Guarded by the line's taking.
 	handed []filed
 
 	mu      sync.Mutex
@@ -51,13 +51,13 @@ type channel struct {
 	changed chan struct{} // closed when that changes
 }
 
-// account is the addresses of the account that the plugin is a device of; empty: none is paired.
+// account has the addresses of the paired account; empty: none.
 type account struct {
 	pn, lid types.JID
 	device  uint16
 }
 
-// What a channel is beside a channel.
+// The optional interfaces of channel.
 var (
 	_ sdk.Editor        = (*channel)(nil)
 	_ sdk.Deleter       = (*channel)(nil)
@@ -70,7 +70,7 @@ var (
 	_ sdk.Stopper       = (*channel)(nil)
 )
 
-// open makes a channel; it talks to nobody yet.
+// open returns a channel without connecting it.
 func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 	if cfg.TestEndpoint != "" {
 		if err := trustRoot(cfg.TestNoiseRoot); err != nil {
@@ -92,14 +92,14 @@ func open(_ context.Context, env sdk.Env, cfg config) (*channel, error) {
 		trouble:  errNotConnected,
 		changed:  make(chan struct{}),
 	}
-	// What a life that was killed has left of files.
+	// Temporary files of a killed process.
 	if err := errors.Join(os.RemoveAll(c.scratch()), os.MkdirAll(c.scratch(), 0o700)); err != nil {
-		return nil, fmt.Errorf("make a folder for files on their way: %w", err)
+		return nil, fmt.Errorf("create the folder for temporary files: %w", err)
 	}
 	return c, nil
 }
 
-// scratch is the folder of files on their way.
+// scratch returns the folder of temporary files.
 func (c *channel) scratch() string { return filepath.Join(c.folder, "files") }
 
 var errNotConnected = errors.New("not connected yet")
@@ -129,7 +129,7 @@ func (c *channel) Health(context.Context) error {
 	return c.trouble
 }
 
-// note remembers the connection's client and what is wrong with it.
+// note records the connection's client and its error.
 func (c *channel) note(client *whatsmeow.Client, trouble error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *channel) note(client *whatsmeow.Client, trouble error) {
 	c.changed = make(chan struct{})
 }
 
-// connected returns the client once there is a connection, for which it waits a little: most are made anew at once.
+// connected returns the client once there is a connection, and waits a little: most are re-established at once.
 func (c *channel) connected(ctx context.Context) (*whatsmeow.Client, error) {
 	timer := time.NewTimer(c.pace.blip)
 	defer timer.Stop()
@@ -162,7 +162,7 @@ func (c *channel) connected(ctx context.Context) (*whatsmeow.Client, error) {
 	}
 }
 
-// learn remembers whose device this is. The library's own record must not be read while it may be deleted.
+// learn records the device's account. The library's own record must not be read while it may be deleted.
 func (c *channel) learn(pn, lid types.JID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *channel) account() account {
 	return c.self
 }
 
-// own is the address that the account's messages bear in quotes and reactions.
+// own returns the account's address in quotes and reactions.
 func (a account) own() types.JID {
 	if a.lid.IsEmpty() {
 		return a.pn

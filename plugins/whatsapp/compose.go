@@ -14,14 +14,13 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// part is one message of those that an outgoing one becomes.
+// part is one message of an outgoing one.
 type part struct {
 	text string      // in WhatsApp's marks
 	file *chat.Media // nil: a text
 }
 
-// plan takes an outgoing message apart: each file is a message, and the text is the caption of the first, if it can have
-// one.
+// plan splits an outgoing message: each file is a message, and the text is the caption of the first, if it can have one.
 func plan(out chat.Outgoing) ([]part, error) {
 	var parts []part
 	text := markdown.ToWhatsApp(out.Text)
@@ -49,14 +48,14 @@ func plan(out chat.Outgoing) ([]part, error) {
 	return parts, nil
 }
 
-// message is one that is ready to be sent.
+// message is a message that is ready to be sent.
 type message struct {
 	id      types.MessageID
 	text    string // in WhatsApp's marks
 	content *waE2E.Message
 }
 
-// compose makes a message. The file, if any, is uploaded.
+// compose builds a message, and uploads its file if it has one.
 func (c *channel) compose(ctx context.Context, client *whatsmeow.Client, p part) (message, error) {
 	text, mentioned := c.mention(ctx, client.Store.LIDs, p.text)
 	content := &waE2E.Message{Conversation: proto.String(text)}
@@ -72,7 +71,7 @@ func (c *channel) compose(ctx context.Context, client *whatsmeow.Client, p part)
 	return message{text: text, content: content}, nil
 }
 
-// inAlbums has phones show images and films that follow each other as an album, which is a message before them.
+// inAlbums adds a message before consecutive images and videos so that phones show them as an album.
 func (c *channel) inAlbums(client *whatsmeow.Client, to types.JID, out chat.Outgoing, messages []message) []message {
 	var list []message
 	for n := 0; n < len(messages); {
@@ -100,7 +99,7 @@ func (c *channel) inAlbums(client *whatsmeow.Client, to types.JID, out chat.Outg
 	return list
 }
 
-// together is how many of the messages, from the first on, may be in an album.
+// together returns how many of the messages, from the first on, may be in an album.
 func together(messages []message) int {
 	for n, m := range messages {
 		if m.content.ImageMessage == nil && m.content.VideoMessage == nil {
@@ -110,7 +109,7 @@ func together(messages []message) int {
 	return len(messages)
 }
 
-// head is the content of the message that announces an album.
+// head returns the message that announces an album.
 func head(files []message) *waE2E.Message {
 	var images, films uint32
 	for _, m := range files {
@@ -123,7 +122,7 @@ func head(files []message) *waE2E.Message {
 	return &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{ExpectedImageCount: &images, ExpectedVideoCount: &films}}
 }
 
-// quote has a message quote the one that it answers. WhatsApp wants a copy of it. What can be no message is not quoted.
+// quote adds the quote of the message that is replied to. WhatsApp requires a copy of it. Invalid ids are not quoted.
 func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) {
 	id, author, err := parseMessage(out.ReplyTo)
 	if err != nil {
@@ -138,7 +137,7 @@ func (c *channel) quote(content *waE2E.Message, out chat.Outgoing) {
 	info.QuotedMessage = &waE2E.Message{Conversation: proto.String(c.recent.text(out.To.Chat, out.ReplyTo))}
 }
 
-// contextOf returns what a message has beside its content, to be filled in.
+// contextOf returns a message's context info, to be filled in.
 func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	if m.Conversation != nil {
 		m.ExtendedTextMessage = &waE2E.ExtendedTextMessage{Text: m.Conversation}

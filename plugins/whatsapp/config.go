@@ -22,17 +22,17 @@ type config struct {
 	TestNoiseRoot string     `json:"test_noise_root" default:""      jsonschema:"for tests: the root key of that server's certificates, in hex"`
 }
 
-// maxPrefix is the longest prefix, in bytes.
+// maxPrefix is the maximum length of the prefix, in bytes.
 const maxPrefix = 64
 
-// Check finds what the schema cannot.
+// Check validates what the schema cannot.
 func (c config) Check() error {
 	errs := []error{sdk.ConfigError("prefix", checkPrefix(c.Prefix)), sdk.ConfigError("proxy", checkProxy(c.Proxy.Reveal()))}
 	switch {
 	case c.TestEndpoint != "":
 		errs = append(errs, sdk.ConfigError("test_endpoint", checkEndpoint(c.TestEndpoint)), sdk.ConfigError("test_noise_root", checkRoot(c.TestNoiseRoot)))
 	case c.TestNoiseRoot != "":
-		errs = append(errs, sdk.ConfigError("test_noise_root", errors.New("WhatsApp's own servers have another root; this goes with test_endpoint only")))
+		errs = append(errs, sdk.ConfigError("test_noise_root", errors.New("WhatsApp's own servers have another root; use this with test_endpoint only")))
 	}
 	return errors.Join(errs...)
 }
@@ -40,7 +40,7 @@ func (c config) Check() error {
 func checkPrefix(prefix string) error {
 	switch {
 	case prefix != strings.TrimSpace(prefix):
-		return errors.New("there is white space around the prefix; what stands between it and the message does not matter")
+		return errors.New("there is white space around the prefix; the space between it and the message is ignored anyway")
 	case len(prefix) > maxPrefix:
 		return fmt.Errorf("the prefix is longer than %d bytes", maxPrefix)
 	default:
@@ -48,28 +48,28 @@ func checkPrefix(prefix string) error {
 	}
 }
 
-// checkProxy never quotes the address, which may hold a password.
+// checkProxy validates the proxy. Errors never quote its address, which may contain a password.
 func checkProxy(proxy string) error {
 	if proxy == "" {
 		return nil
 	}
 	u, err := url.Parse(proxy)
 	if err != nil || u.Host == "" {
-		return errors.New("this is no proxy's address, such as http://127.0.0.1:3128 or socks5://127.0.0.1:1080")
+		return errors.New("this is not a proxy's address, such as http://127.0.0.1:3128 or socks5://127.0.0.1:1080")
 	}
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 		return nil
 	default:
-		return fmt.Errorf("a proxy of the scheme %q is not known; use http, https or socks5", u.Scheme)
+		return fmt.Errorf("the proxy's scheme %q is not supported; use http, https or socks5", u.Scheme)
 	}
 }
 
-// checkEndpoint takes loopback addresses only, and no names: what a name leads to may change.
+// checkEndpoint accepts loopback addresses only, and no names, which may resolve elsewhere.
 func checkEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" || u.User != nil || (u.Path != "" && u.Path != "/") || u.RawQuery != "" {
-		return errors.New("this is no test server's address, such as http://127.0.0.1:4711")
+		return errors.New("this is not a test server's address, such as http://127.0.0.1:4711")
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err != nil || !addr.IsLoopback() {
 		return errors.New("a test server must have a loopback address, such as 127.0.0.1")
@@ -79,7 +79,7 @@ func checkEndpoint(endpoint string) error {
 
 func checkRoot(root string) error {
 	if raw, err := hex.DecodeString(root); err != nil || len(raw) != 32 {
-		return errors.New("this is no key of 32 bytes in hex")
+		return errors.New("this is not a key of 32 bytes in hex")
 	}
 	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// said finds what a message says, in words where it is something else than a text, and what it quotes and whom it
-// mentions.
+// said returns a message's text, or a description of other content, and its context info.
 func said(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 	switch {
 	case m.GetExtendedTextMessage() != nil:
@@ -53,14 +52,14 @@ func said(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 	}
 }
 
-// typed tells whether what a message says is a text that somebody wrote for it, and not what stands for a place, a card, or a
-// button that another one offered.
+// typed reports whether a message's text was written by its sender, as opposed to the description of a place, a card, or a
+// button's label.
 func typed(m *waE2E.Message) bool {
 	return m.GetConversation() != "" || m.GetExtendedTextMessage() != nil || m.GetImageMessage() != nil || m.GetVideoMessage() != nil ||
 		m.GetDocumentMessage() != nil
 }
 
-// bare takes a quoted message out of what phones wrap it in, and tells whether it was to be seen once.
+// bare unwraps a quoted message, and reports whether it was view-once.
 func bare(m *waE2E.Message) (content *waE2E.Message, once bool) {
 	unwrap := func(m *waE2E.Message) {
 		unwrapped := (&events.Message{RawMessage: m}).UnwrapRaw()
@@ -77,7 +76,7 @@ func bare(m *waE2E.Message) (content *waE2E.Message, once bool) {
 	return content, once
 }
 
-// location is a place in words.
+// location describes a place.
 func location(latitude, longitude float64, words ...string) string {
 	text := fmt.Sprintf("[location: %.6f, %.6f", latitude, longitude)
 	for _, word := range words {
@@ -88,7 +87,7 @@ func location(latitude, longitude float64, words ...string) string {
 	return text + "]"
 }
 
-// contact is an address card in words: the name, and the numbers of its vCard.
+// contact describes an address card: the name, and the numbers of its vCard.
 func contact(c *waE2E.ContactMessage) string {
 	text := "[contact: " + c.GetDisplayName()
 	for line := range strings.Lines(c.GetVcard()) {

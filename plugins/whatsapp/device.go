@@ -15,16 +15,16 @@ import (
 	"modernc.org/sqlite"
 )
 
-// devices is the store of the linked device's keys and sessions. Who has the file is the device.
+// devices stores the linked device's keys and sessions. Whoever has the file is the device.
 type devices struct {
 	*sqlstore.Container
 	db *sql.DB
 }
 
-// openDevices opens the store in a folder, or makes it. It is for one process at a time.
+// openDevices opens or creates the store in a folder. Only one process may use it.
 func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices, error) {
 	path := filepath.Join(folder, "device.db")
-	// SQLite gives its other files the rights of the first.
+	// SQLite gives its other files the mode of the first.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open device store: %w", err)
@@ -32,12 +32,12 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
 		return nil, fmt.Errorf("open device store: %w", err)
 	}
-	// One connection has the file for itself: statements need not tell other connections what they do, and no second process
-	// can lose sessions. Whoever waits for the connection has it not, and holds no lock that who has it may want.
+	// A single connection has the file for itself: statements need no coordination with other connections, and no second
+	// process can lose sessions. A goroutine that waits for the connection holds no lock that its user may need.
 	//
-	// A commit outlives the process but not a power cut, which takes the sessions some steps back: what was not
-	// acknowledged then is decrypted again, and what phones cannot decrypt they ask for. The messages themselves the host
-	// has on disk.
+	// A commit survives the end of the process but not a power cut, which may undo some steps of the sessions:
+	// unacknowledged messages are then decrypted again, and phones request what they cannot decrypt. The messages
+	// themselves are stored by the host.
 	db := sql.OpenDB(statements{&sqlite.Driver{}, "file:" + path + "?_pragma=busy_timeout(30000)&_pragma=foreign_keys(1)" +
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=locking_mode(EXCLUSIVE)&_txlock=immediate"})
 	db.SetMaxOpenConns(1)
@@ -49,11 +49,11 @@ func openDevices(ctx context.Context, folder string, log waLog.Logger) (*devices
 	return &devices{container, db}, nil
 }
 
-// parting is how long closing waits for who writes. The plugin's end takes no longer than its host waits for it.
+// parting limits how long closing waits for writers. The host waits no longer for the plugin to end.
 const parting = 2 * time.Second
 
-// close closes the store when nobody writes to it any more: handlers of the library outlive their client, and cannot be
-// waited for. They fail from then on, which acknowledges nothing, for their connection has ended. It changes no file later.
+// close closes the store when nobody writes to it any more: the library's handlers outlive their client, and cannot be
+// waited for. After that they fail, which acknowledges nothing, because their connection has ended. No file changes later.
 func (d *devices) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
@@ -61,11 +61,11 @@ func (d *devices) close() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("wait for the device store: %w", err), d.db.Close())
 	}
-	// It is the only connection, and nobody gets it after the store is closed. The files are closed with it.
+	// It is the only connection, and cannot be acquired after the store is closed. The files are closed with it.
 	return errors.Join(d.db.Close(), last.Close())
 }
 
-// device returns the paired device, or a new one that is to be paired.
+// device returns the paired device, or a new one to be paired.
 func (d *devices) device(ctx context.Context) (*store.Device, error) {
 	device, err := d.GetFirstDevice(ctx)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"go.mau.fi/whatsmeow"
 )
 
-// trust guards the root key that the library keeps in a variable of its package.
+// trust guards the root key, which the library stores in a package variable.
 var trust struct {
 	sync.Mutex
 	replaced bool
 }
 
-// trustRoot has all connections of the process trust a test server's root. A process trusts one such root for good.
+// trustRoot makes all connections of the process trust a test server's root. A process can trust only one such root.
 func trustRoot(inHex string) error {
 	raw, err := hex.DecodeString(inHex)
 	if err != nil || len(raw) != len(whatsmeow.WACertPubKey) {
-		return errors.New("the root is no key")
+		return errors.New("the root is not a key")
 	}
 	trust.Lock()
 	defer trust.Unlock()
@@ -29,16 +29,16 @@ func trustRoot(inHex string) error {
 	case !trust.replaced:
 		whatsmeow.WACertPubKey, trust.replaced = [32]byte(raw), true
 	case whatsmeow.WACertPubKey != [32]byte(raw):
-		return errors.New("this process trusts the root of another test server")
+		return errors.New("this process already trusts the root of another test server")
 	}
 	return nil
 }
 
-// transport makes the connections: through the proxy that the config names, or that the environment does. With a test
-// endpoint they all lead there, whatever host they name.
+// transport returns the transport for connections: through the proxy of the config or the environment. With a test endpoint
+// all connections lead there, whatever their host.
 func transport(cfg config) http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone() // The standard library says so.
-	// A connection that died in a laptop's sleep is found by a ping.
+	t := http.DefaultTransport.(*http.Transport).Clone() // documented by net/http
+	// A connection that died while a laptop slept is detected by a ping.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	if proxy, err := url.Parse(cfg.Proxy.Reveal()); err == nil && !cfg.Proxy.IsZero() {
 		t.Proxy = http.ProxyURL(proxy)

@@ -11,11 +11,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// slowDown is how long the host waits when WhatsApp says that too much is sent; it does not say how long.
+// slowDown is how long the host waits after WhatsApp's rate limit, which gives no time.
 const slowDown = time.Minute
 
-// failure is an error of the library's sending as the host understands it. What the outcome is unknown of is sent again
-// under the same id, which phones show once.
+// failure converts the library's error of sending for the host. A message with an unknown outcome is resent with the same
+// id, which phones show once.
 func failure(err error) *chat.Failure {
 	f := &chat.Failure{Reason: chat.Temporary, MaybeDelivered: true, Err: network.WithoutAddress(err)}
 	switch {
@@ -34,7 +34,7 @@ func failure(err error) *chat.Failure {
 	return f
 }
 
-// serverReason reads the code that the library puts at the end of its error's text.
+// serverReason returns the reason for the code at the end of the library's error text.
 func serverReason(err error) chat.Reason {
 	text := err.Error()
 	switch text[strings.LastIndexByte(text, ' ')+1:] {

@@ -9,16 +9,16 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// maxHanded is how many files are remembered that the host has.
+// maxHanded limits the remembered files that the host has.
 const maxHanded = 4 * maxAlbum
 
-// filed names a file of an album.
+// filed identifies a file of an album.
 type filed struct {
 	album string // its key
 	id    types.MessageID
 }
 
-// announced begins an album, of which something may have come before.
+// announced handles the start of an album, of which files may have arrived before.
 func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
 	l.albums.announce(key, size)
 	g := l.albums.open[key]
@@ -32,7 +32,7 @@ func (l *line) announced(client *whatsmeow.Client, key string, size int) error {
 	return l.deliver(client, g)
 }
 
-// gather adds a file to its album, and hands the album over when it is complete.
+// gather adds a file to its album, and submits the album when it is complete.
 func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) error {
 	g := l.albums.open[key]
 	switch {
@@ -62,7 +62,7 @@ func (l *line) gather(client *whatsmeow.Client, key string, by writer, c child) 
 	return nil
 }
 
-// deliver hands an album over as it is now. What comes of it later is another message.
+// deliver submits an album as it is. Later files are separate messages.
 func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 	if !g.Closed {
 		g = g.closed()
@@ -87,9 +87,9 @@ func (l *line) deliver(client *whatsmeow.Client, g *gathered) error {
 	return l.albums.forget(l.ctx, g)
 }
 
-// deliverOf hands over the albums that somebody has begun, before what they say next.
+// deliverOf submits a writer's albums before their next message.
 func (l *line) deliverOf(client *whatsmeow.Client, by writer) error {
-	for _, g := range l.albums.begunBy(by) {
+	for _, g := range l.albums.startedBy(by) {
 		if err := l.deliver(client, g); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (l *line) deliverOf(client *whatsmeow.Client, by writer) error {
 	return nil
 }
 
-// deliverDue hands over the albums that have waited long enough. While a message is handed over they wait a little more.
+// deliverDue submits the albums that have waited long enough. While a message is being submitted they wait a little longer.
 func (l *line) deliverDue(client *whatsmeow.Client) error {
 	if !l.taking.TryLock() {
 		l.albums.expiry.Reset(l.pace.album)

@@ -13,19 +13,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Ids as the host sees them: a chat and a user are a JID without a device, such as 900000000001@lid. A message of this
-// account is WhatsApp's id; another one has its author behind a slash, whom WhatsApp needs to find it.
+// Ids for the host: a chat and a user are a JID without a device, such as 900000000001@lid. The id of a message of this
+// account is WhatsApp's; other messages have a slash and the author after it, which WhatsApp needs to find them.
 
 func chatID(jid types.JID) chat.ID { return chat.ID(jid.ToNonAD().String()) }
 
-// parseChat reads a chat's id, and a phone number as people write it: so the config may name one.
+// parseChat parses a chat's id, or a phone number as people write it in the config.
 func parseChat(id chat.ID) (types.JID, error) {
 	if number, ok := strings.CutPrefix(string(id), "+"); ok && phoneShape.MatchString(number) {
 		return types.NewJID(number, types.DefaultUserServer), nil
 	}
 	jid, err := types.ParseJID(string(id))
 	if err != nil || jid.User == "" || strings.ContainsAny(jid.User, " /") {
-		return types.EmptyJID, errors.New("this is no WhatsApp chat; one looks like +15551234567 or 900000000001@lid")
+		return types.EmptyJID, errors.New("this is not a WhatsApp chat; one looks like +15551234567 or 900000000001@lid")
 	}
 	switch jid.Server {
 	case types.DefaultUserServer, types.HiddenUserServer, types.GroupServer:
@@ -35,7 +35,7 @@ func parseChat(id chat.ID) (types.JID, error) {
 	}
 }
 
-// messageID names a message of somebody; an empty author is this account.
+// messageID returns the id of a message; an empty author means this account.
 func messageID(id types.MessageID, author types.JID) chat.MessageID {
 	if author.IsEmpty() {
 		return chat.MessageID(id)
@@ -43,7 +43,7 @@ func messageID(id types.MessageID, author types.JID) chat.MessageID {
 	return chat.MessageID(id + "/" + author.ToNonAD().String())
 }
 
-// parseMessage takes a message's id apart; an empty author is this account.
+// parseMessage parses a message's id; an empty author means this account.
 func parseMessage(id chat.MessageID) (types.MessageID, types.JID, error) {
 	plain, author, others := strings.Cut(string(id), "/")
 	if plain == "" {
@@ -56,8 +56,8 @@ func parseMessage(id chat.MessageID) (types.MessageID, types.JID, error) {
 	return plain, jid, err
 }
 
-// sendID is the id of a message that the host sends under a key, the n-th one. The same key gives the same id, by which
-// the phones show it once.
+// sendID returns the id of the n-th message for a key of the host. The same key gives the same id, so phones show the
+// message once.
 func sendID(instance, key string, n int) types.MessageID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", instance, key, n))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:9]))

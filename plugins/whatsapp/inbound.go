@@ -18,7 +18,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// inbound makes events of messages.
+// inbound converts messages to events.
 type inbound struct {
 	*channel
 	lids     store.LIDStore
@@ -26,7 +26,7 @@ type inbound struct {
 	titles   *titles
 }
 
-// event is what a message says to the host; false: nothing. Status posts and newsletters are not the host's.
+// event returns a message's event, or false if there is none for the host. Status posts and newsletters have none.
 func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events.Message) (chat.Event, bool) {
 	info := m.Info
 	if info.Chat.Server == types.BroadcastServer || info.Chat.Server == types.NewsletterServer {
@@ -51,7 +51,7 @@ func (in inbound) event(ctx context.Context, client *whatsmeow.Client, m *events
 	return event, ok
 }
 
-// addressed holds an event against the prefix that the config asks for; false: what was said is not for the host.
+// addressed applies the configured prefix to an event; false: the message is not for the host.
 func (in inbound) addressed(event chat.Event) (chat.Event, bool) {
 	ok := true
 	switch body := event.Body.(type) {
@@ -65,19 +65,19 @@ func (in inbound) addressed(event chat.Event) (chat.Event, bool) {
 	return event, ok
 }
 
-// fromOwner tells whether a message of the account itself is its owner's word to the agent: one in the chat with oneself,
-// where the config wants that, and not one of the agent's.
+// fromOwner reports whether a message of the account itself is its owner's message to the agent: one in the chat with
+// oneself, if the config enables that, that the agent did not send.
 func (in inbound) fromOwner(m *events.Message, here chat.ID) bool {
 	own, _ := in.recent.own(here, messageID(m.Info.ID, types.EmptyJID))
 	return in.withSelf(m.Info) && !own
 }
 
-// withSelf tells whether a message is one in the chat with oneself, where the config wants that.
+// withSelf reports whether a message is in the chat with oneself, if the config enables that.
 func (in inbound) withSelf(info types.MessageInfo) bool {
 	return in.config.SelfChat && !info.IsGroup && in.account().is(info.Chat.ToNonAD())
 }
 
-// noteOwn remembers which of the account's messages its owner has deleted on the phone.
+// noteOwn records messages of the account that its owner has deleted on the phone.
 func (in inbound) noteOwn(ctx context.Context, m *events.Message) {
 	p := m.Message.GetProtocolMessage()
 	if p.GetType() != waE2E.ProtocolMessage_REVOKE || p == nil {
@@ -87,8 +87,8 @@ func (in inbound) noteOwn(ctx context.Context, m *events.Message) {
 	in.recent.forget(chatID(other), messageID(p.GetKey().GetID(), types.EmptyJID))
 }
 
-// cut takes the prefix off a message. Without one a message in a direct chat is not the host's, and one in a group is said
-// among others; with it, it is said to the account.
+// cut removes the prefix from a message. Without the prefix a direct message is not for the host, and a group message does
+// not address the account; with it, it does.
 func (in inbound) cut(m chat.Message, kind chat.Kind) (chat.Message, bool) {
 	prefix := in.config.Prefix
 	if prefix == "" {
@@ -109,7 +109,8 @@ func (in inbound) cut(m chat.Message, kind chat.Kind) (chat.Message, bool) {
 	return m, true
 }
 
-// cutPrefix takes a prefix off a text, in capitals or not, and what stands between them. It must end where a word does.
+// cutPrefix removes a prefix from a text, ignoring case, and the separator after it. The prefix must end at a word
+// boundary.
 func cutPrefix(text, prefix string) (string, bool) {
 	text = strings.TrimLeft(text, " \n")
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
@@ -118,7 +119,7 @@ func cutPrefix(text, prefix string) (string, bool) {
 	rest := text[len(prefix):]
 	last, _ := utf8.DecodeLastRuneInString(prefix)
 	if next, _ := utf8.DecodeRuneInString(rest); inWord(last) && inWord(next) {
-		return text, false // Another word begins like the prefix.
+		return text, false // a longer word with the same beginning
 	}
 	return strings.TrimLeft(rest, " \n,:"), true
 }
@@ -140,7 +141,7 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 	}
 	text, quoting := said(content)
 	files := fileOf(content)
-	// A message without content comes first in a group: it brings the sender's key and has the id of the one behind it.
+	// In a group a message without content comes first: it has the sender's key and the same id as the message after it.
 	if text == "" && files == nil {
 		return nil, false
 	}
@@ -150,19 +151,19 @@ func (in inbound) body(ctx context.Context, client *whatsmeow.Client, m *events.
 	}
 	body.Mentions, body.MentionsSelf = in.mentions(ctx, text, quoting)
 	if !typed(content) && text != "" {
-		body.Mentions = []chat.Mention{{Length: len(text)}} // There is no command in it.
+		body.Mentions = []chat.Mention{{Length: len(text)}} // disables commands
 	}
 	if id := quoting.GetStanzaID(); id != "" {
 		body.ReplyTo = in.quote(ctx, m.Info, author, id, quoting)
 		body.MentionsSelf = body.MentionsSelf || body.ReplyTo.IsSelf
 	}
 	if quoting.GetIsForwarded() {
-		body.Forwarded = &chat.Forward{} // WhatsApp does not say from whom.
+		body.Forwarded = &chat.Forward{} // WhatsApp does not say from whom
 	}
 	return body, true
 }
 
-// opened takes a message out of the second encryption that some have.
+// opened decrypts a message's second encryption, if it has one.
 func (in inbound) opened(ctx context.Context, client *whatsmeow.Client, m *events.Message) (*waE2E.Message, bool) {
 	content := m.Message
 	switch {
@@ -194,8 +195,8 @@ func (in inbound) opened(ctx context.Context, client *whatsmeow.Client, m *event
 	}
 }
 
-// change is an edit or a deletion. People change what they wrote themselves; an admin of a group deletes what others
-// did, which the server has checked.
+// change returns an edit or a deletion. People edit their own messages; a group's admin may delete those of others, which
+// the server has checked.
 func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info types.MessageInfo, author types.JID) (chat.Body, bool) {
 	own := messageID(p.GetKey().GetID(), author)
 	if info.IsFromMe {
@@ -219,10 +220,10 @@ func (in inbound) change(ctx context.Context, p *waE2E.ProtocolMessage, info typ
 	}
 }
 
-// maxMentions is how many mentions of a message the host takes. Beyond that only the account's own counts.
+// maxMentions limits the mentions of a message to what the host accepts. Beyond that only the account's own counts.
 const maxMentions = 256
 
-// mentions finds out whom a text names, and whether the account is among them. People are named by the user part of their
+// mentions returns the mentions in a text, and whether the account is among them. The text has the user part of people's
 // addresses.
 func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.ContextInfo) (list []chat.Mention, ofSelf bool) {
 	for _, mentioned := range quoting.GetMentionedJID() {
@@ -247,7 +248,7 @@ func (in inbound) mentions(ctx context.Context, text string, quoting *waE2E.Cont
 	return list, ofSelf
 }
 
-// namedAt finds where a text names the user of an address; -1: nowhere. A longer number may begin with theirs.
+// namedAt returns where a text mentions the user of an address; -1: nowhere. A longer number may have the same beginning.
 func namedAt(text, user string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], "@"+user)
@@ -261,16 +262,16 @@ func namedAt(text, user string) int {
 	}
 }
 
-// target is the message that an edit, a deletion or a reaction of author's is about. FromMe is the author's view.
+// target returns the message that an edit, a deletion or a reaction refers to. FromMe is from the author's point of view.
 func (in inbound) target(ctx context.Context, key *waCommon.MessageKey, author types.JID) chat.MessageID {
 	if key.GetFromMe() && !in.account().is(author) {
 		return messageID(key.GetID(), author)
 	}
-	// In a direct chat what is not of the author is of this account, and nobody is named.
+	// In a direct chat a message that is not the author's is of this account, and there is no participant.
 	return in.of(ctx, key.GetID(), key.GetParticipant())
 }
 
-// of names a message by its author's address; empty: this account's.
+// of returns a message's id by its author's address; empty: this account's.
 func (in inbound) of(ctx context.Context, id types.MessageID, author string) chat.MessageID {
 	jid, err := types.ParseJID(author)
 	if author == "" || err != nil || in.account().is(jid) {
@@ -280,8 +281,8 @@ func (in inbound) of(ctx context.Context, id types.MessageID, author string) cha
 	return messageID(id, person)
 }
 
-// quote is the message that another one answers, as the phone of who answers tells of it, and its file; nil: it has none that may
-// be fetched.
+// quote returns the message that is replied to, as reported by the phone of the person who replies, and its file; nil: none
+// that may be fetched.
 func (in inbound) quote(
 	ctx context.Context, info types.MessageInfo, author types.JID, id types.MessageID, quoting *waE2E.ContextInfo,
 ) *chat.Quote {
@@ -300,8 +301,8 @@ func (in inbound) quote(
 	return q
 }
 
-// ofOwner tells whether a message of the account in the chat with oneself is its owner's, and not the agent's. One that is not
-// remembered is told by its id, of which phones make another kind.
+// ofOwner reports whether a message of the account in the chat with oneself is its owner's, and not the agent's. One that
+// is not remembered is recognised by its id, whose format is different on phones.
 func (in inbound) ofOwner(here chat.ID, id chat.MessageID) bool {
 	if own, known := in.recent.own(here, id); known {
 		return !own
@@ -309,20 +310,20 @@ func (in inbound) ofOwner(here chat.ID, id chat.MessageID) bool {
 	return !strings.HasPrefix(string(id), whatsmeow.WebMessageIDPrefix)
 }
 
-// name is what somebody calls themselves, as far as the device has heard; else it is the user part of their address.
+// name returns a person's own name if the device knows it; else the user part of their address.
 func (in inbound) name(ctx context.Context, jid types.JID) string {
 	return cmp.Or(in.called(ctx, jid), jid.User)
 }
 
-// called is what somebody calls themselves; empty: the device has not heard of it. WhatsApp is not asked. What the account's
-// owner calls them in the phone book is for nobody else.
+// called returns a person's own name; empty if the device does not know it. WhatsApp is not asked. The names in the
+// account's phone book are private.
 func (in inbound) called(ctx context.Context, jid types.JID) string {
-	// Without an answer there is none.
+	// After an error there is no name.
 	contact, _ := in.contacts.GetContact(ctx, jid)
 	return cmp.Or(contact.PushName, contact.BusinessName)
 }
 
-// person is somebody's id, the hidden one where it is known, and the other ids: the address by phone number, and the
+// person returns a person's id, the hidden one if it is known, and the other ids: the address by phone number, and the
 // number itself.
 func (in inbound) person(ctx context.Context, jid, alt types.JID) (types.JID, []chat.UserID) {
 	jid, alt = jid.ToNonAD(), alt.ToNonAD()
@@ -330,7 +331,7 @@ func (in inbound) person(ctx context.Context, jid, alt types.JID) (types.JID, []
 		jid, alt = self.own(), self.pn
 	}
 	if alt.IsEmpty() {
-		// Without an answer the one address has to do.
+		// After an error only the given address is used.
 		switch jid.Server {
 		case types.DefaultUserServer:
 			alt, _ = in.lids.GetLIDForPN(ctx, jid)

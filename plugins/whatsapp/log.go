@@ -10,16 +10,16 @@ import (
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
-// libraryLog takes the library's warnings and errors. What it says below that holds whole messages and keys.
+// libraryLog logs the library's warnings and errors. Lower levels contain whole messages and keys.
 type libraryLog struct{ log *slog.Logger }
 
-// maxLogged is the longest line of the library that is logged, in bytes.
+// maxLogged is the maximum length of the library's log lines, in bytes.
 const maxLogged = 300
 
-// address is a web address; those of media servers are secret.
+// address matches web addresses; those of media servers are secret.
 var address = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
 
-// line leaves out addresses, and what a message's stanza holds: who wrote it, and their name.
+// line formats a log line without addresses, and without the sender's address and name in a stanza.
 func (libraryLog) line(format string, args []any) string {
 	line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "<")
 	line = address.ReplaceAllString(line, "[address]")
@@ -45,11 +45,10 @@ func (libraryLog) Debugf(string, ...any) {}
 // Sub implements waLog.Logger.
 func (l libraryLog) Sub(string) waLog.Logger { return l }
 
-// silence keeps the library of the Signal protocol from printing to the standard output. Its errors come back from its
-// calls as well.
+// silence stops the Signal library from printing to the standard output. Its calls also return their errors.
 type silence struct{}
 
-// quieten is for a process's start: the library's logger is one for all.
+// quieten is called at the start of the process: the library has one logger for all.
 func quieten() {
 	var silent logger.Loggable = silence{}
 	logger.Setup(&silent)

@@ -1,5 +1,5 @@
-// Command clawhost-whatsapp is the WhatsApp channel: a linked device of one account, whose direct chats and groups are
-// the host's. A message is acknowledged only when the host has it on disk; until then WhatsApp delivers it again.
+// Command clawhost-whatsapp is the WhatsApp channel: a linked device of one account. A message is acknowledged only when
+// the host has stored it; until then WhatsApp redelivers it.
 package main
 
 import (
@@ -13,6 +13,6 @@ var version = "dev"
 
 func main() {
 	quieten()
-	store.SetOSInfo("clawhost", [3]uint32{0, 1, 0}) // As the phone lists the device.
+	store.SetOSInfo("clawhost", [3]uint32{0, 1, 0}) // the device's name on the phone
 	sdk.Serve("whatsapp", version, sdk.NewChannel((*channel)(nil).Limits(0), open))
 }

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// maxFile is the largest file that is fetched or sent, in bytes. WhatsApp takes more.
+	// maxFile is the maximum size of a file that is fetched or sent, in bytes. WhatsApp's own limit is higher.
 	maxFile = 64 << 20
-	// maxFileOverhead is how many bytes more a file is when it is encrypted.
+	// maxFileOverhead is the maximum growth of a file by encryption, in bytes.
 	maxFileOverhead = 64
 )
 
-// source is where a file is, and how it is encrypted. It is the word of who wrote the message, or of who quotes it, and may be
-// made up: the library holds what it downloads against the sums.
+// source is where a file is, and how it is encrypted. It comes from the sender of the message or quote, and may be forged:
+// the library checks what it downloads against the sums.
 type source struct {
 	Class             whatsmeow.MediaType
 	Path              string
 	Key               []byte
 	Sum, EncryptedSum []byte
-	Size              int64 // as the message says
+	Size              int64 // according to the message
 }
 
-// These are what the library downloads by.
+// These implement the library's interface for downloads.
 
 func (s source) GetMediaType() whatsmeow.MediaType { return s.Class }
 func (s source) GetDirectPath() string             { return s.Path }
@@ -73,8 +73,8 @@ func fileOf(m *waE2E.Message) []chat.Media {
 	}
 }
 
-// FetchFile implements sdk.FileFetcher. The file is decrypted on disk before it is handed on: none is in memory as a whole, and
-// nothing of one that is not what its message says.
+// FetchFile implements sdk.FileFetcher. The file is decrypted to disk before it is returned: none is in memory as a whole,
+// and nothing is returned of a file that differs from what its message says.
 func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) (io.ReadCloser, error) {
 	var from source
 	if err := network.ReadToken(token, &from); err != nil {
@@ -101,7 +101,7 @@ func (c *channel) FetchFile(ctx context.Context, token chat.FileToken, _ int64) 
 	return nil, err
 }
 
-// gone reports whether a file will not be there the next time either.
+// gone reports whether a file is permanently unavailable.
 func gone(err error) bool {
 	for _, final := range []error{
 		whatsmeow.ErrMediaDownloadFailedWith403, whatsmeow.ErrMediaDownloadFailedWith404, whatsmeow.ErrMediaDownloadFailedWith410,
@@ -115,7 +115,7 @@ func gone(err error) bool {
 	return false
 }
 
-// download brings a file to the disk, whence it is gone when it is closed.
+// download downloads a file to disk. It is deleted when it is closed.
 func (c *channel) download(ctx context.Context, client *whatsmeow.Client, from source) (_ io.ReadCloser, err error) {
 	on, err := c.temporary()
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *channel) download(ctx context.Context, client *whatsmeow.Client, from s
 	return passing{on}, nil
 }
 
-// passing is a file on its way.
+// passing is a temporary file that is deleted when it is closed.
 type passing struct{ *os.File }
 
 // Close implements io.Closer.
@@ -152,22 +152,22 @@ func (p passing) Close() error {
 	return nil
 }
 
-// temporary makes a file that only this user can read.
+// temporary creates a file that only this user can read.
 func (c *channel) temporary() (*os.File, error) {
 	f, err := os.CreateTemp(c.scratch(), "file-*")
 	if err != nil {
-		return nil, fmt.Errorf("make a file on its way: %w", err)
+		return nil, fmt.Errorf("create a temporary file: %w", err)
 	}
 	return f, nil
 }
 
 func discard(f *os.File) {
-	_, _ = f.Close(), os.Remove(f.Name()) // What is left goes with the next start.
+	_, _ = f.Close(), os.Remove(f.Name()) // the next start deletes what remains
 }
 
 var errTooLarge = errors.New("the file is larger than it may be")
 
-// bounded ends answers that are longer than they may be.
+// bounded limits the size of responses.
 type bounded struct {
 	http.RoundTripper
 	most int64 // bytes
@@ -180,7 +180,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	left := b.most
-	if response.ContentLength > b.most { // The library would make room on the disk for all of it.
+	if response.ContentLength > b.most { // the library would allocate disk space for all of it
 		left, response.ContentLength = 0, -1
 	}
 	response.Body = network.Bound(response.Body, left, errTooLarge)

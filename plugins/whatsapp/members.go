@@ -13,10 +13,10 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// maxMoved is how many people's coming, and going, the host hears of at once.
+// maxMoved limits the events for people who join or leave at once.
 const maxMoved = 100
 
-// move is people's coming into a group, or their going.
+// move is people joining or leaving a group.
 type move struct {
 	group        types.JID
 	by           *types.JID // nil: they did so themselves
@@ -25,7 +25,7 @@ type move struct {
 	joined, left []types.JID
 }
 
-// moved is what a group's change says of its members.
+// moved returns the change of a group's members.
 func (l *line) moved(e *events.GroupInfo) move {
 	m := move{group: e.JID, by: e.Sender, at: e.Timestamp, joined: e.Join, left: e.Leave}
 	m.version = cmp.Or(e.ParticipantVersionID, strconv.FormatInt(e.Timestamp.Unix(), 10))
@@ -35,15 +35,15 @@ func (l *line) moved(e *events.GroupInfo) move {
 	return m
 }
 
-// entered is the account's own coming into a group.
+// entered returns the account's own joining of a group.
 func (l *line) entered(e *events.JoinedGroup) move {
-	m := move{group: e.JID, by: e.Sender, at: time.Now(), joined: []types.JID{l.account().own()}} // WhatsApp does not say when.
+	m := move{group: e.JID, by: e.Sender, at: time.Now(), joined: []types.JID{l.account().own()}} // WhatsApp gives no time
 	m.version = cmp.Or(e.ParticipantVersionID, strconv.FormatInt(e.GroupCreated.Unix(), 10))
 	return m
 }
 
-// tellMoved gives the host an event for each who came or went.
-func (l *line) tellMoved(m move) error {
+// submitMoves submits an event for each person who joined or left.
+func (l *line) submitMoves(m move) error {
 	for _, member := range m.joined[:min(len(m.joined), maxMoved)] {
 		if err := l.submitMove(m, member, true); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (l *line) submitMove(m move, jid types.JID, joined bool) error {
 	return nil
 }
 
-// whereabouts says where the account is now.
+// whereabouts describes a change of the account's membership.
 func whereabouts(joined bool) string {
 	if joined {
 		return "the account was added to a group; it answers there if access allows the group"
@@ -87,7 +87,7 @@ func whereabouts(joined bool) string {
 	return "the account was removed from a group; nothing reaches it"
 }
 
-// known is somebody of whom no more is told than an address.
+// known returns the sender for an address without further information.
 func (in inbound) known(ctx context.Context, jid types.JID) chat.Sender {
 	person, aliases := in.person(ctx, jid, types.EmptyJID)
 	return chat.Sender{ID: chat.UserID(person.String()), Aliases: aliases, IsSelf: in.account().is(person)}

@@ -9,14 +9,14 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// named is somebody named in a text, by phone number or hidden id.
+// named matches a mention in a text, by phone number or hidden id.
 var named = regexp.MustCompile(`@\+?[0-9]{6,18}\b`)
 
-// maxNamed is how many people one message may name.
+// maxNamed limits the mentions of a message.
 const maxNamed = 50
 
-// mention finds whom a text names, as "@+15551234567" or "@900000000001", and names them as WhatsApp does: their phones
-// ring then, and show their names. Whom the device does not know stays as written.
+// mention finds mentions in a text, as "@+15551234567" or "@900000000001", and rewrites them as WhatsApp does: these people
+// are notified, and their names are shown. Unknown numbers stay unchanged.
 func (*channel) mention(ctx context.Context, lids store.LIDStore, text string) (string, []string) {
 	var people []string
 	looked := 0
@@ -36,7 +36,7 @@ func (*channel) mention(ctx context.Context, lids store.LIDStore, text string) (
 	return text, people
 }
 
-// whois finds the hidden address of a number; an answer that the store cannot give is none.
+// whois returns the hidden address of a number, or false if the store does not know it or fails.
 func whois(ctx context.Context, lids store.LIDStore, number string) (types.JID, bool) {
 	if number[0] == '+' {
 		number = number[1:]

@@ -13,11 +13,11 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// sendTimeout bounds one message. The library answers a broken connection by sending the same again on the next one.
+// sendTimeout limits one message. After a broken connection the library resends on the next one.
 const sendTimeout = 75 * time.Second
 
-// Send implements sdk.Channel. All files are uploaded before the first message goes out: an album is announced whole, and
-// what cannot be uploaded has shown nothing.
+// Send implements sdk.Channel. All files are uploaded before the first message is sent: an album is announced with its
+// size, and a failed upload shows nothing.
 func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, error) {
 	to, client, err := c.reach(ctx, out.To)
 	if err != nil {
@@ -51,11 +51,11 @@ func (c *channel) Send(ctx context.Context, out chat.Outgoing) (chat.Receipt, er
 			receipt.IDs = append(receipt.IDs, own)
 		}
 	}
-	receipt.IDs = append(receipt.IDs, albums...) // People answer them too, but the first id is one with text.
+	receipt.IDs = append(receipt.IDs, albums...) // people may reply to them too, but the first id has the text
 	return receipt, nil
 }
 
-// newID is the id of the n-th message that the host sends under a key. Without a key none is like it.
+// newID returns the id of the n-th message for a key. Without a key it is unique.
 func (c *channel) newID(client *whatsmeow.Client, key string, n int) types.MessageID {
 	if key == "" {
 		return client.GenerateMessageID()
@@ -108,7 +108,7 @@ func (c *channel) Delete(ctx context.Context, to chat.Address, id chat.MessageID
 	return nil
 }
 
-// mine reads the id of a message of this account: others cannot be changed.
+// mine parses the id of a message of this account: others cannot be changed.
 func (*channel) mine(id chat.MessageID) (types.MessageID, error) {
 	plain, author, err := parseMessage(id)
 	if err == nil && !author.IsEmpty() {
@@ -136,8 +136,8 @@ func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID,
 	return c.send(ctx, client, jid, client.BuildReaction(jid, author, plain, emoji), client.GenerateMessageID())
 }
 
-// Typing implements sdk.Typer. Phones show typing only of those who are online; who is online all the time has a phone
-// that does not ring, so the account is as long as it types.
+// Typing implements sdk.Typer. Phones show typing only for accounts that are online, and the phone of an account that is
+// always online does not ring. So the account is online only while it types.
 func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
 	jid, client, err := c.reach(ctx, to)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) erro
 	}
 	online := func() {
 		if !c.config.ShowOnline {
-			_ = client.SendPresence(ctx, presence) // Without a name, which comes later, it cannot be said.
+			_ = client.SendPresence(ctx, presence) // fails until the account's name is known
 		}
 	}
 	if active {
@@ -164,7 +164,7 @@ func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) erro
 	return nil
 }
 
-// reach finds the chat and the connection.
+// reach returns the chat and the connection.
 func (c *channel) reach(ctx context.Context, to chat.Address) (types.JID, *whatsmeow.Client, error) {
 	jid, err := parseChat(to.Chat)
 	if err != nil {
@@ -184,15 +184,15 @@ func (c *channel) send(ctx context.Context, client *whatsmeow.Client, to types.J
 	return c.readable(ctx, client, sent.Chat)
 }
 
-var errNobody = errors.New("WhatsApp gives no keys for a device of this person, so nobody could read the message")
+var errNobody = errors.New("WhatsApp has no keys for any device of this person, so nobody could read the message")
 
-// readable tells whether what was sent to a person was encrypted for a device of theirs. The library sends to nobody where
-// it gets no keys, which WhatsApp acknowledges. In groups whoever cannot read a message asks for it.
+// readable returns an error if a message to a person was encrypted for none of their devices. Without keys the library
+// sends to nobody, which WhatsApp acknowledges. In groups, members who cannot read a message request it.
 func (c *channel) readable(ctx context.Context, client *whatsmeow.Client, to types.JID) error {
 	if to.Server == types.GroupServer {
 		return nil
 	}
-	devices, err := client.GetUserDevices(ctx, []types.JID{to}) // The library has just asked, and remembers.
+	devices, err := client.GetUserDevices(ctx, []types.JID{to}) // cached by the library
 	if err != nil {
 		return failure(err)
 	}
@@ -202,7 +202,7 @@ func (c *channel) readable(ctx context.Context, client *whatsmeow.Client, to typ
 			continue
 		}
 		if begun, err := client.Store.ContainsSession(ctx, device.SignalAddress()); begun || err != nil {
-			return nil // What the store cannot tell now it could when the message was encrypted.
+			return nil // the store worked when the message was encrypted
 		}
 	}
 	return &chat.Failure{Reason: chat.Temporary, Err: errNobody}

@@ -2,15 +2,15 @@ package main
 
 import "time"
 
-// pace is how patient a channel is.
+// pace holds the channel's timing.
 type pace struct {
-	first, last time.Duration // the pause before it connects again; it doubles while it is in vain
-	login       time.Duration // that a connection may take until the account is logged in
-	settle      time.Duration // that WhatsApp may take to end the connection on which a device was paired
-	look        time.Duration // between two looks at whether the connection is still there
-	blip        time.Duration // that what is to be sent waits for a connection
-	album       time.Duration // that an album waits for its next file
-	albumWhole  time.Duration // that it waits for all of them
+	first, last time.Duration // the wait before reconnecting; it doubles after failures
+	login       time.Duration // maximum time from the connection to the login
+	settle      time.Duration // maximum time for WhatsApp to end a pairing connection
+	look        time.Duration // interval of checks of the connection
+	blip        time.Duration // how long a message waits for a connection
+	album       time.Duration // how long an album waits for its next file
+	albumWhole  time.Duration // how long it waits for all of them
 }
 
 func usualPace() pace {

@@ -17,14 +17,14 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// phoneStep is the step of a login that is answered by the account's phone number: the account is paired by a code to
-// type on the phone, not by one to scan.
+// phoneStep is the login step that asks for the account's phone number: the account is then paired by a code to type on the
+// phone instead of one to scan.
 const phoneStep = "phone"
 
-// patience bounds the wait for Run to take a login.
+// patience limits the wait for Run to start a login.
 const patience = 10 * time.Second
 
-// login is a person who pairs an account.
+// login is a request to pair an account.
 type login struct {
 	ctx   context.Context // the call's
 	phone string          // digits; empty: by QR code
@@ -32,7 +32,7 @@ type login struct {
 	done  chan error
 }
 
-// Login implements sdk.LoginFlow. Run does the pairing, for it has the device store.
+// Login implements sdk.LoginFlow. Run does the pairing, because it has the device store.
 func (c *channel) Login(ctx context.Context, answers map[string]string, show func(chat.LoginStep)) (chat.UserID, error) {
 	phone, err := parsePhone(answers[phoneStep])
 	if err != nil {
@@ -47,11 +47,11 @@ func (c *channel) Login(ctx context.Context, answers map[string]string, show fun
 	select {
 	case c.logins <- request:
 	case <-timer.C:
-		return "", network.Refuse(chat.NotConnected, "the channel is not ready to pair, or another login is under way")
+		return "", network.Refuse(chat.NotConnected, "the channel is not ready to pair, or another login is in progress")
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	// Show must not be called any more once Login has returned. The pairing ends with ctx.
+	// Show must not be called after Login has returned. The pairing ends with ctx.
 	if err := <-request.done; err != nil {
 		return "", err
 	}
@@ -60,17 +60,17 @@ func (c *channel) Login(ctx context.Context, answers map[string]string, show fun
 
 var phoneShape = regexp.MustCompile(`^[1-9][0-9]{6,14}$`)
 
-// parsePhone takes a number as people write it.
+// parsePhone parses a number as people write it.
 func parsePhone(number string) (string, error) {
 	digits := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "").Replace(strings.TrimSpace(number))
 	digits = strings.TrimPrefix(digits, "+")
 	if number != "" && !phoneShape.MatchString(digits) {
-		return "", errors.New("this is no phone number with its country code, such as +15551234567")
+		return "", errors.New("this is not a phone number with its country code, such as +15551234567")
 	}
 	return digits, nil
 }
 
-// awaitLogin waits until somebody has paired the device.
+// awaitLogin waits until the device is paired.
 func (c *channel) awaitLogin(ctx context.Context, device *store.Device) error {
 	for {
 		select {
@@ -92,7 +92,7 @@ func (c *channel) awaitLogin(ctx context.Context, device *store.Device) error {
 	}
 }
 
-// pair shows a code until it was used, and sees the device through to where it can log in.
+// pair shows a code until it was used, and waits until the device can log in.
 func (c *channel) pair(ctx context.Context, device *store.Device, request *login) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,19 +122,19 @@ func (c *channel) pair(ctx context.Context, device *store.Device, request *login
 	if err := follow(ctx, client, codes, request); err != nil {
 		return err
 	}
-	// WhatsApp ends the connection, with a word that does not always come through; the next one logs in. Before that it
-	// has to have what the device answered.
+	// WhatsApp then ends the connection, sometimes without the message that says so; the next one logs in. Before that it
+	// must have received the device's response.
 	timer := time.NewTimer(c.pace.settle)
 	defer timer.Stop()
 	select {
 	case <-ended:
 	case <-timer.C:
-	case <-ctx.Done(): // The device is paired all the same.
+	case <-ctx.Done(): // the device is paired anyway
 	}
 	return nil
 }
 
-// follow shows the codes of a pairing until it is done.
+// follow shows the codes of a pairing until it is complete.
 func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeow.QRChannelItem, request *login) error {
 	asked := false
 	for item := range codes {
@@ -143,7 +143,7 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 			if request.phone == "" {
 				request.show(chat.LoginStep{
 					ID: "qr", QR: item.Code,
-					Instructions: "On the phone, open WhatsApp, Settings, Linked devices, Link a device, and scan this. A code lasts " + item.Timeout.String() + "; then another one comes.",
+					Instructions: "On the phone, open WhatsApp, Settings, Linked devices, Link a device, and scan this. A code is valid for " + item.Timeout.String() + "; then it is replaced by another one.",
 				})
 				continue
 			}
@@ -162,7 +162,7 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 		case whatsmeow.QRChannelSuccess.Event:
 			return nil
 		case whatsmeow.QRChannelClientOutdated.Event:
-			return fmt.Errorf("%w: WhatsApp does not take this version of the plugin any more; update clawhost", sdk.ErrBadCredentials)
+			return fmt.Errorf("%w: WhatsApp no longer accepts this version of the plugin; update clawhost", sdk.ErrBadCredentials)
 		case whatsmeow.QRChannelTimeout.Event:
 			return network.Refuse(chat.Temporary, "nobody used a code in time; run the command again")
 		case whatsmeow.QRChannelScannedWithoutMultidevice.Event:
@@ -170,7 +170,7 @@ func follow(ctx context.Context, client *whatsmeow.Client, codes <-chan whatsmeo
 		case whatsmeow.QRChannelEventError:
 			return network.Refuse(chat.Invalid, "pairing failed: %w", item.Error)
 		case whatsmeow.QRChannelEventPasskeyRequest, whatsmeow.QRChannelEventPasskeyResponse:
-			return network.Refuse(chat.Invalid, "the account is protected by a passkey, which can only be used in a browser; remove it on the phone for the time of pairing")
+			return network.Refuse(chat.Invalid, "the account is protected by a passkey, which can only be used in a browser; remove it on the phone while you pair")
 		default:
 			return network.Refuse(chat.Temporary, "pairing ended: %s", item.Event)
 		}

@@ -6,7 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	_ "image/png" // One of the formats that phones show as images.
+	_ "image/png" // a format that phones show as images
 	"io"
 	"time"
 
@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxPixels is the largest image that a thumbnail is made of: it is in memory as a whole then.
+	// maxPixels is the maximum size of an image for a thumbnail, because it is decoded as a whole.
 	maxPixels = 4 << 20
-	// thumbnailSide is the longer side of a thumbnail, in pixels.
+	// thumbnailSide is the length of a thumbnail's longer side, in pixels.
 	thumbnailSide = 96
 )
 
-// preview is what phones show of a file before they have it.
+// preview is what phones show of a file before they download it.
 type preview struct {
 	thumbnail     []byte // JPEG; nil: none
 	width, height uint32 // of an image; zero: not known
@@ -29,7 +29,7 @@ type preview struct {
 	waveform      []byte // of a voice message; nil: not known
 }
 
-// preview looks into a file for what is shown of it. A file without a preview is sent all the same.
+// preview returns a file's preview. A file without one is sent all the same.
 func (c *channel) preview(ctx context.Context, m chat.Media, as shape) preview {
 	if as.kind != chat.Image && as.kind != chat.Voice {
 		return preview{}
@@ -45,13 +45,13 @@ func (c *channel) preview(ctx context.Context, m chat.Media, as shape) preview {
 	return imagePreview(content)
 }
 
-// What a voice message's waveform has.
+// Parameters of a voice message's waveform.
 const (
 	wavePoints = 64
 	waveHeight = 100
 )
 
-// voicePreview says how long a sound is and how loud.
+// voicePreview returns a sound's length and waveform.
 func voicePreview(content io.Reader) preview {
 	sound := voice.Read(content)
 	if sound.Length == 0 {
@@ -60,7 +60,7 @@ func voicePreview(content io.Reader) preview {
 	return preview{seconds: uint32(sound.Length.Round(time.Second).Seconds()), waveform: sound.Waveform(wavePoints, waveHeight)}
 }
 
-// imagePreview makes a small image of a large one.
+// imagePreview returns a thumbnail.
 func imagePreview(content io.Reader) preview {
 	var head bytes.Buffer
 	size, _, err := image.DecodeConfig(io.TeeReader(content, &head))
@@ -82,7 +82,7 @@ func imagePreview(content io.Reader) preview {
 	return p
 }
 
-// shrink takes the pixels of an image that a thumbnail has room for.
+// shrink scales an image to the size of a thumbnail.
 func shrink(whole image.Image) image.Image {
 	from := whole.Bounds()
 	scale := max(from.Dx(), from.Dy(), thumbnailSide)

@@ -7,24 +7,24 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// ratchets has a message encrypted or decrypted at a time.
+// ratchets serialises encryption and decryption.
 //
-// Each message moves its session a step on. To send one the library reads the sessions, encrypts, and writes them back; if
-// it decrypts a message of the same person in between, one of the two steps is undone. A key is used twice then, and the
-// person's phone cannot read what is encrypted by it. So reading the sessions takes the turn that decrypting takes too,
-// and writing them, or the end of the sending, gives it back.
+// Each message advances its session. To send one the library reads the sessions, encrypts, and writes them back; if it
+// decrypts a message of the same person in between, one of the two updates is lost. A key is then used twice, and the
+// person's phone cannot decrypt the message. So reading the sessions acquires the lock that decryption also acquires, and
+// writing them, or the end of the send, releases it.
 type ratchets struct {
 	store.SessionStore
 	turn turn
 
 	mu   sync.Mutex
-	give func() // gives back the turn that a sending has; nil: none has it
+	give func() // releases the lock of a send; nil: not held
 }
 
-// turn holds one entry while somebody works with the sessions.
+// turn is the lock on the sessions. It holds one entry while it is taken.
 type turn chan struct{}
 
-// take waits for the turn.
+// take acquires the lock.
 func (t turn) take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
@@ -36,7 +36,7 @@ func (t turn) take(ctx context.Context) error {
 
 func (t turn) giveBack() { <-t }
 
-// GetManySessions implements store.SessionStore. The library calls it when it begins to encrypt; ctx ends with the sending.
+// GetManySessions implements store.SessionStore. The library calls it before it encrypts; ctx ends with the send.
 func (r *ratchets) GetManySessions(ctx context.Context, addresses []string) (map[string][]byte, error) {
 	if err := r.turn.take(ctx); err != nil {
 		return nil, err
@@ -53,13 +53,13 @@ func (r *ratchets) GetManySessions(ctx context.Context, addresses []string) (map
 	return sessions, err
 }
 
-// PutManySessions implements store.SessionStore. The library calls it when it has encrypted.
+// PutManySessions implements store.SessionStore. The library calls it after it has encrypted.
 func (r *ratchets) PutManySessions(ctx context.Context, sessions map[string][]byte) error {
 	defer r.done(ctx)
 	return r.SessionStore.PutManySessions(ctx, sessions)
 }
 
-// done gives the turn back, unless the sending has ended: then it was, and may be another's.
+// done releases the lock, unless the send has ended: then it was released, and may be held by another.
 func (r *ratchets) done(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

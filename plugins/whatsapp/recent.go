@@ -8,18 +8,18 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// maxRecent is how many messages are remembered.
+// maxRecent limits the messages that are remembered.
 const maxRecent = 1000
 
-// recent remembers messages: a reply on WhatsApp brings a copy of the message that it answers, and WhatsApp does not say
-// that a message which is to be edited is too old or gone.
+// recent remembers messages: a reply on WhatsApp contains a copy of the message that it replies to, and WhatsApp does not
+// report that an edited message is too old or deleted.
 type recent struct {
 	mu       sync.Mutex
 	messages map[place]*remembered
-	order    []place // the oldest first
+	order    []place // oldest first
 }
 
-// place is where a message is.
+// place identifies a message.
 type place struct {
 	chat chat.ID
 	id   chat.MessageID
@@ -28,20 +28,20 @@ type place struct {
 type remembered struct {
 	text string
 	at   time.Time
-	own  bool // the channel has sent it
+	own  bool // whether the channel has sent it
 	gone bool
 }
 
 func newRecent() *recent { return &recent{messages: map[place]*remembered{}} }
 
-// keep remembers a message that has come or was sent now. What is known is only given another text.
+// keep stores a message that was just received or sent. For a known one it only updates the text.
 func (r *recent) keep(in chat.ID, id chat.MessageID, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entry(in, id).text = text
 }
 
-// keepOwn remembers a message that the channel sends now.
+// keepOwn stores a message that the channel is sending.
 func (r *recent) keepOwn(in chat.ID, id chat.MessageID, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *recent) keepOwn(in chat.ID, id chat.MessageID, text string) {
 	m.text, m.own = text, true
 }
 
-// forget remembers that a message is gone.
+// forget records that a message was deleted.
 func (r *recent) forget(in chat.ID, id chat.MessageID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *recent) forget(in chat.ID, id chat.MessageID) {
 	m.text, m.gone = "", true
 }
 
-// entry returns a message's entry, a new one if need be. It is called with the lock held.
+// entry returns a message's entry, and creates it if necessary. The lock is held.
 func (r *recent) entry(in chat.ID, id chat.MessageID) *remembered {
 	at := place{in, id}
 	if m, known := r.messages[at]; known {
@@ -73,7 +73,7 @@ func (r *recent) entry(in chat.ID, id chat.MessageID) *remembered {
 	return m
 }
 
-// text is what a message says; empty for one that is not remembered.
+// text returns a message's text; empty if it is not remembered.
 func (r *recent) text(in chat.ID, id chat.MessageID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *recent) text(in chat.ID, id chat.MessageID) string {
 	return ""
 }
 
-// own tells whether the channel has sent a message, if that is remembered.
+// own reports whether the channel has sent a message, if that is remembered.
 func (r *recent) own(in chat.ID, id chat.MessageID) (own, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *recent) own(in chat.ID, id chat.MessageID) (own, known bool) {
 	return known && m.own, known
 }
 
-// editable refuses an edit that phones would pass over in silence. What is not remembered may be edited, as far as is known
-// here: a message of an earlier life of the plugin, whose age the host knows.
+// editable returns an error for an edit that phones would silently ignore. A message that is not remembered may be edited:
+// it is of a previous process, and the host knows its age.
 func (r *recent) editable(in chat.ID, id chat.MessageID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,22 +17,22 @@ import (
 	"github.com/clawhost/clawhost/sdk/network"
 )
 
-// line is the account's line to WhatsApp: one connection after the other.
+// line is the account's sequence of connections to WhatsApp.
 type line struct {
 	*channel
 	device *store.Device
 	in     sdk.Inbox
-	ctx    context.Context // Run's: the library calls handlers without one.
+	ctx    context.Context // Run's: the library calls handlers without a context
 	read   inbound
 	news   chan news
-	// taking is held while a message is handed over. When one takes long the library begins with the next.
+	// taking is held while a message is submitted. If one takes long, the library starts with the next.
 	taking  sync.Mutex
-	refused bool    // the host has not taken a message: the line ends, and takes no other; guarded by taking
+	refused bool    // the host has refused a message: the line ends, and accepts no other; guarded by taking
 	albums  *albums // guarded by taking
-	forget  func()  // ends what the last connection has left
+	forget  func()  // cancels the remaining work of the last connection
 }
 
-// news is what a client of the library tells of its connection.
+// news is an event of a client about its connection.
 type news struct {
 	from *whatsmeow.Client
 	what any
@@ -64,7 +64,7 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 		in.Report(chat.Connecting, "not paired: run `clawhost plugin login "+c.instance+"`")
 		c.note(nil, errNotPaired)
 		if err = c.awaitLogin(ctx, device); err == nil {
-			device, err = devices.device(ctx) // It has stores of its own now.
+			device, err = devices.device(ctx) // it has stores of its own now
 		}
 	}
 	if err != nil {
@@ -73,33 +73,33 @@ func (c *channel) run(ctx context.Context, in sdk.Inbox) error {
 	paired := *device.ID
 	err = c.stay(ctx, in, device)
 	if errors.Is(err, sdk.ErrLoggedOut) {
-		// The library does so too, but perhaps not in time: the next login needs a new device.
+		// The library does so too, but perhaps too late: the next login needs a new device.
 		if gone := devices.DeleteDevice(context.WithoutCancel(ctx), &store.Device{ID: &paired}); gone != nil {
-			c.log.Error("forget the device that was unlinked", "error", gone)
+			c.log.Error("delete the unlinked device", "error", gone)
 		}
 	}
 	return err
 }
 
-// newClient makes a client of the library that does nothing by itself.
+// newClient returns a client of the library without automatic actions.
 func (c *channel) newClient(ctx context.Context, device *store.Device) *whatsmeow.Client {
 	client := whatsmeow.NewClient(device, libraryLog{c.log})
 	client.SetWebsocketHTTPClient(c.web)
 	client.SetPreLoginHTTPClient(c.web)
 	client.SetMediaHTTPClient(c.files)
 	client.BackgroundEventCtx = ctx
-	// The library would connect again while it is still busy with what came on the old connection.
+	// The library would reconnect while it is still busy with messages of the old connection.
 	client.EnableAutoReconnect = false
 	client.DisableLoginAutoReconnect = true
-	// What was said before is not the host's.
+	// The host does not use the history from before pairing.
 	client.ManualHistorySyncDownload = true
-	// Both are needed, and a handler that tells whether it succeeded: else a message that the host did not get is lost
-	// with the step that the session's keys made.
+	// Both are required, and a handler that reports success: otherwise a message that the host did not receive would be
+	// lost, because the session's keys have advanced.
 	client.SynchronousAck = true
 	client.EnableDecryptedEventBuffer = true
-	// A phone that could not decrypt a message asks for it again, in the plugin's next life too.
+	// A phone that could not decrypt a message requests it again, also from the plugin's next process.
 	client.UseRetryMessageStore = true
-	// The second tick says that the host has a message.
+	// The second tick means that the host has a message.
 	client.SetForceActiveDeliveryReceipts(true)
 	return client
 }
@@ -116,7 +116,7 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	if err := l.albums.load(ctx, c.log); err != nil {
 		return fmt.Errorf("%w: %w", errHost, err)
 	}
-	defer func() { l.forget() }() // Nothing is submitted once Run has returned.
+	defer func() { l.forget() }() // nothing is submitted after Run has returned
 	for tries := (network.Backoff{First: c.pace.first, Longest: c.pace.last}); ; {
 		was, err := l.connection()
 		switch {
@@ -136,12 +136,12 @@ func (c *channel) stay(ctx context.Context, in sdk.Inbox, device *store.Device) 
 	}
 }
 
-// connection connects and stays so; its error says why it ended. Was tells whether the account was logged in.
+// connection runs a connection; its error says why it ended. Was reports whether the account was logged in.
 //
-// Each connection has a client of its own. A client counts how often it has asked for a message that it could not decrypt,
-// also in vain on connections that broke, and at five acknowledges the message without asking: it would be lost.
+// Each connection has a new client. A client counts its requests for a message that it could not decrypt, including failed
+// ones on broken connections, and at five acknowledges the message without a request: it would be lost.
 func (l *line) connection() (was bool, err error) {
-	if err := l.passOver(); err != nil {
+	if err := l.drain(); err != nil {
 		return false, err
 	}
 	l.forget()
@@ -150,17 +150,17 @@ func (l *line) connection() (was bool, err error) {
 	client.AddEventHandlerWithSuccessStatus(func(event any) bool { return l.handle(client, end, event) })
 	l.forget = func() {
 		end()
-		client.RemoveEventHandlers() // It waits for those that run.
+		client.RemoveEventHandlers() // waits for running handlers
 	}
 	hangUp, err := connect(l.ctx, life, end, client)
 	if err != nil {
 		return false, err
 	}
 	defer hangUp()
-	// Now and then what WhatsApp says at a login does not come through, and nothing else comes either.
+	// Sometimes WhatsApp's response to a login is lost, and nothing else arrives either.
 	watchdog := time.NewTimer(l.pace.login)
 	defer watchdog.Stop()
-	// Nor does the library tell of a connection that breaks in the moment in which it is made.
+	// Nor does the library report a connection that breaks while it is being established.
 	look := time.NewTicker(l.pace.look)
 	defer look.Stop()
 	for {
@@ -192,8 +192,8 @@ func (l *line) connection() (was bool, err error) {
 	}
 }
 
-// passOver drops what the library still had to tell of the connection before, but for what ends all.
-func (l *line) passOver() error {
+// drain drops remaining events about the previous connection, except final ones.
+func (l *line) drain() error {
 	for {
 		select {
 		case n := <-l.news:
@@ -207,7 +207,7 @@ func (l *line) passOver() error {
 	}
 }
 
-// final tells whether news end all, whichever connection they are of.
+// final reports whether an event ends the line, whichever connection it is from.
 func (n news) final() bool {
 	switch n.what.(type) {
 	case *events.LoggedOut, *events.StreamReplaced, *events.TemporaryBan, *events.ClientOutdated, error:
@@ -217,15 +217,16 @@ func (n news) final() bool {
 	}
 }
 
-// farewell is how long the server may take to agree to the end of a connection.
+// farewell limits the wait for the server to confirm the end of a connection.
 const farewell = 2 * time.Second
 
-// connect makes one connection. HangUp ends it; what has come on it may still be handled then, so that there is progress on
-// connections that never last. The end of life ends that too: life must end before the next connection is made, on which the
-// library would else acknowledge a message that it has asked for again on the one before, in vain.
+// connect establishes one connection. HangUp ends it; messages that arrived on it may still be handled then, so that there
+// is progress even if connections are short. The end of life stops that, too: life must end before the next connection is
+// made. Otherwise the library would acknowledge on it a message that it had requested again on the previous one, without
+// success.
 //
-// The end of ctx, which is not that of life, ends the attempt to connect but not the connection: the library's ways to end
-// one get into each other.
+// The end of ctx, which is not that of life, cancels connecting but not the connection: the library's ways to end one
+// interfere with each other.
 func connect(ctx, life context.Context, end context.CancelFunc, client *whatsmeow.Client) (hangUp func(), err error) {
 	stop := context.AfterFunc(ctx, end)
 	err = client.ConnectContext(life)
@@ -233,7 +234,7 @@ func connect(ctx, life context.Context, end context.CancelFunc, client *whatsmeo
 	hangUp = func() {
 		timer := time.AfterFunc(farewell, end)
 		defer timer.Stop()
-		client.ResetConnection() // Unlike Disconnect it leaves alone what a connection that breaks just now looks at.
+		client.ResetConnection() // unlike Disconnect, does not race with a connection that is breaking
 		client.Disconnect()
 	}
 	if err != nil {

@@ -6,17 +6,18 @@ import (
 	"fmt"
 )
 
-// maxStatements is how many statements a connection keeps. Some have as many parameters as there are people in a group.
+// maxStatements limits the prepared statements of a connection. Some have as many parameters as a group has members.
 const maxStatements = 100
 
-// statements connects to a database and has each connection keep the statements that were prepared. The library gives its
-// own as text each time, and SQLite takes longer to read one than to run it.
+// statements is a database connector whose connections cache prepared statements. The library passes its statements as text
+// each time, and SQLite takes longer to parse one than to run it.
 type statements struct {
 	driver driver.Driver
 	source string
 }
 
-// connection is what SQLite's driver makes, but for running statements as text: that goes by Prepare then.
+// connection is the part of the SQLite driver's connection that is used. Without ExecContext and QueryContext, statements
+// go through Prepare.
 type connection interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -43,7 +44,7 @@ func (s statements) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (s statements) Driver() driver.Driver { return s.driver }
 
-// keeping is a connection that keeps its statements. It is used by one goroutine at a time.
+// keeping is a connection that caches its statements. It is used by one goroutine at a time.
 type keeping struct {
 	connection
 	kept map[string]*statement // by text
@@ -62,7 +63,7 @@ func (k *keeping) PrepareContext(ctx context.Context, text string) (driver.Stmt,
 	}
 	prepared, ok := inner.(contextual)
 	if !ok || known != nil || len(k.kept) >= maxStatements {
-		return inner, nil // One that is read from just now must not be used a second time.
+		return inner, nil // a statement in use must not be used twice
 	}
 	k.kept[text] = &statement{prepared, true}
 	return k.kept[text], nil
@@ -71,7 +72,7 @@ func (k *keeping) PrepareContext(ctx context.Context, text string) (driver.Stmt,
 // Close implements driver.Conn.
 func (k *keeping) Close() error {
 	for _, s := range k.kept {
-		_ = s.contextual.Close() // What it has of memory goes with the connection.
+		_ = s.contextual.Close() // the connection frees its memory
 	}
 	return k.connection.Close()
 }
@@ -83,13 +84,13 @@ type contextual interface {
 	driver.StmtQueryContext
 }
 
-// statement is one that is kept.
+// statement is a cached statement.
 type statement struct {
 	contextual
 	used bool
 }
 
-// Close implements driver.Stmt: the statement is free again.
+// Close implements driver.Stmt: the statement becomes available again.
 func (s *statement) Close() error {
 	s.used = false
 	return nil

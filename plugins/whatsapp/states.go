@@ -16,14 +16,14 @@ import (
 var (
 	errNotPaired = errors.New("no account is paired")
 	errBroke     = errors.New("the connection broke")
-	// errHost ends a life whose host does not take a message: WhatsApp delivers it to the next one again.
-	errHost = errors.New("the host does not take messages")
+	// errHost ends Run when the host refuses a message: WhatsApp redelivers it to the next process.
+	errHost = errors.New("the host does not accept messages")
 )
 
-// mute is how many pings in a row WhatsApp may leave unanswered. One goes out each half a minute.
-const mute = 2
+// maxMissedPings is how many consecutive pings WhatsApp may leave unanswered. One is sent every 30 seconds.
+const maxMissedPings = 2
 
-// tell reports what an event means for the connection. An error ends it: for good, if it wraps [sdk.ErrLoggedOut] or
+// update reports what an event means for the connection. An error ends it: permanently, if it wraps [sdk.ErrLoggedOut] or
 // [sdk.ErrBadCredentials].
 func (l *line) tell(n news) (loggedIn bool, err error) {
 	switch e := n.what.(type) {
@@ -38,7 +38,7 @@ func (l *line) tell(n news) (loggedIn bool, err error) {
 	case *events.Disconnected:
 		return false, errBroke
 	case *events.KeepAliveTimeout:
-		if e.ErrorCount >= mute {
+		if e.ErrorCount >= maxMissedPings {
 			return false, errors.New("WhatsApp does not answer")
 		}
 	case *events.ManualLoginReconnect:
@@ -50,21 +50,21 @@ func (l *line) tell(n news) (loggedIn bool, err error) {
 	case *events.LoggedOut:
 		return false, fmt.Errorf("%w: the phone has unlinked the device, or the account is gone (%s); run `clawhost plugin login %s`", sdk.ErrLoggedOut, e.Reason, l.instance)
 	case *events.StreamReplaced:
-		// Connecting again would throw the other one out, and so on for ever.
+		// Connecting again would disconnect the other one, and so on for ever.
 		return false, fmt.Errorf("%w: another program uses this device's keys; stop it, then run `clawhost plugin restart %s`", sdk.ErrBadCredentials, l.instance)
 	case *events.TemporaryBan:
 		return false, fmt.Errorf("%w: WhatsApp has banned the account until %s (%s); after that run `clawhost plugin restart %s`",
 			sdk.ErrBadCredentials, time.Now().Add(e.Expire).Format("2 Jan 15:04"), e.Code, l.instance)
 	case *events.ClientOutdated:
-		return false, fmt.Errorf("%w: WhatsApp does not take this version of the plugin any more; update clawhost", sdk.ErrBadCredentials)
+		return false, fmt.Errorf("%w: WhatsApp no longer accepts this version of the plugin; update clawhost", sdk.ErrBadCredentials)
 	case error:
 		return false, e
 	}
 	return false, nil
 }
 
-// showOnline says that the account is online, if the config wants that. WhatsApp is told so by the account's name, which a
-// device that was just paired learns from the phone's settings.
+// showOnline sets the account online, if the config enables that. It requires the account's name, which a newly paired
+// device receives from the phone.
 func (l *line) showOnline(client *whatsmeow.Client) {
 	if !l.config.ShowOnline {
 		return

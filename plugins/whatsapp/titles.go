@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// askTitle bounds the question for a group's title. Messages behind it wait as long.
+	// askTitle limits the request for a group's title. Later messages wait for it.
 	askTitle = 5 * time.Second
-	// maxTitles is how many titles are remembered.
+	// maxTitles limits the titles that are cached.
 	maxTitles = 1000
 )
 
-// titles knows what groups are called.
+// titles caches the titles of groups.
 type titles struct {
 	mu     sync.Mutex
 	titles map[types.JID]string
@@ -24,7 +24,7 @@ type titles struct {
 
 func newTitles() *titles { return &titles{titles: map[types.JID]string{}} }
 
-// of returns a group's title; empty if it cannot be learnt now.
+// of returns a group's title; empty if it is currently unavailable.
 func (t *titles) of(ctx context.Context, client *whatsmeow.Client, group types.JID) string {
 	t.mu.Lock()
 	title, known := t.titles[group]
@@ -42,7 +42,7 @@ func (t *titles) of(ctx context.Context, client *whatsmeow.Client, group types.J
 	return info.Name
 }
 
-// known is a group's title if it has been learnt before; else it is empty.
+// known returns a cached title, or an empty one.
 func (t *titles) known(group types.JID) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
