@@ -1,7 +1,7 @@
-# clawhost's config. It runs as it is: open the web chat and talk to Claude Code.
-# Every name is explained in docs/configuration.md; `clawhost validate` checks the file.
+# The config of clawhost. It works as it is: open the web chat and talk to Claude Code.
+# docs/configuration.md explains every name; `clawhost validate` checks the file.
 
-state_dir = "~/.local/state/clawhost" # database, media, plugins' state
+state_dir = "~/.local/state/clawhost" # database, media, state of plugins
 
 agent {
   name      = "Claw"
@@ -10,12 +10,12 @@ agent {
 }
 
 claude {
-  command       = "claude" # found on PATH; its own login is used
-  allowed_tools = []       # tools that run unasked, such as ["Read", "Bash(git *)"]
+  command       = "claude" # found on PATH; uses its own login
+  allowed_tools = []       # tools that run without asking, such as ["Read", "Bash(git *)"]
 }
 
 queue {
-  mode = "steer" # a message that arrives while a turn runs is told to it
+  mode = "steer" # a message that arrives while a turn runs is added to it
 }
 
 reply {
@@ -23,15 +23,15 @@ reply {
 }
 
 access {
-  owners = ["webchat:local"] # who may do everything, as channel:user
+  owners = ["webchat:local"] # may do everything; written channel:user
   dm     = "pairing"         # a stranger gets a code for `clawhost pairing approve CODE`
-  groups = "allowlist"       # only in groups that have a block here:
+  groups = "allowlist"       # only groups that have a block here:
   # group "-1001234567890" {
   #   require_mention = true
   # }
 }
 
-# A plugin's label is its channel's name. Nothing of a disabled block is looked at.
+# A plugin's label is the name of its channel. The content of a disabled block is ignored.
 
 plugin "webchat" {
   # A page on this machine; the host prints its address.
@@ -45,9 +45,9 @@ plugin "telegram" {
 }
 
 plugin "whatsapp" {
-  enabled = false # linked to an account by a code, not by a token
+  enabled = false # linked to an account with a code, not a token
   access {
-    dm    = "allowlist" # others hear nothing, not even that there is an agent
+    dm    = "allowlist" # others get no reply at all
     allow = []          # such as "whatsapp:+15551234567"
   }
   config {}

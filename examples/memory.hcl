@@ -1,4 +1,4 @@
-# The agent is reminded of what stands in its memory files and of what you talked about earlier:
+# The memory plugin reminds the agent of its memory files and of earlier conversations:
 #   TELEGRAM_TOKEN=… bin/clawhost -config examples/memory.hcl
 
 state_dir = "~/.local/state/clawhost-memory"
@@ -22,14 +22,14 @@ plugin "telegram" {
 plugin "memory" {
   hook {
     timeout  = "2s"
-    on_error = "skip"                        # without its memories a turn begins all the same
+    on_error = "skip"                        # without its memories a turn starts anyway
   }
   config {
     workspace    = "~/clawhost-memory"       # the agent's, as above
     max_passages = 5
     max_bytes    = 6000
-    sessions     = true                      # conversations too, not the files alone
-    open_to      = []                        # e.g. ["telegram:group:-100123"]: everybody in it is told of your notes
+    sessions     = true                      # conversations too, not only files
+    open_to      = []                        # e.g. ["telegram:group:-100123"]: everybody in it may see your notes
     same_person  = ["webchat:local", "telegram:123456789"]
   }
 }

@@ -1,5 +1,5 @@
-# Two bots on one host: one for a team's group and its members, one that only its owner may talk to. The agent reads its
-# workspace and searches in it, which Claude Code lets it do unasked, and can do nothing else. Both bots share the workspace.
+# Two bots on one host: one for a team's group and its members, one for its owner only. The agent reads and searches its
+# workspace, which Claude Code allows without asking, and can do nothing else. Both bots share the workspace.
 
 state_dir = "~/.local/state/clawhost-team"
 
@@ -14,13 +14,13 @@ agent {
 }
 
 claude {
-  allowed_tools    = [] # "Read" here would open every file that the host's user can read
+  allowed_tools    = [] # "Read" would allow every file that the host's user can read
   disallowed_tools = ["Bash"]
   max_processes    = 6
 }
 
 inbound {
-  max_age = "2h drop" # what is older is not answered at all
+  max_age = "2h drop" # older messages are not answered
 }
 
 access {
@@ -36,7 +36,7 @@ plugin "team" {
   access {
     owners        = ["team:123456789"]
     allow         = ["team:111111111", "team:222222222"]
-    commands_from = ["team:111111111"] # owners may use commands anyway
+    commands_from = ["team:111111111"] # besides owners
     group "-1001234567890" {
       require_mention = true # the default
     }

@@ -8,7 +8,7 @@ agent {
 }
 
 claude {
-  # What runs unasked. All else that needs a permission is asked for in the chat. This holds for everybody who may write.
+  # These run without asking, for everybody who may write. For any other tool that needs a permission, Claude asks in the chat.
   allowed_tools = ["WebSearch", "Edit(notes/**)"]
   timeout       = "15m"
 }

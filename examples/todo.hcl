@@ -1,4 +1,4 @@
-# Tools of plugins: the agent keeps lists of things to do, and searches its memory.
+# Tools of plugins: the agent keeps to-do lists and searches its memory.
 #   bin/clawhost -config examples/todo.hcl
 # Open the address that it prints and ask: "Put milk on my list. What else is there to do?"
 
